@@ -1,0 +1,262 @@
+"""What can go wrong, as classes that carry facts.
+
+The sentences that people read are in `bridge.blocks.failures`, and nowhere else; a test enumerates the
+classes below so that none is without words.
+
+::
+
+    BridgeError
+    ├── ConfigurationError          the environment does not say what is needed
+    ├── ProjectError                the project service (``may_have_happened``: could the request have had an effect?)
+    │   ├── CannotConnect           no connection was made; nothing was sent
+    │   ├── CircuitOpen             not asked at all: the service has been down, the next probe is due later
+    │   ├── TimedOut                sent, no (whole) answer in time
+    │   ├── ConnectionLost          sent, and the connection broke before the whole answer was here
+    │   ├── NotUnderstood           an answer that is not JSON, or not of the documented shape
+    │   └── ServiceRefused          an answer with an error status
+    │       ├── NotSignedIn         401, 403
+    │       ├── NotFound            404, 410
+    │       ├── Busy                429, or 503 with Retry-After: surely not carried out
+    │       └── Outage              502, 503 without Retry-After, 504
+    ├── SlackError                  Slack's Web API
+    │   ├── SlackRefused            Slack answered ``ok: false``: the same call will be refused again
+    │   ├── SlackUnreachable        surely not taken: no connection, or 429 for longer than one may wait
+    │   └── SlackAmbiguous          sent, outcome not known: a time-out, a broken connection, a 5xx
+    ├── StoreError                  Redis
+    │   ├── StoreUnavailable        away, loading, full or read-only
+    │   ├── NamespaceTaken          the namespace belongs to another bot
+    │   ├── LaneLost                another worker owns this lane by now; touch nothing more
+    │   └── RecordNotUnderstood     a stored record that this release cannot read
+    ├── CommandError                what a person typed
+    │   ├── UnknownCommand          no such command or subcommand
+    │   ├── BadUsage                a known subcommand with words missing or too many
+    │   ├── NoSuch                  no workflow or agent of that id or name
+    │   ├── SeveralFit              more than one workflow or agent fits
+    │   └── BadInput                workflow input that was typed as JSON and is not
+    └── NotAllowed                  this person may not do this here
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+
+class BridgeError(Exception):
+    """The base of everything that the bridge raises on purpose."""
+
+
+class ConfigurationError(BridgeError):
+    """The environment does not say what is needed: *problems*, one line each, never a secret's value."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
+
+
+class ProjectError(BridgeError):
+    """An operation of the project service that did not succeed.
+
+    *operation* is the client's method name. `may_have_happened` is True where the request may have had an
+    effect on the service, so that repeating it is not safe.
+    """
+
+    may_have_happened = False
+
+    def __init__(self, operation: str, detail: str = "") -> None:
+        super().__init__(f"{operation}: {detail}" if detail else operation)
+        self.operation = operation
+        self.detail = detail
+
+
+class CannotConnect(ProjectError):
+    """No connection was made (refused, DNS, TLS, connect time-out); nothing was sent."""
+
+
+class CircuitOpen(ProjectError):
+    """The service was not asked, because it has been down; the next probe is due in *retry_in*."""
+
+    def __init__(self, operation: str, retry_in: timedelta) -> None:
+        super().__init__(operation, "circuit open")
+        self.retry_in = retry_in
+
+
+class TimedOut(ProjectError):
+    """The request went out and no whole answer came within *after*."""
+
+    may_have_happened = True
+
+    def __init__(self, operation: str, after: timedelta) -> None:
+        super().__init__(operation, f"no answer within {after.total_seconds():g} s")
+        self.after = after
+
+
+class ConnectionLost(ProjectError):
+    """The connection broke after the request, or part of it, went out."""
+
+    may_have_happened = True
+
+
+class NotUnderstood(ProjectError):
+    """The service answered *status* with something that is not of the documented shape.
+
+    *problem* says what and in which field, never the content itself.
+    """
+
+    may_have_happened = True
+
+    def __init__(self, operation: str, status: int, problem: str) -> None:
+        super().__init__(operation, f"{status}, {problem}")
+        self.status = status
+        self.problem = problem
+
+
+class ServiceRefused(ProjectError):
+    """The service answered with an error status; *said* is its own message, cut and cleaned, or empty.
+
+    A 4xx says that the request was not carried out; a 5xx leaves it open.
+    """
+
+    def __init__(self, operation: str, status: int, said: str = "") -> None:
+        super().__init__(operation, str(status))
+        self.status = status
+        self.said = said
+        self.may_have_happened = status >= 500
+
+
+class NotSignedIn(ServiceRefused):
+    """401 or 403: the key is not accepted."""
+
+
+class NotFound(ServiceRefused):
+    """404 or 410."""
+
+
+class Busy(ServiceRefused):
+    """429, or 503 with Retry-After: surely not carried out; *retry_after* is None where none was given."""
+
+    def __init__(self, operation: str, status: int, said: str = "", retry_after: timedelta | None = None) -> None:
+        super().__init__(operation, status, said)
+        self.retry_after = retry_after
+        self.may_have_happened = False
+
+
+class Outage(ServiceRefused):
+    """502, 503 without Retry-After, or 504: counts towards the circuit breaker, and may have had an effect."""
+
+
+class SlackError(BridgeError):
+    """A call of Slack's Web API that did not succeed; *method* is Slack's name of it."""
+
+    def __init__(self, method: str, detail: str = "") -> None:
+        super().__init__(f"{method}: {detail}" if detail else method)
+        self.method = method
+        self.detail = detail
+
+
+class SlackRefused(SlackError):
+    """Slack answered ``ok: false`` with *error*, its own word for why (``channel_not_found``, …).
+
+    *needed* is the scope Slack asks for where the error is ``missing_scope``.
+    """
+
+    def __init__(self, method: str, error: str, needed: str = "") -> None:
+        super().__init__(method, error)
+        self.error = error
+        self.needed = needed
+
+
+class SlackUnreachable(SlackError):
+    """Slack surely did not take the call; it may be made again, not before *retry_after* where that is known."""
+
+    def __init__(self, method: str, detail: str = "", retry_after: timedelta | None = None) -> None:
+        super().__init__(method, detail)
+        self.retry_after = retry_after
+
+
+class SlackAmbiguous(SlackError):
+    """The call went out and nobody knows whether Slack took it."""
+
+
+class StoreError(BridgeError):
+    """Something about Redis."""
+
+
+class StoreUnavailable(StoreError):
+    """Redis is away, loading, full or read-only; nothing was stored as far as can be known."""
+
+
+class NamespaceTaken(StoreError):
+    """*namespace* belongs to the bot *owner* (``team/bot user``)."""
+
+    def __init__(self, namespace: str, owner: str) -> None:
+        super().__init__(f"{namespace} belongs to {owner}")
+        self.namespace = namespace
+        self.owner = owner
+
+
+class LaneLost(StoreError):
+    """Another worker owns the lane by now, or the turn is no longer its head: stop and touch nothing more."""
+
+
+class RecordNotUnderstood(StoreError):
+    """A stored record that this release cannot read."""
+
+
+class CommandError(BridgeError):
+    """What a person typed cannot be carried out as typed."""
+
+
+class UnknownCommand(CommandError):
+    """There is no command *typed*; *nearest* are the usage lines that come closest."""
+
+    def __init__(self, typed: str, nearest: Sequence[str] = ()) -> None:
+        super().__init__(typed)
+        self.typed = typed
+        self.nearest = tuple(nearest)
+
+
+class BadUsage(CommandError):
+    """A known subcommand, typed with words missing or too many; *usage* is its line."""
+
+    def __init__(self, usage: str) -> None:
+        super().__init__(usage)
+        self.usage = usage
+
+
+class NoSuch(CommandError):
+    """There is no *kind* (``workflow`` or ``agent``) called *name*; *nearest* are names that come close."""
+
+    def __init__(self, kind: str, name: str, nearest: Sequence[str] = ()) -> None:
+        super().__init__(f"{kind} {name}")
+        self.kind = kind
+        self.name = name
+        self.nearest = tuple(nearest)
+
+
+class SeveralFit(CommandError):
+    """*name* fits several of *kind*: *matches*, as (id, name)."""
+
+    def __init__(self, kind: str, name: str, matches: Sequence[tuple[int, str]]) -> None:
+        super().__init__(f"{kind} {name}")
+        self.kind = kind
+        self.name = name
+        self.matches = tuple(matches)
+
+
+class BadInput(CommandError):
+    """Workflow input that was meant as JSON and is not: *problem*, at *line* and *column* (from 1)."""
+
+    def __init__(self, problem: str, line: int, column: int) -> None:
+        super().__init__(f"{problem} at {line}:{column}")
+        self.problem = problem
+        self.line = line
+        self.column = column
+
+
+class NotAllowed(BridgeError):
+    """This person may not do this here; *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``not_yours``."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -1,0 +1,60 @@
+"""Identifiers: each made and parsed here, side by side, and opaque everywhere else.
+
+They are stored in Redis and in Slack's message metadata, so that changing a format is a migration.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import NamedTuple, NewType
+
+TurnId = NewType("TurnId", str)
+"""One message, command, click or form on its way through the journal: 16 characters, random."""
+
+Lane = NewType("Lane", str)
+"""What must happen in order: a Slack thread (``t:…``), or a single turn of its own (``o:…``)."""
+
+
+def new_turn_id() -> TurnId:
+    """Make an id that no other process makes: 96 random bits."""
+    return TurnId(secrets.token_urlsafe(12))
+
+
+class ThreadKey(NamedTuple):
+    """A Slack thread: the installing *team*, the *channel*, and the ``ts`` of the thread's *root* message."""
+
+    team: str
+    channel: str
+    root: str
+
+    def __str__(self) -> str:
+        """The stored form; `parse` reads it."""
+        return f"{self.team}:{self.channel}:{self.root}"
+
+    @classmethod
+    def parse(cls, text: str) -> ThreadKey:
+        """Read what ``str`` made. Raises ValueError for anything else."""
+        team, channel, root = text.split(":")
+        return cls(team, channel, root)
+
+
+class MessageKey(NamedTuple):
+    """A Slack message: *team*, *channel* and ``ts``. A mention's two events carry the same one."""
+
+    team: str
+    channel: str
+    ts: str
+
+    def __str__(self) -> str:
+        """The stored form."""
+        return f"{self.team}:{self.channel}:{self.ts}"
+
+
+def thread_lane(thread: ThreadKey) -> Lane:
+    """The lane of a thread: its messages go to the agent one after the other."""
+    return Lane(f"t:{thread}")
+
+
+def own_lane(turn: TurnId) -> Lane:
+    """A lane with one turn in it, which waits for nobody: a command, a click, a workflow run."""
+    return Lane(f"o:{turn}")

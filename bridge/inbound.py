@@ -1,0 +1,121 @@
+"""What comes in from Slack, parsed once at the door: a closed set of kinds.
+
+These values are what the inbox keeps until they are dealt with, so each has a JSON form; a field that is
+added needs a default, because what an older release queued must be readable.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from bridge.errors import RecordNotUnderstood
+from bridge.ids import MessageKey, ThreadKey
+
+
+class _Inbound(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    team: str
+    channel: str  # "" where there is none: a form opened from Home
+    user: str
+
+
+class InboundMessage(_Inbound):
+    """A message that a person wrote.
+
+    *text* is the event's own ``text``, with Slack's escapes. *thread_ts* is ``""`` for a message that is not
+    in a thread. *is_mention*: it mentions the bot; *is_direct*: it is in the direct message with the bot.
+    """
+
+    kind: Literal["message"] = "message"
+    text: str
+    ts: str
+    thread_ts: str = ""
+    event_id: str = ""
+    is_mention: bool = False
+    is_direct: bool = False
+    has_files: bool = False
+
+    @property
+    def key(self) -> MessageKey:
+        """The identity that a mention's two events share."""
+        return MessageKey(self.team, self.channel, self.ts)
+
+    @property
+    def thread(self) -> ThreadKey:
+        """The thread that this message is in, or starts."""
+        return ThreadKey(self.team, self.channel, self.thread_ts or self.ts)
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it stands at the top level of its channel."""
+        return self.thread_ts in {"", self.ts}
+
+
+class SlashCommand(_Inbound):
+    """A slash command as it was typed: *command* (``/workflows``, without the configured prefix) and *text*."""
+
+    kind: Literal["command"] = "command"
+    command: str
+    text: str = ""
+    response_url: str = ""
+    trigger_id: str = ""
+
+
+class Click(_Inbound):
+    """A button or menu choice: *action_id* and *value* are ours, from when the block was made.
+
+    *message_ts* is the message that holds the block, *thread_ts* the thread it is in (``""``: none).
+    """
+
+    kind: Literal["click"] = "click"
+    action_id: str
+    value: str = ""
+    message_ts: str = ""
+    thread_ts: str = ""
+    response_url: str = ""
+    trigger_id: str = ""
+
+
+class Submission(_Inbound):
+    """A form that was filled in and already found valid: *form* is its callback_id, *values* by input name.
+
+    *private_metadata* is what the bridge put into the form when it was opened.
+    """
+
+    kind: Literal["submission"] = "submission"
+    form: str
+    values: dict[str, Any] = Field(default_factory=dict)
+    private_metadata: str = ""
+    response_url: str = ""
+    trigger_id: str = ""
+
+
+class Notice(_Inbound):
+    """Something to be told to one person in private, decided at the door: *what* names it (`bridge.blocks.notices`)."""
+
+    kind: Literal["notice"] = "notice"
+    what: str
+    ts: str = ""
+    thread_ts: str = ""
+    response_url: str = ""
+
+
+Inbound = InboundMessage | SlashCommand | Click | Submission | Notice
+
+_adapter: TypeAdapter[Inbound] = TypeAdapter(Annotated[Inbound, Field(discriminator="kind")])
+
+
+def to_json(inbound: Inbound) -> str:
+    """The stored form; `from_json` reads it."""
+    return inbound.model_dump_json(exclude_defaults=False)
+
+
+def from_json(text: str) -> Inbound:
+    """Read a stored form. Raises `RecordNotUnderstood`."""
+    try:
+        return _adapter.validate_json(text)
+    except ValidationError as exc:
+        raise RecordNotUnderstood("inbound") from exc

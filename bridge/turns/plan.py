@@ -1,0 +1,92 @@
+"""What is to be done about a turn: the value that a handler of commands or chats returns.
+
+A handler may look things up, as often as it likes; whatever *changes* something outside is only said here and
+done by `bridge.turns.turn`, which writes a step to the journal before each such effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.blocks.reply import Reply, View
+from bridge.ids import ThreadKey
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Answer with *reply*; nothing else changes."""
+
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class OpenForm:
+    """Open *view* with the turn's trigger. A trigger lives 3 s: where it is too late, *otherwise* is shown."""
+
+    view: View
+    otherwise: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class AskAgent:
+    """Send *message* to the agent in the thread of this turn, continuing *session* where there is one."""
+
+    agent: int
+    agent_name: str
+    message: str
+    session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunWorkflow:
+    """Start one run of a workflow with *input* (any JSON value) and keep a card about it in the channel."""
+
+    workflow: int
+    workflow_name: str
+    input: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StartThread:
+    """Post *root* in the channel as the root of a new thread, and queue *text* there for the agent."""
+
+    agent: int
+    root: Reply
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForChoice:
+    """Show *menu* in the thread, once, and let the lane wait until somebody has chosen an agent."""
+
+    menu: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseAgent:
+    """The agent for the waiting messages of *thread* was chosen; *reply* takes the menu's place."""
+
+    thread: ThreadKey
+    agent: int
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class SendAgain:
+    """Queue the message of the earlier turn *turn* once more, at the end of its thread; *reply* replaces the button."""
+
+    turn: str
+    reply: Reply
+    gone: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Nothing is to be done, for *reason* (it is kept for `bridge trace`)."""
+
+    reason: str
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+Plan = Show | OpenForm | AskAgent | RunWorkflow | StartThread | WaitForChoice | ChooseAgent | SendAgain | Nothing

@@ -1,0 +1,115 @@
+"""What turns need of Slack, as protocols: `bridge.slack` implements them and may not be imported from here.
+
+Imports point down, and effects point up; these few signatures are where the two cross.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from bridge.blocks.reply import Reply, View
+from bridge.ids import TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where everybody sees a message: a *channel*, and a thread in it (``""``: the channel itself)."""
+
+    channel: str
+    thread_ts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """Whom only one person's message reaches: *user* in *channel*, by *response_url* where there is one."""
+
+    channel: str
+    user: str
+    thread_ts: str = ""
+    response_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a message carries as metadata, so that it is found again: ``event_type`` and its payload.
+
+    *kind* is ``bridge_turn`` (an agent's answer, or a notice in its place), ``bridge_run`` or ``bridge_root``.
+    Metadata is readable by everybody in the workspace: ids only.
+    """
+
+    kind: str
+    turn: TurnId
+    agent: int | None = None
+    session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Own messages that carry a turn's mark: the part number of each (from 0), and its ``ts``."""
+
+    parts: dict[int, str]
+
+
+class Say(Protocol):
+    """The only way out to Slack. Every method may raise `bridge.errors.SlackError`.
+
+    Nothing here is called when the lease is about to run out, and no call takes longer than the Slack
+    time-out (10 s): waits for a rate limit end with `SlackUnreachable` instead, which says when to try again.
+    """
+
+    async def post(self, place: Place, reply: Reply, mark: Mark, *, skip: frozenset[int] = frozenset()) -> str:
+        """Post a reply, as several messages where it is long; parts in *skip* are there already.
+
+        Returns the ``ts`` of the first message that it posted. Steps down the ladder when Slack refuses the blocks.
+        """
+        ...
+
+    async def find(self, place: Place, turn: TurnId, since: datetime) -> Found:
+        """Look for own messages with the mark of *turn*, not older than *since*."""
+        ...
+
+    async def whisper(self, whom: Whom, reply: Reply) -> None:
+        """Show a reply to one person only; `replaces_original` works where there is a response_url."""
+        ...
+
+    async def respond(self, response_url: str, reply: Reply) -> None:
+        """Show a reply to the channel by response_url, where the bot itself may not post."""
+        ...
+
+    async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:
+        """Replace an own message; may be repeated freely."""
+        ...
+
+    async def open_form(self, trigger_id: str, view: View) -> None:
+        """Open a modal."""
+        ...
+
+    async def working(self, place: Place, status: str) -> None:
+        """Show that an agent works in a thread; best effort, never raises."""
+        ...
+
+    async def idle(self, place: Place) -> None:
+        """Take that sign away; best effort, never raises."""
+        ...
+
+
+class Directory(Protocol):
+    """People and channels by their Slack ids; cached, and never failing over a name."""
+
+    async def user_name(self, user: str) -> str:
+        """The display name, or the id where it cannot be read."""
+        ...
+
+    async def channel_name(self, channel: str) -> str:
+        """The name without ``#``, or the id where it cannot be read."""
+        ...
+
+    async def in_group(self, user: str, group: str) -> bool:
+        """Whether *user* is in the user group (``S…``). Raises `SlackError` where that cannot be known."""
+        ...
+
+    async def is_home(self, user: str) -> bool:
+        """Whether *user* belongs to the installing workspace. Raises `SlackError` where that cannot be known."""
+        ...
