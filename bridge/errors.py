@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from http import HTTPStatus
 
 
 class BridgeError(Exception):
@@ -121,7 +122,7 @@ class ServiceRefused(ProjectError):
         super().__init__(operation, str(status))
         self.status = status
         self.said = said
-        self.may_have_happened = status >= 500
+        self.may_have_happened = status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 class NotSignedIn(ServiceRefused):
@@ -183,7 +184,14 @@ class StoreError(BridgeError):
 
 
 class StoreUnavailable(StoreError):
-    """Redis is away, loading, full or read-only; nothing was stored as far as can be known."""
+    """Redis is of no use now; nothing was stored as far as can be known.
+
+    *reason* is ``away``, ``loading``, ``full``, ``read-only`` or ``refused`` (the password, or its rights).
+    """
+
+    def __init__(self, reason: str = "away") -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class NamespaceTaken(StoreError):
@@ -255,7 +263,10 @@ class BadInput(CommandError):
 
 
 class NotAllowed(BridgeError):
-    """This person may not do this here; *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``not_yours``."""
+    """This person may not do this here.
+
+    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``not_yours``.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -20,6 +20,8 @@ class _Inbound(BaseModel):
     team: str
     channel: str  # "" where there is none: a form opened from Home
     user: str
+    user_team: str = ""  # the workspace or organisation that the person belongs to, where Slack says it
+    is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
 
 
 class InboundMessage(_Inbound):

@@ -7,6 +7,7 @@ done by `bridge.turns.turn`, which writes a step to the journal before each such
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from bridge.blocks.reply import Reply, View
@@ -82,6 +83,13 @@ class SendAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class TryLater:
+    """Something that has to be looked up first cannot be had before *after*; the message waits."""
+
+    after: timedelta
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """Nothing is to be done, for *reason* (it is kept for `bridge trace`)."""
 
@@ -89,4 +97,15 @@ class Nothing:
     facts: dict[str, str] = field(default_factory=dict)
 
 
-Plan = Show | OpenForm | AskAgent | RunWorkflow | StartThread | WaitForChoice | ChooseAgent | SendAgain | Nothing
+Plan = (
+    Show
+    | OpenForm
+    | AskAgent
+    | RunWorkflow
+    | StartThread
+    | WaitForChoice
+    | ChooseAgent
+    | SendAgain
+    | TryLater
+    | Nothing
+)

@@ -47,9 +47,17 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Own messages that carry a turn's mark: the part number of each (from 0), and its ``ts``."""
+    """Own messages that carry a turn's mark: the ``ts`` of each by its part number (from 0)."""
 
     parts: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the metadata of a thread's answers says: the *agent* and the *session* of the newest one."""
+
+    agent: int
+    session: int
 
 
 class Say(Protocol):
@@ -59,15 +67,20 @@ class Say(Protocol):
     time-out (10 s): waits for a rate limit end with `SlackUnreachable` instead, which says when to try again.
     """
 
-    async def post(self, place: Place, reply: Reply, mark: Mark, *, skip: frozenset[int] = frozenset()) -> str:
-        """Post a reply, as several messages where it is long; parts in *skip* are there already.
+    async def post(self, place: Place, reply: Reply, mark: Mark, there: Found) -> str:
+        """Post a reply, as several messages where it is long; parts that are *there* already are left out.
 
-        Returns the ``ts`` of the first message that it posted. Steps down the ladder when Slack refuses the blocks.
+        What it posts it adds to *there*, so that the call can be repeated after an error. Returns the ``ts`` of the
+        first message. Steps down the ladder when Slack refuses the blocks.
         """
         ...
 
     async def find(self, place: Place, turn: TurnId, since: datetime) -> Found:
         """Look for own messages with the mark of *turn*, not older than *since*."""
+        ...
+
+    async def recall(self, place: Place) -> Recalled | None:
+        """Read from a thread's own messages which session it continued last; None where it says nothing."""
         ...
 
     async def whisper(self, whom: Whom, reply: Reply) -> None:

@@ -1,0 +1,56 @@
+# The few things one does with this repository. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help run test unit check format lock env-example clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+run: $(STAMP) ## Run the bridge with a Redis of its own (needs SLACK_… and PROJECT_… in the environment or .env)
+	@exec $(BIN)/bridge serve --embedded-redis
+
+test: $(STAMP) ## Run all tests, with coverage
+	@$(BIN)/pytest -q --cov --cov-report=term
+
+unit: $(STAMP) ## Run the fast tests
+	@$(BIN)/pytest -q tests/unit
+
+check: $(STAMP) ## Look for what tools can see: format, lint, types, directions of imports
+	@$(BIN)/ruff format --check --quiet . || { echo 'make format mends this'; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --strict --no-error-summary -p bridge
+	@$(BIN)/lint-imports --no-logo >$(VENV)/lint-imports.txt || { cat $(VENV)/lint-imports.txt; exit 1; }
+
+format: $(STAMP) ## Format the code and mend what can be mended
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+env-example: $(STAMP) ## Write .env.example from the settings
+	@$(BIN)/python -m bridge.settings >$(VENV)/env-example && mv $(VENV)/env-example .env.example
+
+# A fresh environment without constraints; what it holds is what everybody gets from now on. Run it with the oldest
+# Python that is supported, so that whatever only that one needs is named too.
+lock: ## Write constraints.txt from the newest versions that pyproject.toml allows
+	@rm -rf build/lock && $(PYTHON) -m venv build/lock
+	@build/lock/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	@{ echo '# What a fresh install gets: `make lock` writes this file from what pyproject.toml allows.'; \
+	   build/lock/bin/python -m pip freeze --exclude-editable; } >build/lock/constraints.txt
+	@mv build/lock/constraints.txt constraints.txt && rm -rf build/lock
+
+clean: ## Remove everything that was made here
+	@rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find bridge tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'Python 3.11 or later is needed: make PYTHON=python3.12 …'; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo 'Python lacks venv: on Debian and Ubuntu, apt install python3-venv'; exit 1; }
+	@echo 'Installing into $(VENV) …'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@

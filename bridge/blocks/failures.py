@@ -1,0 +1,159 @@
+"""The words for what went wrong: the only place that has them.
+
+`bridge.errors` has a class for each kind of failure; here is a sentence for each class, in `_WORDS`. A class without
+one takes its base's, which a test forbids. Sentences are plain words: `failure` makes a reply of them, and whoever
+puts one elsewhere uses `bridge.blocks.kit`, which keeps it from being parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from bridge import errors
+from bridge.blocks import kit
+from bridge.blocks.reply import Audience, Reply
+from bridge.errors import BridgeError
+
+
+def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
+    """Tell what went wrong, and what to do."""
+    return kit.reply(sentence(error), audience=audience)
+
+
+def unexpected(reference: str, *, audience: Audience = Audience.PRIVATE) -> Reply:
+    """Tell that the bridge itself is at fault; *reference* finds the details in its log."""
+    return kit.reply(f"Sorry, this went wrong on our side. It is noted as {reference}.", audience=audience)
+
+
+def sentence(error: BridgeError) -> str:
+    """Say what went wrong, in plain words that are not escaped yet."""
+    return next(_WORDS[base](error) for base in type(error).__mro__ if base in _WORDS)
+
+
+def worded() -> frozenset[type]:
+    """Tell which classes have words of their own."""
+    return frozenset(_WORDS)
+
+
+def _says(words: str) -> Callable[[Any], str]:
+    return lambda _error: words
+
+
+def _circuit_open(error: errors.CircuitOpen) -> str:
+    return f"The service is not reachable at the moment. The next try is {_soon(error.retry_in)}."
+
+
+def _timed_out(error: errors.TimedOut) -> str:
+    return f"The service gave no answer within {kit.spoken(error.after)}. It may still be working on it."
+
+
+def _refused(error: errors.ServiceRefused) -> str:
+    said = _quoted(error.said)
+    if error.status >= 500:  # noqa: PLR2004 - HTTP's own border between "you" and "I"
+        return f"The service had a problem of its own{said or '.'} Please try again in a moment."
+    return f"The service did not accept this{said or f' (status {error.status}).'}"
+
+
+def _not_found(error: errors.NotFound) -> str:
+    return f"The service does not know this any more{_quoted(error.said) or '.'}"
+
+
+def _busy(error: errors.Busy) -> str:
+    when = f" {_soon(error.retry_after)}" if error.retry_after else " in a moment"
+    return f"The service is busy{_quoted(error.said) or '.'} Please try again{when}."
+
+
+def _slack_refused(error: errors.SlackRefused) -> str:
+    if error.needed:
+        return f"Slack did not allow this: the app needs the permission {kit.one_line(error.needed, 80)}."
+    return f"Slack did not allow this ({kit.one_line(error.error, 80)})."
+
+
+def _unknown_command(error: errors.UnknownCommand) -> str:
+    typed = f"I do not know “{kit.one_line(error.typed, 60)}”."
+    return f"{typed} Did you mean {_either(error.nearest)}?" if error.nearest else f"{typed} Try !help."
+
+
+def _bad_usage(error: errors.BadUsage) -> str:
+    return f"Please write it like this: {error.usage}"
+
+
+def _no_such(error: errors.NoSuch) -> str:
+    known = f"There is no {error.kind} “{kit.one_line(error.name, 60)}”."
+    if error.nearest:
+        return f"{known} Did you mean {_either([kit.one_line(name, 80) for name in error.nearest])}?"
+    return f"{known} /{error.kind}s lists them."
+
+
+def _several_fit(error: errors.SeveralFit) -> str:
+    shown = [f"{kit.one_line(name, 80)} (id {id_})" for id_, name in error.matches[:10]]
+    more = f" and {len(error.matches) - 10} more" if len(error.matches) > 10 else ""  # noqa: PLR2004 - as shown above
+    names = ", ".join(shown) + more
+    return f"Several {error.kind}s fit “{kit.one_line(error.name, 60)}”: {names}. Please use the id."
+
+
+def _bad_input(error: errors.BadInput) -> str:
+    return f"This input is not JSON: {error.problem}, in line {error.line} at character {error.column}."
+
+
+def _not_allowed(error: errors.NotAllowed) -> str:
+    return _REASONS.get(error.reason, "You may not do this here.")
+
+
+def _quoted(said: str) -> str:
+    """Quote the service's own message, behind a colon."""
+    words = kit.one_line(said, 300)
+    return f": “{words}”." if words else ""
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(names)
+
+
+def _soon(wait: timedelta) -> str:
+    return f"in {kit.spoken(wait)}"
+
+
+_REASONS: Final = {
+    "stranger": "This bridge is only for people of the workspace that it belongs to.",
+    "channel": "The bridge is not open in this channel. Please ask whoever runs it to add the channel.",
+    "user": "The bridge is not open for you yet. Please ask whoever runs it to add you.",
+    "runner": "Running workflows is for certain people only. Please ask whoever runs the bridge to add you.",
+    "not_yours": "Only the person who started this can do that.",
+}
+
+_STORE_AWAY = "The bridge cannot reach its own store at the moment, so nothing was done. Please try again in a minute."
+
+_WORDS: Final[dict[type, Callable[[Any], str]]] = {
+    BridgeError: _says("Sorry, this did not work."),
+    errors.ConfigurationError: _says("The bridge is not set up completely. Please tell whoever runs it."),
+    errors.ProjectError: _says("The service did not carry this out. Please try again in a moment."),
+    errors.CannotConnect: _says("The service is not reachable at the moment. Please try again in a minute."),
+    errors.CircuitOpen: _circuit_open,
+    errors.TimedOut: _timed_out,
+    errors.ConnectionLost: _says("The connection to the service broke off, so it is not known whether this was done."),
+    errors.NotUnderstood: _says("The service gave an answer that the bridge does not understand."),
+    errors.ServiceRefused: _refused,
+    errors.NotSignedIn: _says("The service does not accept the bridge's key. Please tell whoever runs the bridge."),
+    errors.NotFound: _not_found,
+    errors.Busy: _busy,
+    errors.Outage: _says("The service is down at the moment. Please try again in a few minutes."),
+    errors.SlackError: _says("Slack did not carry this out. Please try again in a moment."),
+    errors.SlackRefused: _slack_refused,
+    errors.SlackUnreachable: _says("Slack is not reachable or asks for patience. Please try again in a minute."),
+    errors.SlackAmbiguous: _says("It is not known whether Slack took this. Please look before you try again."),
+    errors.StoreError: _says(_STORE_AWAY),
+    errors.StoreUnavailable: _says(_STORE_AWAY),
+    errors.NamespaceTaken: _says("The bridge's store belongs to another bot. Please tell whoever runs the bridge."),
+    errors.LaneLost: _says("Another process of the bridge goes on with this."),
+    errors.RecordNotUnderstood: _says("This was kept by another release of the bridge, which cannot be read any more."),
+    errors.CommandError: _says("I do not understand this command. Try !help."),
+    errors.UnknownCommand: _unknown_command,
+    errors.BadUsage: _bad_usage,
+    errors.NoSuch: _no_such,
+    errors.SeveralFit: _several_fit,
+    errors.BadInput: _bad_input,
+    errors.NotAllowed: _not_allowed,
+}

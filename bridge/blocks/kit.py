@@ -1,0 +1,273 @@
+"""Block Kit: Slack's limits in one table, and small constructors that keep them.
+
+What comes from the service, an agent or a person goes into ``plain_text`` and ``rich_text`` only. Slack parses
+neither, so that a name with backticks, ``<!channel>`` or a link in it is shown as it was written: there is nothing to
+escape and nothing to forget. ``mrkdwn`` is parsed, and made by `trusted` alone, from our own words and dates.
+
+The one text that Slack does parse is a message's ``text``; `fallback` makes it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from bridge.blocks.reply import Attachment, Audience, Block, Reply
+
+# Limits, in characters or pieces. https://docs.slack.dev/reference/block-kit/blocks and the pages below it,
+# unless another source is named.
+BLOCKS: Final = 50  # in a message
+VIEW_BLOCKS: Final = 100  # in a modal or a Home tab
+SECTION_TEXT: Final = 3000
+SECTION_FIELDS: Final = 10
+FIELD_TEXT: Final = 2000
+HEADER_TEXT: Final = 150
+CONTEXT_ELEMENTS: Final = 10
+ACTIONS_ELEMENTS: Final = 25
+BUTTON_TEXT: Final = 75
+BUTTON_VALUE: Final = 2000
+OPTION_TEXT: Final = 75
+OPTION_VALUE: Final = 150
+OPTIONS: Final = 100
+PLACEHOLDER: Final = 150
+LABEL: Final = 2000
+CONFIRM_TITLE: Final = 100
+CONFIRM_TEXT: Final = 300
+CONFIRM_BUTTON: Final = 30
+VIEW_TITLE: Final = 24
+PRIVATE_METADATA: Final = 3000
+PLAIN_TEXT_INPUT: Final = 3000
+UPDATE_TEXT: Final = 4000  # chat.update refuses a longer ``text``; https://docs.slack.dev/reference/methods/chat.update
+MESSAGE: Final = 11_500  # undocumented: several blocks together fail at about 13,200, markdown blocks at 12,000
+
+# Ours, for what reads well in one message.
+MARKDOWN_PART: Final = 11_000  # leaves room in MESSAGE for the footer
+CODE_TEXT: Final = 2800
+LIST_TEXT: Final = 8000
+FOOTER_TEXT: Final = 300
+FALLBACK_TEXT: Final = 3000
+DESCRIPTION: Final = 200
+_NOTHING: Final = "-"
+_FEW_SECONDS: Final = 10
+_TWO_DAYS: Final = 48
+
+WORD_JOINER: Final = "\u2060"
+"""Has no width and allows no line break: put into ``@here`` it is seen by nobody but Slack."""
+
+_BARE_BROADCAST = re.compile(r"(?<![\w@.])@(?=(?:channel|here|everyone)\b)", re.IGNORECASE)
+_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # embeddings, overrides, isolates
+
+
+def clean(text: str) -> str:
+    """Take out what is not to be seen but changes how the rest is seen: control and direction characters."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(
+        c for c in text if c in "\n\t" or (c not in _DIRECTION and unicodedata.category(c) not in {"Cc", "Cs"})
+    )
+
+
+def one_line(text: str, limit: int = SECTION_TEXT) -> str:
+    """Fold a text into a single line of at most *limit* characters."""
+    return cut(" ".join(clean(text).split()), limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """Shorten a text to *limit* characters, showing that it was."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def spoken(duration: timedelta) -> str:
+    """Say how long: ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
+    seconds = max(duration.total_seconds(), 0)
+    if seconds < _FEW_SECONDS:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 1:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 1:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{hours} h {minutes} min" if hours < _TWO_DAYS else f"{hours // 24} days"
+
+
+def counted(number: int, noun: str) -> str:
+    """Say how many: ``1 node``, ``1,234 nodes``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def escape(text: str) -> str:
+    """Undo Slack's three special characters. https://docs.slack.dev/messaging/formatting-message-text#escaping."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def quiet(text: str) -> str:
+    """Show ``@channel``, ``@here`` and ``@everyone`` without calling anybody."""
+    return _BARE_BROADCAST.sub("@" + WORD_JOINER, text)
+
+
+def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
+    """Make a message's ``text`` of plain words, for notifications, screen readers and refused blocks."""
+    return escape(quiet(cut(clean(text), limit)))
+
+
+def plain(text: str, limit: int = SECTION_TEXT) -> Block:
+    """Make a text object that Slack does not parse. Slack refuses an empty one, so nothing is a dash."""
+    return {"type": "plain_text", "text": cut(clean(text), limit).strip() or _NOTHING, "emoji": False}
+
+
+def trusted(text: str) -> Block:
+    """Make a parsed text object of our own words; nothing that came from outside belongs here."""
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+def date(moment: datetime) -> str:
+    """Write a moment so that `trusted` shows it in the reader's own time zone."""
+    written = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"<!date^{int(moment.timestamp())}^{{date_short_pretty}} at {{time}}|{written}>"
+
+
+def header(text: str) -> Block:
+    """Make a heading."""
+    return {"type": "header", "text": plain(one_line(text), HEADER_TEXT)}
+
+
+def section(text: str) -> Block:
+    """Make a paragraph."""
+    return {"type": "section", "text": plain(text)}
+
+
+def fields(pairs: Iterable[tuple[str, str]]) -> Block:
+    """Make up to ten short texts in two columns, each with its name above."""
+    texts = [plain(f"{name}\n{one_line(value, 300) or _NOTHING}", FIELD_TEXT) for name, value in pairs]
+    return {"type": "section", "fields": texts[:SECTION_FIELDS]}
+
+
+def context(*texts: str) -> Block:
+    """Make a small grey line."""
+    return {"type": "context", "elements": [plain(text, FOOTER_TEXT) for text in texts][:CONTEXT_ELEMENTS]}
+
+
+def trusted_context(text: str) -> Block:
+    """Make a small grey line of our own words, with dates in it."""
+    return {"type": "context", "elements": [trusted(text)]}
+
+
+def actions(*elements: Block) -> Block:
+    """Make a row of buttons or menus."""
+    return {"type": "actions", "elements": list(elements[:ACTIONS_ELEMENTS])}
+
+
+def button(text: str, action_id: str, value: str, *, style: str = "", asks: Block | None = None) -> Block:
+    """Make a button. *value* comes back as it is, so that a longer one than Slack keeps is a mistake of ours."""
+    if len(value) > BUTTON_VALUE:
+        raise ValueError("button value too long")
+    element: Block = {"type": "button", "text": plain(text, BUTTON_TEXT), "action_id": action_id, "value": value}
+    if style:
+        element["style"] = style
+    if asks is not None:
+        element["confirm"] = asks
+    return element
+
+
+def confirm(title: str, text: str, yes: str, no: str) -> Block:
+    """Make the question that a button asks before it acts."""
+    return {
+        "title": plain(title, CONFIRM_TITLE),
+        "text": plain(text, CONFIRM_TEXT),
+        "confirm": plain(yes, CONFIRM_BUTTON),
+        "deny": plain(no, CONFIRM_BUTTON),
+    }
+
+
+def option(text: str, value: str) -> Block:
+    """Make one choice of a menu."""
+    return {"text": plain(one_line(text, OPTION_TEXT), OPTION_TEXT), "value": value[:OPTION_VALUE]}
+
+
+def select(action_id: str, placeholder: str, options: Sequence[Block], initial: Block | None = None) -> Block:
+    """Make a menu whose choices are known."""
+    return _menu(
+        {"type": "static_select", "action_id": action_id, "options": list(options[:OPTIONS])}, placeholder, initial
+    )
+
+
+def external_select(action_id: str, placeholder: str, initial: Block | None = None) -> Block:
+    """Make a menu that asks the bridge for its choices as the person types, from the first letter on."""
+    return _menu({"type": "external_select", "action_id": action_id, "min_query_length": 0}, placeholder, initial)
+
+
+def _menu(element: Block, placeholder: str, initial: Block | None) -> Block:
+    element["placeholder"] = plain(placeholder, PLACEHOLDER)
+    if initial is not None:
+        element["initial_option"] = initial
+    return element
+
+
+def input_block(name: str, label: str, element: Block, *, hint: str = "", optional: bool = False) -> Block:
+    """Make one field of a form; its block_id is *name*, so that an error can be put under it."""
+    block: Block = {"type": "input", "block_id": name, "label": plain(label, LABEL), "element": element}
+    if hint:
+        block["hint"] = plain(hint, LABEL)
+    if optional:
+        block["optional"] = True
+    return block
+
+
+# Rich text: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
+
+
+def words(text: str, **style: bool) -> Block:
+    """Make a run of words; *style* is any of bold, italic, strike, code."""
+    run: Block = {"type": "text", "text": clean(text)}
+    return run | {"style": style} if style else run
+
+
+def paragraph(*runs: Block | str) -> Block:
+    """Make a paragraph of runs. Slack refuses empty ones, which are left out."""
+    elements = [words(run) if isinstance(run, str) else run for run in runs]
+    return {
+        "type": "rich_text_section",
+        "elements": [run for run in elements if run.get("text") != ""] or [words(_NOTHING)],
+    }
+
+
+def bullets(items: Iterable[Block]) -> Block:
+    """Make a list of paragraphs."""
+    return {"type": "rich_text_list", "style": "bullet", "elements": list(items)}
+
+
+def code_block(text: str, limit: int = CODE_TEXT) -> Block:
+    """Make a block of code, which nothing in *text* can end."""
+    return {"type": "rich_text_preformatted", "elements": [words(cut(text, limit).rstrip() or _NOTHING)]}
+
+
+def rich(*elements: Block) -> Block:
+    """Make a block of paragraphs, lists and code."""
+    return {"type": "rich_text", "elements": list(elements)}
+
+
+def text_length(shown: Any) -> int:
+    """Count the characters of text in blocks, for what Slack limits in their sum."""
+    if isinstance(shown, dict):
+        return sum(len(v) if k == "text" and isinstance(v, str) else text_length(v) for k, v in shown.items())
+    return sum(map(text_length, shown)) if isinstance(shown, (list, tuple)) else 0
+
+
+def reply(
+    text: str,
+    *blocks: Block,
+    audience: Audience = Audience.PRIVATE,
+    files: Sequence[Attachment] = (),
+    replaces_original: bool = False,
+) -> Reply:
+    """Make a reply whose ``text`` is plain words; without *blocks* they are what is shown."""
+    return Reply(
+        text=fallback(text),
+        blocks=blocks[:BLOCKS] or (section(text),),
+        files=tuple(files),
+        audience=audience,
+        replaces_original=replaces_original,
+    )

@@ -1,0 +1,56 @@
+"""What lists of workflows and agents have in common: filtered, cut to one message, and saying what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from bridge.blocks import kit
+from bridge.blocks.reply import Block, Reply
+
+
+class Listed(Protocol):
+    """What both have."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    @property
+    def description(self) -> str | None:
+        """What it is for."""
+        ...
+
+
+T = TypeVar("T", bound=Listed)
+
+
+def matching(items: Sequence[T], words: str) -> list[T]:
+    """Keep what has every one of *words* in its name or description."""
+    wanted = words.casefold().split()
+    return [item for item in items if all(word in _searched(item) for word in wanted)]
+
+
+def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block], more: str) -> Reply:
+    """Show as many items as fit into one message; *more* is the command that finds the rest."""
+    shown = _fitting([line(item) for item in items])
+    blocks = [kit.header(title), kit.rich(kit.bullets(shown))]
+    if left := len(items) - len(shown):
+        blocks.append(kit.context(f"… and {left:,} more: {more} filters."))
+    names = ", ".join(kit.one_line(item.name, 60) for item in items[: len(shown)])
+    return kit.reply(f"{title}: {names}", *blocks)
+
+
+def _searched(item: Listed) -> str:
+    return f"{item.name} {item.description or ''}".casefold()
+
+
+def _fitting(lines: Sequence[Block]) -> list[Block]:
+    length, shown = 0, []
+    for line in lines:
+        length += kit.text_length(line) + 10  # a number of a Slack message is not only its text
+        if length > kit.LIST_TEXT:
+            break
+        shown.append(line)
+    return shown

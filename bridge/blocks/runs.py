@@ -1,0 +1,147 @@
+"""Workflow runs: the card that a run keeps in the channel, what is asked before, and the nodes' results.
+
+Who started a run is shown by display name in plain text. A mention would ping that person at each change of the card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from bridge.blocks import kit
+from bridge.blocks.failures import sentence
+from bridge.blocks.json_text import compact, pretty
+from bridge.blocks.reply import Attachment, Audience, Block, Reply
+from bridge.errors import BridgeError
+from bridge.project.models import RunResult, Workflow
+
+AGAIN: Final = "run:again"
+CONFIRM: Final = "run:confirm"
+FORM: Final = "run:form"
+NODES: Final = "run:nodes"
+
+_NODE_TEXT = 1500
+_NODES_TEXT = 7500
+_MOST_NODES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run as its card shows it: *turn* started it, for the person with the display name *started_by*."""
+
+    workflow: int
+    name: str
+    input: Any
+    started_by: str
+    turn: str
+
+
+def running(run: Run) -> Reply:
+    """Show that a run is on its way."""
+    return _card(run, "running …", kit.context(f"Started by {_person(run)}"))
+
+
+def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
+    """Show what a run ended with. Output that is too long for the card goes along as a file, whole."""
+    status = kit.one_line(result.status, 100) or "finished"
+    shown, files = _output(result)
+    facts = kit.context(f"Started by {_person(run)} · run {result.runId} · took {kit.spoken(took)}")
+    nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
+    return _card(run, status, *shown, facts, kit.actions(*nodes, _again(run)), files=files)
+
+
+def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply:
+    """Show that a run did not come about, and why."""
+    duration = f" · after {kit.spoken(took)}" if took is not None else ""
+    facts = kit.context(f"Started by {_person(run)}{duration}")
+    return _card(run, "failed", kit.section(sentence(error)), facts, kit.actions(_again(run)))
+
+
+def unknown(run: Run) -> Reply:
+    """Show that a run may have been started, and that nobody can know."""
+    words = (
+        "The connection to the service broke off, so it is not known whether this ran. Check before you run it again."
+    )
+    facts = kit.context(f"Started by {_person(run)}")
+    return _card(run, "outcome unknown", kit.section(words), facts, kit.actions(_again(run)))
+
+
+def confirm(workflow: Workflow, typed: Any) -> Reply:
+    """Ask before an inactive workflow runs. Input too long for a button is asked for again in the form."""
+    name = kit.one_line(workflow.name, 100)
+    words = f"{name} is inactive. Do you want to run it all the same?"
+    value = again_value(workflow.id, typed)
+    yes = kit.button("Run it", CONFIRM, value)
+    return kit.reply(words, kit.section(words), kit.actions(yes))
+
+
+def offer_form(workflow: Workflow | None) -> Reply:
+    """Offer the form with a button, for when it could not be opened by itself."""
+    words = f"{kit.one_line(workflow.name, 100)} needs an input." if workflow else "Which workflow is to run?"
+    value = again_value(workflow.id) if workflow else compact({})
+    return kit.reply(words, kit.section(words), kit.actions(kit.button("Open the form", FORM, value)))
+
+
+def node_results(results: Any) -> Reply:
+    """Show what each node gave, in the thread of the run's card; whatever was cut goes along as a file, whole."""
+    if not results:
+        words = "The node results are kept for a week; these are gone. Run the workflow again to see new ones."
+        return kit.reply(words)
+    whole = list(_by_node(results))
+    shown = list(_fitting(whole))
+    is_cut = len(shown) < len(whole) or any(len(text) > _NODE_TEXT for _, text in whole)
+    files = [Attachment(name="node-results.json", content=pretty(results))] if is_cut else []
+    return kit.reply("Node results", kit.header("Node results"), *shown, audience=Audience.THREAD, files=files)
+
+
+def again_value(workflow: int, *typed: Any) -> str:
+    """Make a button's value: the workflow and, where there is room, the input."""
+    with_input = compact({"w": workflow, "i": typed[0]}) if typed else ""
+    return with_input if 0 < len(with_input) <= kit.BUTTON_VALUE else compact({"w": workflow})
+
+
+def _card(run: Run, status: str, *blocks: Block, files: list[Attachment] | None = None) -> Reply:
+    name = kit.one_line(run.name, 120)
+    title = kit.rich(kit.paragraph(kit.words(name, bold=True), f" · {status}"))
+    return kit.reply(f"{name}: {status}", title, *blocks, audience=Audience.CHANNEL, files=files or ())
+
+
+def _person(run: Run) -> str:
+    return kit.one_line(run.started_by, 80) or "somebody"
+
+
+def _again(run: Run) -> Block:
+    return kit.button("Run again", AGAIN, again_value(run.workflow, run.input))
+
+
+def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
+    """Show JSON as JSON and text as text."""
+    output = result.output
+    if output is None or output == "":
+        return [kit.context("No output")], []
+    is_text = isinstance(output, str)
+    text = kit.clean(output) if is_text else pretty(output)
+    shown = kit.paragraph(kit.cut(text, kit.CODE_TEXT)) if is_text else kit.code_block(text)
+    if len(text) <= kit.CODE_TEXT:
+        return [kit.rich(shown)], []
+    name = f"run-{result.runId}-output.{'txt' if is_text else 'json'}"
+    return [kit.rich(shown), kit.context("The whole output is in the file.")], [Attachment(name=name, content=text)]
+
+
+def _by_node(results: Any) -> Iterator[tuple[str, str]]:
+    """Go through the nodes with their results; what is no record by name is one result without a name."""
+    named = results.items() if isinstance(results, Mapping) else [("", results)]
+    for name, result in named:
+        yield kit.one_line(str(name), 100), kit.clean(result) if isinstance(result, str) else pretty(result)
+
+
+def _fitting(nodes: list[tuple[str, str]]) -> Iterator[Block]:
+    length = 0
+    for name, text in nodes[:_MOST_NODES]:
+        length += len(name) + min(len(text), _NODE_TEXT)
+        if length > _NODES_TEXT:
+            return
+        title = [kit.paragraph(kit.words(name, bold=True))] if name else []
+        yield kit.rich(*title, kit.code_block(text, _NODE_TEXT))

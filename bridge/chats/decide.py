@@ -1,0 +1,64 @@
+"""What is to be done about a turn, whatever it began with: the one place where the kinds of input part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bridge.blocks.notices import told
+from bridge.chats.planning import Chats
+from bridge.chats.receive import command_line
+from bridge.commands import router
+from bridge.commands.clicks import clicked
+from bridge.commands.deps import Call, Deps
+from bridge.commands.submissions import submitted
+from bridge.ids import ThreadKey
+from bridge.inbound import Click, Inbound, InboundMessage, Notice, SlashCommand, Submission
+from bridge.store.journal import Taken
+from bridge.turns.plan import Plan, Show
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Decides what a turn needs; called again whenever the turn is taken again. Raises `BridgeError`."""
+
+    chats: Chats
+    deps: Deps
+
+    async def __call__(self, taken: Taken) -> Plan:
+        """Say what is to be done about the turn that was *taken*."""
+        body = taken.turn.body
+        match body:
+            case InboundMessage():
+                line = command_line(body, self.chats.bot_user)
+                if line is None:
+                    return await self.chats.plan(taken, body)
+                return await router.answer(line, self.deps, self._call(taken, body))
+            case SlashCommand():
+                return await router.answer(f"{body.command} {body.text}", self.deps, self._call(taken, body))
+            case Click():
+                return await clicked(self.deps, self._call(taken, body), body)
+            case Submission():
+                return await submitted(self.deps, self._call(taken, body), body)
+            case Notice():
+                return Show(told(body.what))
+
+    def _call(self, taken: Taken, body: Inbound) -> Call:
+        return Call(
+            team=body.team,
+            channel=body.channel,
+            user=body.user,
+            turn=taken.turn.id,
+            thread=_thread(body),
+            trigger_id=getattr(body, "trigger_id", ""),
+            response_url=getattr(body, "response_url", ""),
+        )
+
+
+def _thread(body: Inbound) -> ThreadKey | None:
+    match body:
+        case InboundMessage():
+            return body.thread
+        case Click() | Notice() if body.thread_ts:
+            return ThreadKey(body.team, body.channel, body.thread_ts)
+        case _:
+            return None

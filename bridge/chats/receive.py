@@ -1,0 +1,158 @@
+"""A message arrives: is it for an agent, and if so, in which lane does it wait?
+
+This runs at the door, before Slack is told that the message was taken. It ends with one `Inbox.put`, which marks
+the message as seen and queues it in one step; only then is Slack answered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from bridge.chats.access import Access
+from bridge.chats.planning import may_have_been_lost
+from bridge.commands import router
+from bridge.inbound import InboundMessage, Notice
+from bridge.store.inbox import Condition, Duplicate, Full, Inbox, Queued, Unbound
+
+_BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
+_NEEDS_A_LOOK = re.compile(r"<[@#!]|^\s*!")
+IN_ORDER = ("/new",)  # `!` commands that have to wait for the messages before them
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What became of a message: *decision* in a word, for metrics and logs."""
+
+    decision: Literal["queued", "duplicate", "ignored", "refused", "full", "unbound"]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """Receives messages into the *inbox*.
+
+    *bot_user* is the bot's own user id. With *mentions_only*, a reply in a bound thread has to mention the bot.
+    *store_since* says since when the store knows anything: an older thread may have been bound before it was lost.
+    """
+
+    inbox: Inbox
+    access: Access
+    bot_user: str
+    mentions_only: bool
+    store_since: Callable[[], datetime | None]
+
+    async def receive(self, message: InboundMessage) -> Received:
+        """Decide about *message*, and keep it if it is for us.
+
+        Raises `StoreUnavailable` (Slack shall send it again) and `SlackError` where the person cannot be judged.
+        """
+        if not message.text.strip() and not message.has_files:
+            return Received("ignored", "no text")
+        if self._is_for_somebody_else(message):
+            return Received("ignored", "begins by mentioning somebody else")
+        if is_addressed(message):
+            return await self._addressed(message)
+        if message.is_root:
+            return Received("ignored", "not addressed to the bot")
+        if self.mentions_only and command_line(message, self.bot_user) is None:
+            return Received("ignored", "replies need a mention here")
+        return await self._reply(message)
+
+    async def edited(self, message: InboundMessage) -> str:
+        """The text of a message was changed: while it waits, the new text is what will be sent."""
+        return await self.inbox.edit(message, is_plain=self._is_plain(message))
+
+    def _is_for_somebody_else(self, message: InboundMessage) -> bool:
+        begins = _BEGINS_WITH_A_MENTION.match(message.text)
+        return begins is not None and begins[1] != self.bot_user and not message.is_mention
+
+    async def _addressed(self, message: InboundMessage) -> Received:
+        refusal = await self.access.refusal(message)
+        if refusal:
+            return await self._tell(message, refusal, "refused")
+        # A command starts no conversation.
+        condition = Condition.START if command_line(message, self.bot_user) is None else Condition.NONE
+        return await self._keep(message, condition)
+
+    async def _reply(self, message: InboundMessage) -> Received:
+        """A reply without a mention: for the agent if its thread is bound."""
+        refusal = await self.access.refusal(message)
+        if refusal:
+            return await self._tell(message, refusal, "refused", Condition.BOUND)
+        received = await self._keep(message, Condition.BOUND)
+        if received.decision == "unbound" and may_have_been_lost(message.thread, self.store_since()):
+            return await self._keep(message, Condition.SEARCH)
+        return received
+
+    async def _keep(self, message: InboundMessage, condition: Condition) -> Received:
+        line = command_line(message, self.bot_user)
+        put = await self.inbox.put(
+            message,
+            event=message.event_id,
+            message=message.key,
+            thread=message.thread,
+            in_order=line is None or line.startswith(IN_ORDER),
+            condition=condition,
+            is_plain=self._is_plain(message),
+        )
+        return await self._tell(message, "thread_full", "full") if isinstance(put, Full) else _received(put)
+
+    def _is_plain(self, message: InboundMessage) -> bool:
+        """Whether nothing has to be looked up or decided once the thread has its agent."""
+        return bool(message.text.strip()) and not _NEEDS_A_LOOK.search(message.text)
+
+    async def _tell(
+        self,
+        message: InboundMessage,
+        what: str,
+        decision: Literal["refused", "full"],
+        condition: Condition = Condition.NONE,
+    ) -> Received:
+        """Queue a private line instead of the message; the message is marked as seen by it."""
+        notice = Notice(
+            team=message.team,
+            channel=message.channel,
+            user=message.user,
+            what=what,
+            ts=message.ts,
+            thread_ts=message.thread_ts,
+        )
+        put = await self.inbox.put(
+            notice,
+            event=message.event_id,
+            message=message.key,
+            thread=message.thread,
+            in_order=False,
+            condition=condition,
+        )
+        return Received(decision, what) if isinstance(put, Queued) else _received(put)
+
+
+def is_addressed(message: InboundMessage) -> bool:
+    """Whether a message is for the bot without looking at its thread: it mentions it, or stands in its own channel.
+
+    In the direct message everything is: a reply there, too, in a thread that is not bound (any more).
+    """
+    return message.is_mention or message.is_direct
+
+
+def command_line(message: InboundMessage, bot_user: str) -> str | None:
+    """The command that a message is (``!stats`` → ``/stats``), mention or not; None where it is not one."""
+    text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
+    return router.bang_line(text)
+
+
+def _received(put: Queued | Duplicate | Full | Unbound) -> Received:
+    match put:
+        case Queued():
+            return Received("queued")
+        case Duplicate():
+            return Received("duplicate")
+        case Full():
+            return Received("full")
+        case Unbound():
+            return Received("unbound", "its thread is not bound")

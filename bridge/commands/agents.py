@@ -1,0 +1,44 @@
+"""``/agents``."""
+
+from __future__ import annotations
+
+from bridge.blocks.agents import agent_card, agent_list, conversation_root, default_set, default_taken_away
+from bridge.commands.deps import Call, Deps
+from bridge.commands.routing import Router
+from bridge.project.models import Agent
+from bridge.turns.plan import Plan, Show, StartThread
+
+router = Router()
+
+
+@router.command("/agents list [words]", default=True, reading=True)
+async def list_agents(deps: Deps, call: Call, *, words: str = "") -> Plan:
+    """List the agents, or those with certain words."""
+    default = await deps.sessions.channel_default(call.team, call.channel)
+    return Show(agent_list(await deps.catalog.get_agents(), words, default))
+
+
+@router.command("/agents show <agent>", reading=True)
+async def show_agent(deps: Deps, call: Call, *, agent: Agent) -> Plan:  # noqa: ARG001 - every command gets a call
+    """Show one agent and its tools."""
+    return Show(agent_card(agent, await deps.project.get_agent(agent.id)))
+
+
+@router.command("/agents chat <agent> <message>")
+async def chat_with_agent(deps: Deps, call: Call, *, agent: Agent, message: str) -> Plan:  # noqa: ARG001 - every command gets deps
+    """Ask an agent, in a new thread of this channel."""
+    return StartThread(agent.id, conversation_root(agent, message, call.user_name), message)
+
+
+@router.command("/agents default <agent>")
+async def set_default(deps: Deps, call: Call, *, agent: Agent) -> Plan:
+    """Choose the agent that answers mentions in this channel."""
+    await deps.sessions.set_channel_default(call.team, call.channel, agent.id)
+    return Show(default_set(agent))
+
+
+@router.command("/agents default none")
+async def take_default_away(deps: Deps, call: Call) -> Plan:
+    """Let this channel have no default agent."""
+    await deps.sessions.set_channel_default(call.team, call.channel, None)
+    return Show(default_taken_away())

@@ -1,0 +1,23 @@
+"""What is typed behind a workflow's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridge.blocks.json_text import typed_json
+from bridge.errors import BadInput
+
+_BEGINS_JSON = ("{", "[", '"', "“", "”", "„", "‟")
+
+
+def typed_input(text: str) -> Any:
+    """Read a JSON object, array or double-quoted string as that value; anything else is the string as it was typed.
+
+    So ``3``, ``true`` and what is only nearly JSON stay text: nobody is made to quote a sentence.
+    """
+    if not text.startswith(_BEGINS_JSON):
+        return text
+    try:
+        return typed_json(text)
+    except BadInput:
+        return text

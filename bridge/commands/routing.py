@@ -1,0 +1,244 @@
+"""`Router`: from the line that a person typed to the function that answers it.
+
+One usage line declares a command: ``@router.command("/workflows run <workflow> [input]")``. It gives the parsing, the
+help, the nearest command for what is mistyped, the ``!`` form, and the manifest. ``<x>`` is needed, ``[x]`` is not; the
+last one takes the rest of the line as it is, the others one word each. ``<workflow>`` and ``<agent>`` are looked up,
+by id or name, and arrive as what was found. A line that begins with ``!`` exists only in that form.
+
+A router is built from routers. What is registered wrongly fails at import, with TypeError.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from bridge.blocks.mrkdwn import plain_command_text
+from bridge.blocks.notices import help_lines
+from bridge.blocks.reply import Audience, Reply
+from bridge.commands.deps import Call, Deps
+from bridge.commands.picking import pick
+from bridge.errors import BadUsage, UnknownCommand
+from bridge.turns.plan import Plan, Show
+
+Handler = Callable[..., Awaitable[Plan]]
+
+_USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_]+>)*(?: \[[a-z_]+\])*")
+_PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
+_SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
+_BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
+_HELP: Final = "help"
+_SHARE_NOTE: Final = "Add --share to what only shows something, and the whole channel sees the answer."
+
+
+class Parameter(NamedTuple):
+    """One ``<x>`` or ``[x]`` of a usage line."""
+
+    name: str
+    is_needed: bool
+
+
+class SlashCommand(NamedTuple):
+    """A slash command as Slack's manifest lists it."""
+
+    name: str
+    description: str
+    usage_hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One usage line and what answers it."""
+
+    usage: str
+    handler: Handler
+    path: tuple[str, ...]  # its fixed words, without the sigil
+    parameters: tuple[Parameter, ...]
+    sentence: str
+    is_default: bool  # answers when only the command's name was typed
+    is_reading: bool  # may be shared with the channel
+
+    def shown(self, prefix: str) -> str:
+        """Write the usage line as it is to be typed, with the configured *prefix* of slash commands."""
+        return f"/{prefix}{self.usage[1:]}" if self.usage.startswith("/") else self.usage
+
+
+class _Match(NamedTuple):
+    command: Command
+    rest: str
+
+
+class Router:
+    """Commands by their usage lines."""
+
+    def __init__(self, *routers: Router) -> None:
+        self._commands: list[Command] = []
+        for router in routers:
+            for command in router._commands:  # noqa: SLF001 - its own class
+                self._add(command)
+
+    def command(self, usage: str, *, default: bool = False, reading: bool = False) -> Callable[[Handler], Handler]:
+        """Register the function below as the answer to *usage*."""
+
+        def register(handler: Handler) -> Handler:
+            self._add(_declared(usage, handler, is_default=default, is_reading=reading))
+            return handler
+
+        return register
+
+    async def answer(self, line: str, deps: Deps, call: Call) -> Plan:
+        """Answer a line such as ``/workflows show 3``. Raises `CommandError` for what is not understood."""
+        typed = plain_command_text(line).strip()
+        unshared = " ".join(_SHARE.sub("", typed).split()) if _SHARE.search(typed) else ""
+        if unshared and (match := self._match(unshared)) and match.command.is_reading:
+            return _shared(await _carry_out(match, deps, call))
+        if reply := self._help(typed, deps.command_prefix):
+            return Show(reply)
+        match = self._match(typed)
+        if match is None:
+            raise self._not_understood(typed, deps.command_prefix)
+        return await _carry_out(match, deps, call)
+
+    def bang_line(self, text: str) -> str | None:
+        """Turn ``!stats`` into ``/stats``; None where no known command stands behind the exclamation mark."""
+        found = _BANG.match(text)
+        if found is None or found[1].casefold() not in {_HELP, *(command.path[0] for command in self._commands)}:
+            return None
+        return "/" + text.strip()[1:]
+
+    def slash_commands(self, prefix: str = "") -> list[SlashCommand]:
+        """List the slash commands for the manifest."""
+        names = dict.fromkeys(command.path[0] for command in self._commands if command.usage.startswith("/"))
+        return [self._slash_command(name, prefix) for name in names]
+
+    def overview(self, prefix: str = "") -> Reply:
+        """Show all commands."""
+        lines = [(command.shown(prefix), command.sentence) for command in self._commands]
+        note = "In threads, where Slack knows no slash commands, write ! in place of /. " + _SHARE_NOTE
+        return help_lines("What you can ask for", lines, note)
+
+    def _add(self, command: Command) -> None:
+        if any(command.path == known.path for known in self._commands):
+            raise TypeError(f"{command.usage}: registered twice")
+        if command.path[-1] == _HELP:
+            raise TypeError(f"{command.usage}: help is made of the usage lines")
+        if command.is_default and any(known.is_default for known in self._named(command.path[0])):
+            raise TypeError(f"{command.usage}: {command.path[0]} has a default already")
+        self._commands.append(command)
+
+    def _named(self, name: str) -> list[Command]:
+        return [command for command in self._commands if command.path[0] == name]
+
+    def _match(self, typed: str) -> _Match | None:
+        words = _words(typed)
+        for command in sorted(self._commands, key=lambda command: -len(command.path)):
+            rest = _rest_of(typed, len(command.path))
+            if tuple(words[: len(command.path)]) == command.path and (command.parameters or not rest):
+                return _Match(command, rest)
+        if len(words) == 1:
+            return next((_Match(command, "") for command in self._named(words[0]) if command.is_default), None)
+        return None
+
+    def _help(self, typed: str, prefix: str) -> Reply | None:
+        words = _words(typed)
+        if words == [_HELP]:
+            return self.overview(prefix)
+        known = self._named(words[0]) if words[1:] == [_HELP] else []
+        lines = [(command.shown(prefix), command.sentence) for command in known]
+        return help_lines(known[0].shown(prefix).split(" ")[0], lines, _SHARE_NOTE) if known else None
+
+    def _not_understood(self, typed: str, prefix: str) -> UnknownCommand | BadUsage:
+        words = _words(typed)
+        known = self._named(words[0]) if words else []
+        if not known:
+            return UnknownCommand(" ".join(words[:1]), self._nearest_names(words, prefix))
+        for command in known:  # the words fit, and there were too many of them
+            if len(command.path) > 1 and tuple(words[: len(command.path)]) == command.path:
+                return BadUsage(command.shown(prefix))
+        said = known[0].shown(prefix).split(" ")[0]
+        return UnknownCommand(" ".join([said, *words[1:2]]), _nearest_lines(words, known, prefix))
+
+    def _nearest_names(self, words: list[str], prefix: str) -> list[str]:
+        names = {command.path[0]: command for command in reversed(self._commands)}
+        near = difflib.get_close_matches(words[0], names, n=2) if words else []
+        return [names[name].shown(prefix).split(" ")[0] for name in near]
+
+    def _slash_command(self, name: str, prefix: str) -> SlashCommand:
+        known = self._named(name)
+        about = next((command for command in known if command.is_default), known[0])
+        hints = [hint for command in known if (hint := command.usage.partition(" ")[2])]
+        return SlashCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, _HELP]))
+
+
+def _declared(usage: str, handler: Handler, *, is_default: bool, is_reading: bool) -> Command:
+    """Read a usage line, and check that the function fits it."""
+    if not _USAGE.fullmatch(usage):
+        raise TypeError(f"{usage}: not a usage line")
+    doc = inspect.getdoc(handler)
+    if not doc:
+        raise TypeError(f"{usage}: the function needs a docstring, which is its help")
+    parameters = tuple(Parameter(name, bracket == "<") for bracket, name in _PARAMETER.findall(usage))
+    _check_signature(usage, handler, parameters)
+    path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
+    return Command(usage, handler, path, parameters, doc.splitlines()[0], is_default, is_reading)
+
+
+def _check_signature(usage: str, handler: Handler, parameters: tuple[Parameter, ...]) -> None:
+    taken = list(inspect.signature(handler).parameters.values())
+    if not inspect.iscoroutinefunction(handler) or [p.name for p in taken[:2]] != ["deps", "call"]:
+        raise TypeError(f"{usage}: needs async def …(deps, call)")
+    if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in taken[2:]):
+        raise TypeError(f"{usage}: parameters are keyword-only")
+    if [Parameter(p.name, p.default is inspect.Parameter.empty) for p in taken[2:]] != list(parameters):
+        raise TypeError(f"{usage}: parameters do not match the usage line; what is optional needs a default")
+
+
+async def _carry_out(match: _Match, deps: Deps, call: Call) -> Plan:
+    command, rest = match
+    values: dict[str, Any] = {}
+    for place, parameter in enumerate(command.parameters):
+        if not rest:
+            if parameter.is_needed:
+                raise BadUsage(command.shown(deps.command_prefix))
+            break
+        is_last = place == len(command.parameters) - 1
+        values[parameter.name], rest = await _read(parameter.name, rest, deps, takes_rest=not is_last)
+    return await command.handler(deps, call, **values)
+
+
+async def _read(name: str, text: str, deps: Deps, *, takes_rest: bool) -> tuple[Any, str]:
+    """Read one parameter from the front of *text*."""
+    if name == "workflow":
+        return pick(name, text, await deps.catalog.get_workflows(), takes_rest=takes_rest)
+    if name == "agent":
+        return pick(name, text, await deps.catalog.get_agents(), takes_rest=takes_rest)
+    if not takes_rest:
+        return text, ""
+    return text.split(maxsplit=1)[0], _rest_of(text, 1)
+
+
+def _shared(plan: Plan) -> Plan:
+    if isinstance(plan, Show):
+        return Show(plan.reply.model_copy(update={"audience": Audience.CHANNEL}))
+    return plan
+
+
+def _nearest_lines(words: list[str], known: list[Command], prefix: str) -> list[str]:
+    """Find the usage lines whose second word looks like what was typed, or else show all of the command."""
+    second = {command.path[1]: command for command in known if len(command.path) > 1}
+    near = difflib.get_close_matches(words[1], second, n=2, cutoff=0.5) if len(words) > 1 else []
+    return [command.shown(prefix) for command in ([second[word] for word in near] or known)]
+
+
+def _words(typed: str) -> list[str]:
+    return typed.lstrip("/!").casefold().split()
+
+
+def _rest_of(typed: str, count: int) -> str:
+    """Take the first *count* words away and leave the rest as it is."""
+    parts = typed.split(maxsplit=count)
+    return parts[count] if len(parts) > count else ""

@@ -1,0 +1,44 @@
+"""How a run begins, whether it was asked for by command, by button or by form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridge.blocks.forms import Origin, run_form
+from bridge.blocks.runs import confirm, offer_form
+from bridge.commands.deps import Call, Deps
+from bridge.errors import NoSuch, NotAllowed
+from bridge.project.models import Workflow
+from bridge.turns.plan import OpenForm, Plan, RunWorkflow, Show
+
+
+async def check_runner(deps: Deps, user: str) -> None:
+    """Let only those go on who may run workflows. Raises `NotAllowed`."""
+    if not await deps.may_run(user):
+        raise NotAllowed("runner")
+
+
+async def workflow_by_id(deps: Deps, id_: int) -> Workflow:
+    """Look up a workflow that a button or a form names. Raises `NoSuch`."""
+    for workflow in await deps.catalog.get_workflows():
+        if workflow.id == id_:
+            return workflow
+    raise NoSuch("workflow", str(id_))
+
+
+def start(workflow: Workflow, given: Any, *, is_sure: bool = False) -> Plan:
+    """Start a run, or ask first where the workflow is inactive."""
+    if workflow.is_active or is_sure:
+        return RunWorkflow(workflow.id, workflow.name, given)
+    return Show(confirm(workflow, given))
+
+
+def ask_for_input(call: Call, workflow: Workflow | None, *, is_sure: bool = False) -> OpenForm:
+    """Open the form, with the workflow chosen where it is known."""
+    origin = Origin(
+        channel=call.channel,
+        thread_ts=call.thread.root if call.thread else "",
+        response_url=call.response_url,
+        is_sure=is_sure,
+    )
+    return OpenForm(run_form(workflow, origin), otherwise=offer_form(workflow))

@@ -1,0 +1,91 @@
+"""Run the emulated Slack by itself.
+
+::
+
+    python -m bridge.playground.slack --port 8090 --events-url http://127.0.0.1:3000/slack/events
+
+Then ``SLACK_API_URL=http://127.0.0.1:8090/api/`` with the token and the signing secret that are printed. People are
+moved by lines on its standard input, with the ids of `bridge.playground.slack.sample`::
+
+    say U0ALICE C0GENERAL <@U0BRIDGE> hello
+    reply U0ALICE C0GENERAL 1763700000.000100 and again
+    command U0ALICE C0GENERAL /workflows list
+    click U0ALICE C0GENERAL 1763700000.000100 ACTION_ID
+    show C0GENERAL
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+
+from bridge.playground.slack.emulator import EmulatedSlack
+
+_TOKEN = "xoxb-playground"  # noqa: S105 - opens nothing but the emulator
+_SECRET = "playground-signing-secret"  # noqa: S105 - the same
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+async def obey(slack: EmulatedSlack, line: str) -> str:
+    """Do what one line says; gives what is to be printed."""
+    match line.split(maxsplit=3):
+        case ["say", user, channel, text]:
+            return await slack.say(user, channel, text)
+        case ["reply", user, channel, rest]:
+            thread, _, text = rest.partition(" ")
+            return await slack.say(user, channel, text, thread_ts=thread)
+        case ["command", user, channel, rest]:
+            command, _, text = rest.partition(" ")
+            return str((await slack.command(user, channel, command, text)).status)
+        case ["click", user, channel, rest]:
+            ts, _, action_id = rest.partition(" ")
+            return str((await slack.click(user, channel, ts, action_id)).status)
+        case ["show", channel]:
+            shown = [*slack.workspace.messages(channel), *slack.workspace.private_messages]
+            return "\n".join(f"{one.ts} {one.thread_ts} {one.user} {one.text}" for one in shown)
+        case _:
+            return "say, reply, command, click or show"
+
+
+def _read_lines(loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[str]) -> None:
+    for line in sys.stdin:
+        loop.call_soon_threadsafe(lines.put_nowait, line)
+
+
+async def _run(port: int, events_url: str, token: str, secret: str) -> None:
+    async with EmulatedSlack(signing_secret=secret, bot_token=token, events_url=events_url, port=port) as slack:
+        _say(f"Emulated Slack: {slack.api_url}\nSLACK_BOT_TOKEN={token}\nSLACK_SIGNING_SECRET={secret}")
+        lines: asyncio.Queue[str] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+        # A daemon thread: one that waits for a line must not keep the process from ending.
+        threading.Thread(target=_read_lines, args=(loop, lines), daemon=True).start()
+        while True:
+            line = await lines.get()
+            try:
+                _say(await obey(slack, line.strip()))
+            except (LookupError, ValueError) as exc:
+                _say(f"not possible: {exc}")
+
+
+def main() -> None:
+    """Read the command line and serve until interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m bridge.playground.slack", description="An emulated Slack.")
+    parser.add_argument("--port", type=int, default=8090)
+    parser.add_argument("--events-url", default="http://127.0.0.1:3000/slack/events")
+    parser.add_argument("--bot-token", default=os.environ.get("SLACK_BOT_TOKEN", _TOKEN))
+    parser.add_argument("--signing-secret", default=os.environ.get("SLACK_SIGNING_SECRET", _SECRET))
+    asked = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_run(asked.port, asked.events_url, asked.bot_token, asked.signing_secret))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Trouble on demand: what a Web API method, a response URL or an upload does instead of answering properly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RateLimited:
+    """429 with Retry-After; the call is not carried out."""
+
+    retry_after: int = 1
+
+
+@dataclass(frozen=True)
+class Error:
+    """``ok: false`` with this word; the call is not carried out."""
+
+    error: str
+
+
+@dataclass(frozen=True)
+class Http:
+    """This HTTP status with a body that is no JSON; the call is not carried out."""
+
+    status: int
+    body: str = "<html>Server Error</html>"
+
+
+@dataclass(frozen=True)
+class Slow:
+    """The call is carried out after this many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class DropBefore:
+    """The connection breaks and the call is not carried out."""
+
+
+@dataclass(frozen=True)
+class DropAfter:
+    """The call is carried out, and the connection breaks before the answer."""
+
+
+Fault = RateLimited | Error | Http | Slow | DropBefore | DropAfter
+
+
+@dataclass
+class _Planned:
+    method: str
+    fault: Fault
+    times: int | None
+    channel: str | None
+
+    def fits(self, method: str, channel: str) -> bool:
+        return self.times != 0 and self.method in {method, "*"} and self.channel in {None, channel}
+
+
+class Faults:
+    """What is going to go wrong, in the order in which it was planned."""
+
+    def __init__(self) -> None:
+        self._planned: list[_Planned] = []
+
+    def on(self, method: str, fault: Fault, *, times: int | None = 1, channel: str | None = None) -> None:
+        """Let *fault* happen to the next *times* calls (None: to all) of *method*, in *channel* if one is named.
+
+        *method* is a Web API method, ``response_url``, ``upload``, or ``*`` for anything.
+        """
+        self._planned.append(_Planned(method, fault, times, channel))
+
+    def clear(self) -> None:
+        """Let all go well again."""
+        self._planned.clear()
+
+    def take(self, method: str, channel: str) -> Fault | None:
+        """The fault that happens to this call; it is used up by one."""
+        for planned in self._planned:
+            if planned.fits(method, channel):
+                if planned.times is not None:
+                    planned.times -= 1
+                return planned.fault
+        return None

@@ -1,0 +1,168 @@
+"""What people do with commands, buttons, menus and forms, and what Slack does with the app's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bridge.playground.slack import limits, payloads, responses, widgets
+from bridge.playground.slack.deliver import Deliverer, Delivery
+from bridge.playground.slack.entities import Json, Message, View
+from bridge.playground.slack.server import Door
+from bridge.playground.slack.tickets import Tickets
+from bridge.playground.slack.watch import Watch
+from bridge.playground.slack.workspace import Workspace
+from bridge.playground.wire import LocalServer
+
+
+class Hands(Watch):
+    """The interactive side of a workspace. Each method gives the `Delivery`, with the app's answer and its time."""
+
+    def __init__(
+        self, workspace: Workspace, tickets: Tickets, deliverer: Deliverer, door: Door, server: LocalServer
+    ) -> None:
+        super().__init__(workspace, door, deliverer)
+        self._tickets = tickets
+        self._site = server
+
+    async def command(self, user: str, channel: str, command: str, text: str = "") -> Delivery:
+        """Let *user* type a slash command; it needs no membership of the bot, and there is none in threads."""
+        ticket = self._tickets.response(user, channel)
+        form = payloads.command_form(
+            self.workspace.people[user],
+            self.workspace.channels[channel],
+            command,
+            text,
+            response_url=self._response_url(ticket),
+            trigger_id=self._tickets.trigger(user),
+        )
+        delivery = await self._deliverer.form("command", command, dict(form), form)
+        if delivery.is_acked and delivery.body.strip():
+            self._show_body(user, channel, ticket, delivery)
+        return delivery
+
+    async def click(self, user: str, channel: str, ts: str, action_id: str) -> Delivery:
+        """Let *user* press a button of a message; a question that it asks first is answered with yes."""
+        element, block_id = widgets.find(self._visible(user, channel, ts).blocks, action_id)
+        return await self._act(user, channel, ts, widgets.pressed(element, block_id, self.workspace.new_ts()))
+
+    async def select(self, user: str, channel: str, ts: str, action_id: str, value: Any) -> Delivery:
+        """Let *user* choose from a menu of a message: an option's value, or a whole option that was suggested."""
+        element, block_id = widgets.find(self._visible(user, channel, ts).blocks, action_id)
+        return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
+
+    async def click_in_view(self, user: str, view_id: str, action_id: str) -> Delivery:
+        """Let *user* press a button of a modal or of Home."""
+        element, block_id = widgets.find(self._view(view_id).blocks, action_id)
+        return await self._act_in_view(user, view_id, widgets.pressed(element, block_id, self.workspace.new_ts()))
+
+    async def select_in_view(self, user: str, view_id: str, action_id: str, value: Any) -> Delivery:
+        """Let *user* choose from a menu of a modal or of Home that tells the app at once."""
+        view = self._view(view_id)
+        element, block_id = widgets.find(view.blocks, action_id)
+        view.values.setdefault(block_id, {})[action_id] = widgets.entered(element, value)
+        return await self._act_in_view(user, view_id, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
+
+    async def suggestions(
+        self, user: str, action_id: str, typed: str, *, channel: str = "", ts: str = "", view_id: str = ""
+    ) -> list[Json]:
+        """Let *user* type into a menu whose options the app knows, in a message or a modal; gives the options."""
+        if view_id:
+            blocks, where = self._view(view_id).blocks, payloads.on_view(self._view(view_id))
+        else:
+            message = self._visible(user, channel, ts)
+            blocks, where = message.blocks, payloads.on_message(message, self.workspace.channels[channel])
+        element, block_id = widgets.find(blocks, action_id)
+        payload = payloads.block_suggestion(self.workspace.people[user], where, element, block_id, typed)
+        answer = (await self._deliverer.interaction(payload)).json or {}
+        groups = answer.get("option_groups", [])
+        return [*answer.get("options", []), *(option for group in groups for option in group["options"])]
+
+    async def submit(self, view_id: str, values: Mapping[str, Any], user: str) -> Delivery:
+        """Let *user* fill in a modal (*values* by action_id or block_id) and send it in."""
+        view = self._view(view_id)
+        view.values = widgets.state_of(view.blocks, values)
+        view.errors = {}
+        payload = payloads.view_submission(self.workspace.people[user], view, self._tickets.trigger(user, view_id))
+        delivery = await self._deliverer.interaction(payload)
+        if delivery.is_acked:
+            self._after_submission(view, delivery.json)
+        return delivery
+
+    async def close(self, view_id: str, user: str) -> Delivery | None:
+        """Let *user* close a modal; the app hears of it only if it asked to."""
+        view = self._view(view_id)
+        self.workspace.close_views([view])
+        if not view.content.get("notify_on_close"):
+            return None
+        payload = payloads.view_closed(self.workspace.people[user], view, is_cleared=False)
+        return await self._deliverer.interaction(payload)
+
+    async def _act(self, user: str, channel: str, ts: str, action: Json) -> Delivery:
+        message = self._visible(user, channel, ts)
+        ticket = self._tickets.response(user, channel, ts=ts, thread_ts=message.thread_ts)
+        state = {} if action["type"] == "button" else {action["block_id"]: {action["action_id"]: _state(action)}}
+        payload = payloads.block_actions(
+            self.workspace.people[user],
+            payloads.on_message(message, self.workspace.channels[channel]),
+            action,
+            state,
+            response_url=self._response_url(ticket),
+            trigger_id=self._tickets.trigger(user),
+        )
+        return await self._deliverer.interaction(payload)
+
+    async def _act_in_view(self, user: str, view_id: str, action: Json) -> Delivery:
+        view = self._view(view_id)
+        trigger = self._tickets.trigger(user, view_id)
+        person = self.workspace.people[user]
+        payload = payloads.block_actions(person, payloads.on_view(view), action, view.values, trigger_id=trigger)
+        return await self._deliverer.interaction(payload)
+
+    def _after_submission(self, view: View, answer: Json | None) -> None:
+        """https://docs.slack.dev/surfaces/modals#updating_response: close, or what the app says instead."""
+        action = (answer or {}).get("response_action")
+        if action is None:
+            self.workspace.close_views([view])
+        elif action == "clear":
+            self.workspace.close_views(self.workspace.stack(view.user))
+        elif action == "errors":
+            view.errors = dict(answer["errors"]) if answer else {}
+        elif answer and action in {"update", "push"}:
+            limits.check_view(answer["view"])
+            self._replace_or_push(view, action, answer["view"])
+
+    def _replace_or_push(self, view: View, action: str, content: Json) -> None:
+        content["blocks"] = [{"block_id": self.workspace.new_id("b"), **block} for block in content["blocks"]]
+        if action == "update":
+            view.content, view.hash, view.values = content, self.workspace.new_id("h"), {}
+            return
+        pushed = self.workspace.make_view(view.user, content, under=view)
+        self.workspace.views[pushed.id] = pushed
+
+    def _show_body(self, user: str, channel: str, ticket: str, delivery: Delivery) -> None:
+        """The body of the answer to a command is shown like something that came by the response URL."""
+        is_json = delivery.body.lstrip().startswith("{")
+        content: Json = delivery.json if is_json else {"text": delivery.body}
+        responses.show(self.workspace, self._tickets.peek(ticket), content)
+        self._door.note("body", user, channel, content)
+
+    def _response_url(self, ticket: str) -> str:
+        return f"{self._site.url}/response/{ticket}"
+
+    def _visible(self, user: str, channel: str, ts: str) -> Message:
+        message = self.workspace.find(channel, ts) or self.workspace.find_private(channel, ts)
+        if message is None or message.to not in {"", user}:
+            raise LookupError(ts)
+        return message
+
+    def _view(self, view_id: str) -> View:
+        homes = (view for view in self.workspace.homes.values() if view.id == view_id)
+        view = self.workspace.views.get(view_id) or next(homes, None)
+        if view is None:
+            raise LookupError(view_id)
+        return view
+
+
+def _state(action: Json) -> Json:
+    return {name: value for name, value in action.items() if name not in {"action_id", "block_id", "action_ts"}}

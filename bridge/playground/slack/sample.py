@@ -1,0 +1,69 @@
+"""The people, channels and groups that the playground begins with; ids have the shape that real ones have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bridge.playground.slack.entities import Channel, Group, Person
+
+TEAM: Final = "T0HOME"
+OTHER_TEAM: Final = "T0PARTNER"
+TEAM_DOMAIN: Final = "playground"
+APP: Final = "A0BRIDGE"
+BRIDGE: Final = "U0BRIDGE"  # the bot user
+BRIDGE_BOT: Final = "B0BRIDGE"
+
+ALICE: Final = "U0ALICE"
+BOB: Final = "U0BOB"
+CAROL: Final = "U0CAROL"
+GUEST: Final = "U0GUEST"  # a guest in several channels
+VISITOR: Final = "U0VISITOR"  # a guest in a single channel
+STRANGER: Final = "U0STRANGER"  # from the other company
+OTHER_BOT: Final = "U0OTHERBOT"
+
+GENERAL: Final = "C0GENERAL"
+RANDOM: Final = "C0RANDOM"
+NOBOT: Final = "C0NOBOT"  # public, the bot is not in it
+PRIVATE: Final = "C0PRIVATE"  # private, the bot is in it
+HIDDEN: Final = "C0HIDDEN"  # private, the bot is not in it
+SHARED: Final = "C0SHARED"  # shared with the other company
+DM_ALICE: Final = "D0ALICE"  # each between one person and the bot
+DM_BOB: Final = "D0BOB"
+DM_CAROL: Final = "D0CAROL"
+
+RUNNERS: Final = "S0RUNNERS"
+
+
+def people() -> list[Person]:
+    """Everybody there is."""
+    return [
+        Person(ALICE, "alice", "Alice Adler", TEAM),
+        Person(BOB, "bob", "Bob Brandt", TEAM),
+        Person(CAROL, "carol", "Carol Conti", TEAM),
+        Person(GUEST, "gus", "Gus Guest", TEAM, is_restricted=True),
+        Person(VISITOR, "vera", "Vera Visitor", TEAM, is_restricted=True, is_ultra_restricted=True),
+        Person(STRANGER, "sam", "Sam Stranger", OTHER_TEAM, is_stranger=True),
+        Person(BRIDGE, "bridge", "Bridge", TEAM, is_bot=True, bot_id=BRIDGE_BOT, app_id=APP),
+        Person(OTHER_BOT, "otherbot", "Other Bot", TEAM, is_bot=True, bot_id="B0OTHERBOT", app_id="A0OTHERBOT"),
+    ]
+
+
+def channels() -> list[Channel]:
+    """Every channel and direct message."""
+    home = [ALICE, BOB, CAROL]
+    return [
+        Channel(GENERAL, "general", [*home, GUEST, OTHER_BOT, BRIDGE]),
+        Channel(RANDOM, "random", [*home, GUEST, VISITOR, BRIDGE]),
+        Channel(NOBOT, "no-bot", [*home]),
+        Channel(PRIVATE, "private", [ALICE, BOB, BRIDGE], is_private=True),
+        Channel(HIDDEN, "hidden", [CAROL], is_private=True),
+        Channel(SHARED, "shared", [*home, STRANGER, BRIDGE], is_ext_shared=True, shared_team_ids=[TEAM, OTHER_TEAM]),
+        Channel(DM_ALICE, "", [ALICE, BRIDGE], is_im=True),
+        Channel(DM_BOB, "", [BOB, BRIDGE], is_im=True),
+        Channel(DM_CAROL, "", [CAROL, BRIDGE], is_im=True),
+    ]
+
+
+def groups() -> list[Group]:
+    """Every user group."""
+    return [Group(RUNNERS, "runners", "Workflow runners", TEAM, [ALICE, CAROL])]

@@ -1,0 +1,230 @@
+"""The HTTP side of the emulated Slack: the Web API, the response URLs, and where files are uploaded to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from bridge.playground.slack import responses, web_api
+from bridge.playground.slack.entities import Json
+from bridge.playground.slack.faults import DropAfter, DropBefore, Error, Fault, Faults, Http, RateLimited, Slow
+from bridge.playground.slack.rates import Rates
+from bridge.playground.slack.refusal import Refusal
+from bridge.playground.slack.tickets import TicketError, Tickets
+from bridge.playground.slack.web_api.method import Call, Happening, Registered
+from bridge.playground.slack.workspace import Workspace
+from bridge.playground.wire import Cut, LocalServer
+
+ALL_SCOPES: Final = frozenset(scope for registered in web_api.METHODS.values() for scope in registered.scopes) | {
+    "app_mentions:read",
+    "commands",
+}
+_TOO_MANY: Final = 429
+
+
+@dataclass
+class ApiCall:
+    """One call of the Web API, of a response URL (*method* ``response_url``) or an ``upload``.
+
+    *answer* is None as long as there is none, and where the connection was broken instead.
+    """
+
+    method: str
+    args: Json
+    token_ok: bool
+    at: float
+    fault: Fault | None = None
+    status: int | None = None
+    answer: Any = None
+    seconds: float = 0.0
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it was carried out and the caller was told."""
+        return isinstance(self.answer, dict) and bool(self.answer.get("ok"))
+
+
+@dataclass
+class Door:
+    """What callers reach. The owner may change *scopes*, *page_limit* and *faults* at any time."""
+
+    workspace: Workspace
+    tickets: Tickets
+    rates: Rates
+    bot_token: str
+    react: Callable[[Happening], None]
+    faults: Faults = field(default_factory=Faults)
+    scopes: set[str] = field(default_factory=lambda: set(ALL_SCOPES))
+    page_limit: int = 1000
+    calls: list[ApiCall] = field(default_factory=list)
+    unknown_methods: Counter[str] = field(default_factory=Counter)
+    answers: list[responses.Response] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._server: LocalServer | None = None
+
+    def app(self) -> Starlette:
+        """The ASGI application."""
+        return Starlette(
+            routes=[
+                Route("/api/{method}", self._web_api, methods=["GET", "POST"]),
+                Route("/response/{ticket}", self._response, methods=["POST"]),
+                Route("/upload/v1/{file}", self._upload, methods=["POST"]),
+            ]
+        )
+
+    def open_at(self, server: LocalServer) -> None:
+        """Know the server, for the addresses that are given out and to break connections."""
+        self._server = server
+
+    @property
+    def _base_url(self) -> str:
+        return self._server.url if self._server else ""
+
+    async def _web_api(self, request: Request) -> ASGIApp:
+        args = await _arguments(request)
+        method: str = request.path_params["method"]
+        token = _token(request, args)
+        call = ApiCall(method, args, token == self.bot_token, self.workspace.clock())
+        answer = await self._with_faults(call, lambda: self._answer(call, token))
+        if isinstance(answer, Response):
+            answer.headers["x-oauth-scopes"] = ",".join(sorted(self.scopes))
+            known = web_api.METHODS.get(method)
+            answer.headers["x-accepted-oauth-scopes"] = ",".join(known.scopes) if known else ""
+        return answer
+
+    async def _with_faults(self, call: ApiCall, carry_out: Callable[[], Response]) -> ASGIApp:
+        """Carry a call out, unless it was planned that something goes wrong."""
+        self.calls.append(call)
+        begun = time.perf_counter()
+        channel = str(call.args.get("channel") or call.args.get("channel_id") or "")
+        call.fault = self.faults.take(call.method, channel)
+        if isinstance(call.fault, Slow):
+            await asyncio.sleep(call.fault.seconds)
+        answer = _instead(call.fault) or self._limited(call.method, channel)
+        if answer is None and not isinstance(call.fault, DropBefore):
+            answer = carry_out()
+        call.seconds = time.perf_counter() - begun
+        if answer is None or isinstance(call.fault, DropAfter):
+            return Cut(self._server) if self._server else Response(status_code=500)
+        call.status = answer.status_code
+        call.answer = _read(answer)
+        return answer
+
+    def _limited(self, method: str, channel: str) -> Response | None:
+        seconds = self.rates.retry_after(method, channel)
+        return None if seconds is None else _instead(RateLimited(seconds))
+
+    def _answer(self, asked: ApiCall, token: str) -> Response:
+        try:
+            method = self._permitted(asked, token)
+            call = Call(asked.method, asked.args, self.workspace, self.tickets, self._base_url, self.page_limit)
+            answer = method.run(call)
+        except Refusal as refusal:
+            return JSONResponse(refusal.as_json())
+        for happening in call.happened:
+            self.react(happening)
+        return JSONResponse(answer)
+
+    def _permitted(self, asked: ApiCall, token: str) -> Registered:
+        """The method, if this token may call it."""
+        method = web_api.METHODS.get(asked.method)
+        if method is None:
+            self.unknown_methods[asked.method] += 1
+            raise Refusal("unknown_method", req_method=asked.method)
+        if not token:
+            raise Refusal("not_authed")
+        if not asked.token_ok:
+            raise Refusal("invalid_auth")
+        if method.scopes and not self.scopes.intersection(method.scopes):
+            provided = ",".join(sorted(self.scopes))
+            raise Refusal("missing_scope", needed=",".join(method.scopes), provided=provided)
+        return method
+
+    async def _response(self, request: Request) -> ASGIApp:
+        content = await _arguments(request)
+        call = ApiCall("response_url", content, True, self.workspace.clock())
+        return await self._with_faults(call, lambda: self._respond(request.path_params["ticket"], content))
+
+    def _respond(self, ticket_id: str, content: Json) -> Response:
+        try:
+            ticket = self.tickets.use_response(ticket_id)
+            happened = responses.show(self.workspace, ticket, content)
+        except TicketError as exc:
+            return JSONResponse({"ok": False, "error": exc.error}, status_code=404)
+        except Refusal as refusal:
+            return JSONResponse(refusal.as_json(), status_code=400)
+        self.note("response_url", ticket.user, ticket.channel, content)
+        for happening in happened:
+            self.react(happening)
+        return JSONResponse({"ok": True})
+
+    def note(self, by: str, user: str, channel: str, content: Json) -> None:
+        """Remember an answer to a command or click."""
+        self.answers.append(responses.Response(by, user, channel, content, self.workspace.clock()))
+
+    async def _upload(self, request: Request) -> ASGIApp:
+        content = await request.body()
+        file_id = request.path_params["file"]
+        call = ApiCall("upload", {"file": file_id, "length": len(content)}, True, self.workspace.clock())
+        return await self._with_faults(call, lambda: self._store(file_id, content))
+
+    def _store(self, file_id: str, content: bytes) -> Response:
+        file = self.workspace.files.get(file_id)
+        if file is None:
+            return PlainTextResponse("not found", status_code=404)
+        if len(content) != file.length:
+            return PlainTextResponse("wrong length", status_code=400)
+        file.content = content
+        return PlainTextResponse(f"OK - {len(content)}")
+
+
+def _instead(fault: Fault | None) -> Response | None:
+    """The answer that *fault* puts in the place of the real one, if it does."""
+    match fault:
+        case RateLimited(retry_after):
+            body = {"ok": False, "error": "ratelimited"}
+            return JSONResponse(body, status_code=_TOO_MANY, headers={"Retry-After": str(retry_after)})
+        case Error(error):
+            return JSONResponse({"ok": False, "error": error})
+        case Http(status, body):
+            return PlainTextResponse(body, status_code=status)
+        case _:
+            return None
+
+
+def _read(answer: Response) -> Any:
+    text = bytes(answer.body).decode()
+    return json.loads(text) if isinstance(answer, JSONResponse) else text
+
+
+def _token(request: Request, args: Json) -> str:
+    """The token, from the header or, in a form, from its field, which is no argument."""
+    in_args = args.pop("token", None)
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else str(in_args or "")
+
+
+async def _arguments(request: Request) -> Json:
+    """Arguments of the query and of a form or JSON body together."""
+    args: Json = dict(request.query_params)
+    body = await request.body()
+    if request.headers.get("content-type", "").startswith("application/json"):
+        try:
+            sent = json.loads(body)
+        except ValueError:
+            return args
+        return args | sent if isinstance(sent, dict) else args
+    return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))

@@ -1,0 +1,90 @@
+"""What Slack hands out for a short while: trigger ids (once, within 3 s) and response URLs (5 times, 30 min).
+
+https://docs.slack.dev/interactivity/handling-user-interaction
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+TRIGGER_SECONDS: Final = 3.0
+RESPONSE_SECONDS: Final = 30 * 60.0
+RESPONSE_USES: Final = 5
+
+
+@dataclass
+class _Trigger:
+    user: str
+    made: float
+    view: str  # the modal that was clicked in, if any
+    used: bool = False
+
+
+@dataclass
+class ResponseTicket:
+    """Where the answers to one command or click go. *ts* is the message with the button, if there is one."""
+
+    user: str
+    channel: str
+    made: float
+    ts: str = ""
+    thread_ts: str = ""
+    uses: int = 0
+
+
+class TicketError(Exception):
+    """The ticket is not valid; *error* is Slack's word."""
+
+    def __init__(self, error: str) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Tickets:
+    """All tickets that were handed out."""
+
+    def __init__(self, *, clock: Callable[[], float], new_id: Callable[[str], str]) -> None:
+        self._clock = clock
+        self._new_id = new_id
+        self._triggers: dict[str, _Trigger] = {}
+        self._responses: dict[str, ResponseTicket] = {}
+
+    def trigger(self, user: str, view: str = "") -> str:
+        """A new trigger id for what *user* did, in the modal *view* if it was there."""
+        made = self._new_id("")
+        self._triggers[made] = _Trigger(user, self._clock(), view)
+        return made
+
+    def exchange(self, trigger_id: str) -> tuple[str, str]:
+        """Use a trigger id: gives the user and the modal."""
+        trigger = self._triggers.get(trigger_id)
+        if trigger is None:
+            raise TicketError("invalid_trigger_id")
+        if trigger.used:
+            raise TicketError("exchanged_trigger_id")
+        if self._clock() - trigger.made > TRIGGER_SECONDS:
+            raise TicketError("expired_trigger_id")
+        trigger.used = True
+        return trigger.user, trigger.view
+
+    def response(self, user: str, channel: str, *, ts: str = "", thread_ts: str = "") -> str:
+        """A new id for a response URL."""
+        made = self._new_id("")
+        self._responses[made] = ResponseTicket(user, channel, self._clock(), ts, thread_ts)
+        return made
+
+    def peek(self, made: str) -> ResponseTicket:
+        """What a response URL stands for, without using it. Raises KeyError."""
+        return self._responses[made]
+
+    def use_response(self, made: str) -> ResponseTicket:
+        """Count one use of a response URL, unless it is used up or too old."""
+        ticket = self._responses.get(made)
+        if ticket is None or self._clock() - ticket.made > RESPONSE_SECONDS:
+            raise TicketError("expired_url")
+        if ticket.uses >= RESPONSE_USES:
+            raise TicketError("used_url")
+        ticket.uses += 1
+        return ticket

@@ -1,0 +1,140 @@
+"""An ASGI application on a real loopback socket, in the event loop that is running already."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Coroutine
+from typing import Any, Self
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+_DRAIN_SECONDS = 1
+_BACKLOG = 2048
+
+
+class LocalServer:
+    """Serves *app* on *port* (0: any free one); after `stop` the same port can be opened again with `start`."""
+
+    def __init__(self, app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._app = app
+        self._host = host
+        self._port = port
+        self._server: uvicorn.Server | None = None
+
+    @property
+    def url(self) -> str:
+        """The address without a trailing slash; known once the server has been started."""
+        return f"http://{self._host}:{self._port}"
+
+    async def start(self) -> None:
+        """Open the socket and answer requests."""
+        config = uvicorn.Config(
+            self._app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=_DRAIN_SECONDS,
+            timeout_keep_alive=60,
+        )
+        config.load()
+        server = uvicorn.Server(config)
+        server.lifespan = config.lifespan_class(config)
+        # Not `serve()`: it would install signal handlers, which are the embedding program's business.
+        await server.startup(sockets=[self._listen()])
+        self._server = server
+
+    async def stop(self) -> None:
+        """Break every connection, as a killed server does, and close the socket."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        for connection in list(server.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        await server.shutdown()
+
+    def _listen(self) -> socket.socket:
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((self._host, self._port))
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+        self._port = listener.getsockname()[1]
+        return listener
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def cut(self, scope: Scope) -> None:
+        """Break the connection that the request of *scope* came by, without a byte of answer."""
+        if self._server is None:
+            return
+        for connection in list(self._server.server_state.connections):
+            if getattr(connection, "client", None) == scope["client"] and connection.transport is not None:
+                connection.transport.abort()
+
+
+class Cut:
+    """An ASGI response that is none: the connection breaks."""
+
+    def __init__(self, server: LocalServer) -> None:
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
+        """Break the connection, and return once the server has noticed."""
+        self._server.cut(scope)
+        await until_disconnected(receive)
+
+
+class Silence:
+    """An ASGI response that never comes: the connection stays open until the client gives up."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
+        """Wait for the client to go away."""
+        await until_disconnected(receive)
+
+
+async def until_disconnected(receive: Receive) -> None:
+    """Wait until the client's connection is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class Background:
+    """Work that goes on beside the caller, ended with its owner. What it raises is raised by `close`."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin *work*; the task is kept until it is done or `close` ends it."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled() or task.exception() is None:
+            self._tasks.discard(task)
+
+    async def idle(self) -> None:
+        """Wait until nothing is under way, including what was begun meanwhile."""
+        while running := [task for task in self._tasks if not task.done()]:
+            await asyncio.wait(running)
+
+    async def close(self) -> None:
+        """End what is still under way, and raise the first failure."""
+        tasks, self._tasks = self._tasks, set()
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task

@@ -1,0 +1,30 @@
+"""The project service: a client for its eight operations, and what they answer. Usable without Slack."""
+
+from bridge.project.catalog import Catalog
+from bridge.project.client import Observe, ProjectClient
+from bridge.project.models import (
+    Agent,
+    AgentDetail,
+    ChatAnswer,
+    NamedCount,
+    Project,
+    RunResult,
+    Stats,
+    Workflow,
+    WorkflowDetail,
+)
+
+__all__ = [
+    "Agent",
+    "AgentDetail",
+    "Catalog",
+    "ChatAnswer",
+    "NamedCount",
+    "Observe",
+    "Project",
+    "ProjectClient",
+    "RunResult",
+    "Stats",
+    "Workflow",
+    "WorkflowDetail",
+]

@@ -1,0 +1,282 @@
+"""The settings: what the environment says, checked as a whole before anything starts.
+
+`load` takes the environment as an argument and reports every problem at once, each with its cure. It never
+shows a value, not even one that is no secret: a token pasted into the wrong variable would be one. (So it is
+plain pydantic: pydantic-settings reads the process's environment by itself, knows no ``NAME_FILE`` and puts the
+rejected input into its errors.)
+
+The descriptions of the fields are the documentation: ``python -m bridge.settings`` prints them as
+``.env.example``, and a test holds the file to it. Only `bridge.cli` and `bridge.app` know this module; every
+other part receives values.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_core import ErrorDetails
+
+from bridge import shapes
+from bridge.errors import ConfigurationError
+
+
+def _setting(variable: str, *, description: str, default: Any = ..., example: str = "") -> Any:
+    """Describe a field. *default* is text, as it would stand in the environment; ``...``: the setting is needed."""
+    return Field(default, alias=variable, description=description, examples=[example] if example else None)
+
+
+class Settings(BaseModel):
+    """Everything that can be configured. An attribute's variable is its alias."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, validate_default=True)
+
+    slack_bot_token: Annotated[SecretStr, shapes.token("xoxb-", "the bot token")] = _setting(
+        "SLACK_BOT_TOKEN",
+        description="The bot's token, xoxb-…: your Slack app's page, *OAuth & Permissions*.",
+    )
+    slack_signing_secret: Annotated[SecretStr, shapes.secret("the signing secret")] = _setting(
+        "SLACK_SIGNING_SECRET",
+        description="Proves that a request comes from Slack: your Slack app's page, *Basic Information*.",
+    )
+    slack_api_url: Annotated[str, shapes.web_url(ends_with_slash=True)] = _setting(
+        "SLACK_API_URL",
+        default="https://slack.com/api/",
+        description="Where Slack's Web API is; another address only for GovSlack or a test.",
+    )
+    project_base_url: Annotated[str, shapes.web_url()] = _setting(
+        "PROJECT_BASE_URL",
+        description="The address of the project service (*baseUrl*), with or without a path.",
+    )
+    project_api_key: Annotated[SecretStr, shapes.secret("the project's key")] = _setting(
+        "PROJECT_API_KEY",
+        description="The key of the project (*apiKey*).",
+    )
+    redis_url: Annotated[SecretStr | None, shapes.redis_url()] = _setting(
+        "REDIS_URL",
+        default=None,
+        example="redis://localhost:6379/0",
+        description="Where Redis (6.2 or later) or Valkey is: redis://, rediss:// (TLS) or unix://. Needed, except "
+        "with `bridge serve --embedded-redis`. It should write an append-only file and never evict (noeviction).",
+    )
+    namespace: Annotated[str, shapes.matching(r"[A-Za-z0-9_.-]{1,64}", "letters, digits, dots, dashes")] = _setting(
+        "BRIDGE_NAMESPACE",
+        default="bridge",
+        description="Every key in Redis begins with it. Two bridges on one Redis need two.",
+    )
+    host: Annotated[str, shapes.matching(r"[^\s/]+", "a host name or an address")] = _setting(
+        "BRIDGE_HOST",
+        default="0.0.0.0",  # noqa: S104 - it is a server, reached through a container's or a balancer's address
+        description="The address to listen on.",
+    )
+    port: Annotated[int, shapes.whole(0, 65535)] = _setting(
+        "BRIDGE_PORT",
+        default="3000",
+        description="The port to listen on; 0 takes a free one.",
+    )
+    command_prefix: Annotated[str, shapes.matching(r"[a-z0-9_-]{0,20}", "at most 20 small letters, digits, - or _")] = (
+        _setting(
+            "BRIDGE_COMMAND_PREFIX",
+            default="",
+            example="acme-",
+            description="Put before each slash command's name, for a workspace with two bridges: /acme-workflows.",
+        )
+    )
+    default_agent: str | None = _setting(
+        "BRIDGE_DEFAULT_AGENT",
+        default=None,
+        example="Support",
+        description="The id or name of the agent that answers where nothing else chooses one.",
+    )
+    thread_replies: Annotated[Literal["all", "mentions"], shapes.one_of("all", "mentions")] = _setting(
+        "BRIDGE_THREAD_REPLIES",
+        default="all",
+        description="Which replies in a thread with an agent go to it: all, or only those with mentions of the bot.",
+    )
+    session_lifetime: Annotated[timedelta, shapes.duration("d", upto=timedelta(days=3650))] = _setting(
+        "BRIDGE_SESSION_DAYS",
+        default="90",
+        description="How many days an idle thread keeps its session; each turn renews it.",
+    )
+    chat_timeout: Annotated[timedelta, shapes.duration("s", upto=timedelta(days=1))] = _setting(
+        "BRIDGE_CHAT_TIMEOUT",
+        default="120",
+        description="How many seconds an agent may take to answer.",
+    )
+    run_timeout: Annotated[timedelta, shapes.duration("s", upto=timedelta(days=1))] = _setting(
+        "BRIDGE_RUN_TIMEOUT",
+        default="900",
+        description="How many seconds a workflow may take to run.",
+    )
+    max_turns: Annotated[int, shapes.whole(1, 100_000)] = _setting(
+        "BRIDGE_MAX_TURNS",
+        default="1000",
+        description="How many turns one process has in flight at most; the others wait in Redis.",
+    )
+    max_age: Annotated[timedelta, shapes.duration("s", upto=timedelta(days=365))] = _setting(
+        "BRIDGE_MAX_AGE",
+        default="24h",
+        description="A message that waited for longer is offered with a button instead of being sent: 24h, 90m, 3600.",
+    )
+    drain_timeout: Annotated[timedelta, shapes.duration("s", upto=timedelta(hours=1), may_be_zero=True)] = _setting(
+        "BRIDGE_DRAIN_SECONDS",
+        default="25",
+        description="How many seconds what is in flight may take to finish after SIGTERM.",
+    )
+    data_dir: Annotated[Path, shapes.folder()] = _setting(
+        "BRIDGE_DATA_DIR",
+        default="~/.local/share/bridge",
+        description="Where the embedded Redis keeps its data; by default the platform's folder for that.",
+    )
+    allowed_channels: Annotated[frozenset[str], shapes.ids("CGD", "a channel id (C…)")] = _setting(
+        "BRIDGE_ALLOWED_CHANNELS",
+        default="",
+        example="C0123456789,C0ABCDEFGHI",
+        description="The channels in which the bridge answers, separated by commas; empty: all.",
+    )
+    allowed_users: Annotated[frozenset[str], shapes.ids("UW", "a user id (U… or W…)")] = _setting(
+        "BRIDGE_ALLOWED_USERS",
+        default="",
+        example="U0123456789,U0ABCDEFGHI",
+        description="The people whom it answers, separated by commas; empty: everyone of the home workspace.",
+    )
+    runners: Annotated[frozenset[str], shapes.ids("UWS", "a user id (U… or W…) or a user group id (S…)")] = _setting(
+        "BRIDGE_RUNNERS",
+        default="",
+        example="U0123456789,S0123456789",
+        description="Who may run workflows: people and user groups, separated by commas; empty: everyone.",
+    )
+    log_format: Annotated[Literal["console", "json"], shapes.one_of("console", "json")] = _setting(
+        "BRIDGE_LOG_FORMAT",
+        default="console",
+        description="How the log is written: console (for people) or json (one object a line).",
+    )
+    log_level: Annotated[
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"], shapes.one_of("DEBUG", "INFO", "WARNING", "ERROR")
+    ] = Field(
+        alias="BRIDGE_LOG_LEVEL",
+        default="INFO",
+        description="The least severe lines that are written: DEBUG, INFO, WARNING or ERROR.",
+    )
+
+
+VARIABLES = tuple(str(field.alias) for field in Settings.model_fields.values())
+SOCKET_MODE = "SLACK_APP_TOKEN"  # read only to say that it has no effect yet
+
+
+def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Settings:
+    """Read the settings out of *environ*; with *embedded_redis* there may be no REDIS_URL.
+
+    Raises `ConfigurationError` with all problems there are.
+    """
+    given, problems = _given(environ)
+    if given.pop(SOCKET_MODE, None):
+        problems[SOCKET_MODE] = "is set, but Socket Mode comes with a later release: remove it and use HTTP"
+    if "REDIS_URL" not in given and not embedded_redis:
+        problems.setdefault("REDIS_URL", "is missing: set it, or start with --embedded-redis (one machine only)")
+    given.setdefault("BRIDGE_DATA_DIR", _data_folder(environ, sys.platform))
+    try:
+        settings = Settings.model_validate(given)
+    except ValidationError as exc:
+        # A problem of the file comes first: the variable is missing only because the file could not be read.
+        problems = {**_explained(exc), **problems}
+    if problems:
+        order = {name: place for place, name in enumerate(VARIABLES)}
+        names = sorted(problems, key=lambda name: order.get(name, len(order)))
+        raise ConfigurationError([f"{name} {problems[name]}" for name in names]) from None
+    return settings
+
+
+def environment(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
+    """Join *env_file*, where there is one, with the *process*'s environment, which wins; empty is not set.
+
+    A setting in the process also hides its ``_FILE`` twin in the file, and the other way round.
+    """
+    try:
+        # No interpolation: a password may hold "${".
+        pairs = dotenv_values(env_file, interpolate=False) if env_file.is_file() else {}
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigurationError([f"{env_file} cannot be read ({type(exc).__name__}): mend or remove it"]) from None
+    there = {name: value for name, value in process.items() if value.strip()}
+    hidden = {*there, *(f"{name}_FILE" for name in there), *(name.removesuffix("_FILE") for name in there)}
+    return {**{name: value for name, value in pairs.items() if value and name not in hidden}, **there}
+
+
+def unknown_names(environ: Mapping[str, str]) -> list[str]:
+    """Say, in a line each, which ``BRIDGE_…`` variables mean nothing, and what was probably meant."""
+    known = {*VARIABLES, *(f"{name}_FILE" for name in VARIABLES)}
+    lines = []
+    for name in sorted(name for name in environ if name.startswith("BRIDGE_") and name not in known):
+        nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+        lines.append(f"{name} is not a setting" + (f": did you mean {nearest[0]}?" if nearest else ""))
+    return lines
+
+
+def _data_folder(environ: Mapping[str, str], platform: str) -> str:
+    """Name the platform's folder for a program's own data: https://specifications.freedesktop.org/basedir-spec/."""
+    if platform == "darwin":
+        return "~/Library/Application Support/bridge"
+    if platform == "win32":
+        return f"{environ.get('LOCALAPPDATA', '~')}/bridge"
+    return f"{environ.get('XDG_DATA_HOME') or '~/.local/share'}/bridge"
+
+
+def _given(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Collect the values that are set, themselves or by a file, and the problems of the files. Empty is not set."""
+    given: dict[str, str] = {}
+    problems: dict[str, str] = {}
+    for name in (*VARIABLES, SOCKET_MODE):
+        value, file = environ.get(name, "").strip(), environ.get(f"{name}_FILE", "").strip()
+        if value and file:
+            problems[name] = f"and {name}_FILE are both set: remove one of them"
+        elif file:
+            try:
+                value = Path(file).read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as exc:
+                why = exc.strerror if isinstance(exc, OSError) else "not text"
+                problems[name] = f"cannot be read from the file that {name}_FILE names ({why}): mend {name}_FILE"
+            else:
+                if not value:
+                    problems[name] = f"is empty in the file that {name}_FILE names: put the value there"
+        if value:
+            given[name] = value
+    return given, problems
+
+
+def _explained(exc: ValidationError) -> dict[str, str]:
+    return {str(error["loc"][0]): _sentence(error) for error in exc.errors(include_url=False, include_input=False)}
+
+
+def _sentence(error: ErrorDetails) -> str:
+    if error["type"] == "missing":
+        field = next(field for field in Settings.model_fields.values() if field.alias == error["loc"][0])
+        return f"is missing: set it. {field.description}"
+    return str(error["ctx"]["error"])  # a ValueError of `bridge.shapes`, whose words are ours
+
+
+def env_example() -> str:
+    """Write ``.env.example``: each setting with its explanation, the needed ones open and the others commented out."""
+    return "\n".join(_example_lines())
+
+
+def _example_lines() -> Iterator[str]:
+    yield "# The settings of the bridge. Copy this file to .env and fill in the ones that have no # before them."
+    yield "# The environment wins over the file. NAME_FILE, the path of a file with the value, does for any NAME."
+    yield "# Made from bridge/settings.py by `make env-example`."
+    for field in Settings.model_fields.values():
+        yield ""
+        yield from textwrap.wrap(str(field.description), 116, initial_indent="# ", subsequent_indent="# ")
+        shown: Any = (field.examples or [field.default])[0]
+        yield f"{field.alias}=" if field.is_required() else f"#{field.alias}={shown}"
+    yield ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(env_example())

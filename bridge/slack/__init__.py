@@ -1,0 +1,1 @@
+"""The edge to Slack: what comes in over HTTP, and the only way out."""

@@ -1,0 +1,49 @@
+"""Slash commands: kept first, answered by a worker, by way of the command's response_url.
+
+https://docs.slack.dev/interactivity/implementing-slash-commands
+"""
+
+from __future__ import annotations
+
+import re
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.response import BoltResponse
+
+from bridge.inbound import SlashCommand
+from bridge.slack.door import NOT_TAKEN, Body, Door, listen, ok, private_line
+from bridge.slack.web import Identity
+
+
+def parse(body: Body, identity: Identity, prefix: str) -> SlashCommand:
+    """Make a value of a command's payload; the configured *prefix* is taken off its name."""
+    name = str(body.get("command", "")).removeprefix("/").removeprefix(prefix)
+    return SlashCommand(
+        team=identity.team,
+        channel=str(body.get("channel_id", "")),
+        user=str(body.get("user_id", "")),
+        user_team=str(body.get("team_id", "")),
+        command=f"/{name}",
+        text=str(body.get("text", "")),
+        response_url=str(body.get("response_url", "")),
+        trigger_id=str(body.get("trigger_id", "")),
+    )
+
+
+class Commands:
+    """The surface of slash commands."""
+
+    def __init__(self, door: Door, identity: Identity, prefix: str) -> None:
+        self._door = door
+        self._identity = identity
+        self._prefix = prefix
+
+    def register(self, app: AsyncApp) -> None:
+        """Listen to every command that Slack sends: the registry knows which there are."""
+        listen(lambda **how: app.command(re.compile(".*"), **how), self.on_command)
+
+    async def on_command(self, body: Body) -> BoltResponse:
+        """Keep a command; where that is not possible, say so at once."""
+        command = parse(body, self._identity, self._prefix)
+        taken = await self._door.take(command, identity=f"trigger:{command.trigger_id}" if command.trigger_id else "")
+        return private_line(NOT_TAKEN) if taken == "not taken" else ok()

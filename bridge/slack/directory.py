@@ -1,0 +1,111 @@
+"""People and channels by their Slack ids (`bridge.turns.ports.Directory`): cached, asked for once at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.errors import SlackError, SlackRefused
+from bridge.slack.remembered import Remembered
+from bridge.slack.web import Answer, Identity, SlackWeb
+
+_NAMES_SECONDS = 600.0
+_NO_NAME_SECONDS = 60.0
+_GROUPS_SECONDS = 60.0
+_CALL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """What ``users.info`` says: a *name*, and whether this is their workspace (None: it does not say)."""
+
+    name: str
+    is_home: bool | None
+
+
+class SlackDirectory:
+    """Looks up people, channels and user groups, as the bot *identity* sees them."""
+
+    def __init__(self, web: SlackWeb, identity: Identity, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._web = web
+        self._identity = identity
+        self._people = Remembered(self._person, seconds=_NAMES_SECONDS, monotonic=monotonic)
+        self._user_names = Remembered(
+            self._display_name, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
+        )
+        self._channel_names = Remembered(
+            self._channel, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
+        )
+        self._groups = Remembered(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
+
+    async def user_name(self, user: str) -> str:
+        """Give the display name, or the id where it cannot be read."""
+        try:
+            return await self._user_names.get(user)
+        except SlackError:
+            return user
+
+    async def channel_name(self, channel: str) -> str:
+        """Give the name without ``#``, or the id where it cannot be read."""
+        try:
+            return await self._channel_names.get(channel)
+        except SlackError:
+            return channel
+
+    async def in_group(self, user: str, group: str) -> bool:
+        """Whether *user* is in the user group. Raises `SlackError` where that cannot be known."""
+        return user in await self._groups.get(group)
+
+    async def is_home(self, user: str) -> bool:
+        """Whether *user* belongs to the installing workspace. Raises `SlackError` where that cannot be known."""
+        is_home = (await self._people.get(user)).is_home
+        if is_home is None:
+            raise SlackRefused("users.info", "team_unknown")
+        return is_home
+
+    async def _person(self, user: str) -> _Person:
+        answer = await self._web.read("users.info", {"user": user}, seconds=_CALL_SECONDS)
+        about = _mapping(answer.get("user"))
+        return _Person(name=_name_of(about), is_home=_is_home(about, self._identity))
+
+    async def _display_name(self, user: str) -> str:
+        return (await self._people.get(user)).name or user
+
+    async def _channel(self, channel: str) -> str:
+        answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
+        return str(_mapping(answer.get("channel")).get("name") or channel)
+
+    async def _members(self, group: str) -> frozenset[str]:
+        answer: Answer = await self._web.read("usergroups.users.list", {"usergroup": group}, seconds=_CALL_SECONDS)
+        users = answer.get("users")
+        if not isinstance(users, list):
+            raise SlackRefused("usergroups.users.list", "users_unknown")
+        return frozenset(user for user in users if isinstance(user, str))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _name_of(about: Mapping[str, Any]) -> str:
+    profile = _mapping(about.get("profile"))
+    candidates = (profile.get("display_name"), profile.get("real_name"), about.get("real_name"), about.get("name"))
+    return next((name for name in candidates if isinstance(name, str) and name), "")
+
+
+def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
+    """Compare workspaces. https://docs.slack.dev/apis/slack-connect/#users.
+
+    On Enterprise Grid a person may be in several workspaces of one organisation; ``enterprise_user`` lists them.
+    """
+    if about.get("is_stranger") is True or about.get("deleted") is True:
+        return False
+    organisation = _mapping(about.get("enterprise_user"))
+    workspaces = {about.get("team_id"), *(team for team in organisation.get("teams") or [] if isinstance(team, str))}
+    if identity.team and identity.team in workspaces:
+        return True
+    if identity.is_org_wide and identity.enterprise:
+        return identity.enterprise in {about.get("team_id"), organisation.get("enterprise_id")}
+    return False if about.get("team_id") and identity.team else None

@@ -1,0 +1,105 @@
+"""Taking in: everything that a person does goes into the inbox before Slack is told that it was taken.
+
+Bolt acknowledges an event *before* its listener runs, so a listener that fails loses it. What runs before the
+acknowledgement is listener middleware: every surface here is one, and its return value is Slack's answer.
+https://docs.slack.dev/tools/bolt-python/concepts/listener-middleware
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+from slack_bolt.response import BoltResponse
+
+from bridge.blocks import notices
+from bridge.blocks.reply import Reply
+from bridge.chats.access import Access
+from bridge.errors import SlackError, StoreUnavailable
+from bridge.inbound import Inbound, Notice
+from bridge.metrics import Metrics
+from bridge.store.inbox import Duplicate, Inbox
+
+log = logging.getLogger(__name__)
+
+Body = dict[str, Any]
+Surface = Callable[[Body], Awaitable[BoltResponse]]
+
+IN_TIME = timedelta(seconds=2.3)
+"""Slack waits 3 s for its answer, the way there and back included."""
+
+
+def listen(register: Callable[..., Any], surface: Surface) -> None:
+    """Let *surface* answer what *register* (``app.event("message")`` and its like) matches."""
+
+    async def before_the_ack(body: Body) -> BoltResponse:
+        return await surface(body)
+
+    async def nothing_is_left_to_do() -> None:
+        """Bolt wants a listener behind its middleware."""
+
+    register(middleware=[before_the_ack])(nothing_is_left_to_do)
+
+
+def ok(body: dict[str, Any] | None = None) -> BoltResponse:
+    """Slack's "taken"."""
+    return BoltResponse(status=200, body=body or "")
+
+
+def not_now() -> BoltResponse:
+    """Make Slack send the event again."""
+    return BoltResponse(status=503, body="")
+
+
+def private_line(reply: Reply) -> BoltResponse:
+    """Take a command, and show *reply* to who typed it in the same answer."""
+    return ok({"response_type": "ephemeral", "text": reply.text})
+
+
+Taken = Literal["queued", "duplicate", "refused", "not taken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Takes in what is not a message: commands, clicks, forms. Slack never repeats these."""
+
+    inbox: Inbox
+    access: Access
+    metrics: Metrics
+
+    async def take(self, inbound: Inbound, *, identity: str) -> Taken:
+        """Keep *inbound*, once for each *identity*; a person who may not is told so instead."""
+        try:
+            async with asyncio.timeout(IN_TIME.total_seconds()):
+                taken = await self._keep(inbound, identity)
+        except (StoreUnavailable, SlackError, TimeoutError) as exc:
+            log.warning("something could not be taken in", extra={"kind": inbound.kind, "why": type(exc).__name__})
+            taken = "not taken"
+        self.metrics.event(inbound.kind, taken)
+        return taken
+
+    async def _keep(self, inbound: Inbound, identity: str) -> Taken:
+        refusal = await self.access.refusal(inbound)
+        kept = inbound if refusal is None else _told(inbound, refusal)
+        put = await self.inbox.put(kept, event=identity, within=IN_TIME)
+        if isinstance(put, Duplicate):
+            return "duplicate"
+        return "queued" if refusal is None else "refused"
+
+
+def _told(inbound: Inbound, what: str) -> Notice:
+    return Notice(
+        team=inbound.team,
+        channel=inbound.channel,
+        user=inbound.user,
+        what=what,
+        response_url=getattr(inbound, "response_url", ""),
+        thread_ts=getattr(inbound, "thread_ts", ""),
+    )
+
+
+NOT_TAKEN = notices.not_taken()

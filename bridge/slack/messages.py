@@ -1,0 +1,164 @@
+"""Messages: mentions, direct messages, replies in threads, and what is edited or deleted while it waits.
+
+Slack delivers a mention twice, as ``app_mention`` and as ``message``, in either order, and repeats what it thinks
+undelivered, sometimes hours later. https://docs.slack.dev/reference/events/message
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.response import BoltResponse
+
+from bridge.chats.receive import Receiver
+from bridge.errors import SlackError, StoreUnavailable
+from bridge.ids import MessageKey
+from bridge.inbound import InboundMessage
+from bridge.logs import facts
+from bridge.metrics import Metrics
+from bridge.slack.door import IN_TIME, Body, listen, not_now, ok
+from bridge.slack.payloads import mapping, text
+from bridge.slack.web import Identity
+
+log = logging.getLogger(__name__)
+
+ORDINARY = frozenset({None, "", "file_share", "thread_broadcast", "me_message"})
+"""Subtypes of messages that a person wrote. Every other one is a message about something: joins, topics, bots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A message that is not for us, whatever its thread: *reason* says why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A message has a new text."""
+
+    message: InboundMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A message is gone."""
+
+    message: MessageKey
+
+
+Parsed = InboundMessage | Edited | Deleted | Ignored
+
+
+def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
+    """Make one of a closed set of values of an ``event_callback``. Never raises: odd payloads are `Ignored`."""
+    event = mapping(body.get("event"))
+    match event.get("subtype"):
+        case "message_changed":
+            return _parse_edit(body, event, identity)
+        case "message_deleted":
+            return Deleted(MessageKey(identity.team, text(event, "channel"), text(event, "deleted_ts")))
+        case subtype if subtype not in ORDINARY:
+            return Ignored("a message about something")
+    return _parse_message(body, event, event, identity)
+
+
+def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity) -> Parsed:
+    message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
+    if message.get("subtype") not in ORDINARY:
+        return Ignored("a message about something was changed")
+    if message.get("text") == previous.get("text"):
+        return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
+    parsed = _parse_message(body, event, message, identity)
+    return Edited(parsed) if isinstance(parsed, InboundMessage) else parsed
+
+
+def _parse_message(
+    body: Mapping[str, Any], event: Mapping[str, Any], message: Mapping[str, Any], identity: Identity
+) -> InboundMessage | Ignored:
+    user, channel, ts = text(message, "user"), text(event, "channel"), text(message, "ts")
+    words = text(message, "text")
+    if message.get("bot_id") or message.get("app_id") or user == identity.bot_user:
+        return Ignored("written by a bot")
+    if message.get("hidden"):
+        return Ignored("hidden")
+    if not (user and channel and _is_ts(ts)):
+        return Ignored("not a message that a person wrote")
+    thread_ts = text(message, "thread_ts")
+    return InboundMessage(
+        team=identity.team,
+        channel=channel,
+        user=user,
+        user_team=text(message, "user_team") or text(message, "source_team") or text(message, "team"),
+        is_shared=body.get("is_ext_shared_channel") is True,
+        text=words,
+        ts=ts,
+        thread_ts=thread_ts if _is_ts(thread_ts) else "",
+        event_id=text(body, "event_id"),
+        is_mention=event.get("type") == "app_mention" or mentions(words, identity.bot_user),
+        is_direct=event.get("channel_type") == "im" or channel.startswith("D"),
+        has_files=bool(message.get("files")),
+    )
+
+
+def mentions(words: str, bot_user: str) -> bool:
+    """Whether *words*, with Slack's escapes, mentions the bot."""
+    return re.search(rf"<@{re.escape(bot_user)}(?:\|[^>]*)?>", words) is not None
+
+
+class Messages:
+    """The surface: parse, let the receiver decide and keep, and only then tell Slack."""
+
+    def __init__(self, receiver: Receiver, identity: Identity, metrics: Metrics) -> None:
+        self._receiver = receiver
+        self._identity = identity
+        self._metrics = metrics
+
+    def register(self, app: AsyncApp) -> None:
+        """Listen to messages in every form; other events that the app was subscribed to are taken and left."""
+        listen(lambda **how: app.event("message", **how), self.on_message)
+        listen(lambda **how: app.event("app_mention", **how), self.on_message)
+        listen(lambda **how: app.event(re.compile(".*"), **how), self.on_other)
+
+    async def on_message(self, body: Body) -> BoltResponse:
+        """Take one event in. 503 makes Slack send it again."""
+        kind = str(mapping(body.get("event")).get("type", "message"))
+        try:
+            async with asyncio.timeout(IN_TIME.total_seconds()):
+                outcome = await self._take(parse(body, self._identity))
+        except (StoreUnavailable, SlackError, TimeoutError) as exc:
+            log.warning("an event could not be taken in, slack will repeat it", extra={"why": type(exc).__name__})
+            self._metrics.event(kind, "not taken")
+            return not_now()
+        self._metrics.event(kind, outcome)
+        return ok()
+
+    async def on_other(self, body: Body) -> BoltResponse:  # noqa: ARG002 - every surface gets the body
+        """An event that nothing listens to: taken, so that Slack does not repeat it."""
+        self._metrics.event("event", "ignored")
+        return ok()
+
+    async def _take(self, parsed: Parsed) -> str:
+        match parsed:
+            case Ignored(reason):
+                log.debug("message ignored", extra={"reason": reason})
+                return "ignored"
+            case Edited(message):
+                return await self._receiver.edited(message)
+            case Deleted(message):
+                return await self._receiver.inbox.withdraw(message)
+            case InboundMessage() as message:
+                with facts(thread=str(message.thread)):
+                    received = await self._receiver.receive(message)
+                    log.info("message received", extra={"decision": received.decision, "reason": received.reason})
+                    return received.decision
+
+
+def _is_ts(value: str) -> bool:
+    return re.fullmatch(r"\d{1,12}\.\d{1,9}", value) is not None

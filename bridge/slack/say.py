@@ -1,0 +1,205 @@
+"""The only way out to Slack (`bridge.turns.ports.Say`).
+
+Every call ends within `BUDGET`, whatever it has to wait for, because a turn's lease is longer than that and no longer.
+A `post` that was cut short by it (`SlackUnreachable`) has noted in *there* what it did post, and is made again with
+that; where its outcome is in doubt (`SlackAmbiguous`), `find` says what is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from bridge.blocks import kit
+from bridge.blocks.reply import Attachment, Block, Reply, View
+from bridge.errors import SlackRefused
+from bridge.ids import TurnId
+from bridge.slack import parts
+from bridge.slack.finding import History, metadata
+from bridge.slack.pace import Deadline, Monotonic, Pace, Sleep
+from bridge.slack.posting import Posting, Wire
+from bridge.slack.status import Status
+from bridge.slack.web import Answer, Identity, SlackWeb
+from bridge.turns.ports import Found, Mark, Place, Recalled, Whom
+
+BUDGET = 10.0
+_AN_UPDATE_EARLIER = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
+
+_Send = Callable[[str, tuple[Block, ...]], Awaitable[None]]
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SlackSay:
+    """Says things in Slack as the bot *identity*."""
+
+    def __init__(
+        self,
+        web: SlackWeb,
+        identity: Identity,
+        *,
+        monotonic: Monotonic = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+        now: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        self._web = web
+        self._identity = identity
+        self._pace = Pace(monotonic=monotonic, sleep=sleep)
+        self._status = Status(web, monotonic=monotonic)
+        self._wire = Wire(web, identity, self._pace, sleep, now)
+        self._monotonic = monotonic
+
+    async def post(self, place: Place, reply: Reply, mark: Mark, there: Found) -> str:
+        """Post a reply in *place*, except the parts that are *there*; return the ``ts`` of its first message.
+
+        What it posts it adds to *there*. Raises `SlackError`.
+        """
+        return await Posting(self._wire, place, mark, there.parts, self._deadline()).post(reply)
+
+    async def find(self, place: Place, turn: TurnId, since: datetime) -> Found:
+        """Look for own messages with the mark of *turn*. Raises `SlackError`."""
+        return Found(await self._history(self._deadline()).find_parts(place, turn, since))
+
+    async def recall(self, place: Place) -> Recalled | None:
+        """Read from a thread's own messages which session it continued last. Raises `SlackError`."""
+        return await self._history(self._deadline()).recall(place)
+
+    async def whisper(self, whom: Whom, reply: Reply) -> None:
+        """Show a reply to one person, by response_url or, when that is used up, by an ephemeral message.
+
+        Files cannot be private: they are shown as text. Raises `SlackError`.
+        """
+        deadline = self._deadline()
+        for part in _with_files_as_text(reply):
+            is_first = part.number == 0
+
+            async def send(text: str, blocks: tuple[Block, ...], *, is_first: bool = is_first) -> None:
+                replaces = reply.replaces_original and is_first
+                await self._whisper_message(whom, text, blocks, deadline, replaces=replaces)
+
+            await _down_the_ladder(part, send)
+
+    async def respond(self, response_url: str, reply: Reply) -> None:
+        """Show a reply to the channel by response_url. Raises `SlackError`."""
+        deadline = self._deadline()
+        for part in _with_files_as_text(reply):
+            replaces = reply.replaces_original and part.number == 0
+
+            async def send(text: str, blocks: tuple[Block, ...], *, replaces: bool = replaces) -> None:
+                body = _response(text, blocks, "in_channel", replaces=replaces)
+                await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
+
+            await _down_the_ladder(part, send)
+
+    async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:
+        """Replace an own message by the first message of *reply*; files go into its thread. Raises `SlackError`."""
+        deadline = self._deadline()
+        part = (parts.lay_out(reply) or [parts.Part(0, reply.text)])[0]
+
+        async def send(text: str, blocks: tuple[Block, ...]) -> None:
+            body: Answer = {
+                "channel": channel,
+                "ts": ts,
+                "text": parts.cut(text),
+                "blocks": list(blocks),
+                "metadata": metadata(mark, 0, 1),
+                "parse": "none",  # left out, Slack goes back to making links of bare words
+            }
+            await self._paced("chat.update", channel, body, deadline)
+
+        try:
+            await send(part.text, part.blocks)
+        except SlackRefused as exc:
+            if exc.error not in parts.BLOCKS_REFUSED or not part.blocks:
+                raise
+            await send(part.instead or part.text, ())
+        if reply.files:
+            await self._attach_once(Place(channel, ts), reply.files, mark, deadline)
+
+    async def _attach_once(self, message: Place, files: Sequence[Attachment], mark: Mark, deadline: Deadline) -> None:
+        """Send files into the thread of a message, except those that an earlier update sent there."""
+        history = self._history(deadline)
+        try:
+            place = Place(message.channel, await history.root_of(message.channel, message.thread_ts))
+            there = await history.find_parts(place, mark.turn, self._wire.now() - _AN_UPDATE_EARLIER)
+        except SlackRefused:  # no permission to read: then a repeated update may repeat the file
+            place, there = message, {}
+        await Posting(self._wire, place, mark, there, deadline).attach(files)
+
+    async def open_form(self, trigger_id: str, view: View) -> None:
+        """Open a modal. Raises `SlackError`."""
+        await self._web.call("views.open", {"trigger_id": trigger_id, "view": view})
+
+    async def working(self, place: Place, status: str) -> None:
+        """Show that an agent works in a thread; best effort."""
+        await self._status.working(place, status)
+
+    async def idle(self, place: Place) -> None:
+        """Take that sign away; best effort."""
+        await self._status.idle(place)
+
+    async def _whisper_message(
+        self, whom: Whom, text: str, blocks: tuple[Block, ...], deadline: Deadline, *, replaces: bool
+    ) -> None:
+        if whom.response_url:
+            body = _response(text, blocks, "ephemeral", replaces=replaces)
+            if whom.thread_ts and not replaces:
+                body["thread_ts"] = whom.thread_ts
+            try:
+                return await self._web.respond(whom.response_url, body, seconds=max(deadline.left(), 1.0))
+            except SlackRefused as exc:  # five uses, half an hour
+                if exc.error in parts.BLOCKS_REFUSED or not (whom.channel and whom.user):
+                    raise
+        ephemeral = {
+            "channel": whom.channel,
+            "user": whom.user,
+            "thread_ts": whom.thread_ts or None,
+            "text": text,
+            "blocks": list(blocks) or None,
+            "parse": None if blocks else "none",
+        }
+        await self._paced("chat.postEphemeral", whom.channel, ephemeral, deadline)
+        return None
+
+    async def _paced(self, method: str, channel: str, body: Answer, deadline: Deadline) -> None:
+        async def send() -> None:
+            await self._web.call(method, body, seconds=max(deadline.left(), 1.0))
+
+        await self._pace.run(method, channel, send, deadline.earlier(2.0))
+
+    def _history(self, deadline: Deadline) -> History:
+        return History(self._web, self._identity, deadline)
+
+    def _deadline(self) -> Deadline:
+        return Deadline.after(BUDGET, self._monotonic)
+
+
+async def _down_the_ladder(part: parts.Part, send: _Send) -> None:
+    try:
+        await send(part.text, part.blocks)
+    except SlackRefused as exc:
+        if exc.error not in parts.BLOCKS_REFUSED or not part.blocks:
+            raise
+        for text in parts.pieces(part.instead or part.text):
+            await send(text, ())
+
+
+def _with_files_as_text(reply: Reply) -> list[parts.Part]:
+    laid_out = parts.lay_out(reply)
+    texts = [piece for attachment in reply.files for piece in parts.pieces(kit.escape(attachment.content))]
+    return laid_out + [parts.Part(number, text) for number, text in enumerate(texts, start=len(laid_out))]
+
+
+def _response(text: str, blocks: tuple[Block, ...], audience: str, *, replaces: bool) -> Answer:
+    body: Answer = {
+        "response_type": audience,
+        "replace_original": replaces,
+        "text": text,
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+    return {**body, "blocks": list(blocks)} if blocks else body

@@ -1,0 +1,101 @@
+"""The sign in Slack that an agent is working: best effort, never an error, never long in the way.
+
+Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. What
+was refused for good is not tried again for an hour. The newer one allows 50 calls a minute in a workspace; so that
+what was set can always be cleared, at most 20 are set in a minute, and clearing is not limited.
+
+https://docs.slack.dev/reference/methods/agents.sessions.setStatus
+https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+
+from bridge.errors import SlackError, SlackRefused
+from bridge.slack.web import Answer, SlackWeb
+from bridge.turns.ports import Place
+
+log = logging.getLogger(__name__)
+
+SETS_A_MINUTE = 20
+_MINUTE = 60.0
+_REMEMBERED = 3600.0
+_SECONDS = 2.0
+_MOST_LEFT_OUT = 10_000
+
+_AGENTS = "agents.sessions.setStatus"
+_ASSISTANT = "assistant.threads.setStatus"
+_NOT_HERE = frozenset(
+    {
+        "access_denied",
+        "feature_disabled",
+        "feature_not_enabled",
+        "method_deprecated",
+        "method_not_supported_for_channel_type",
+        "missing_scope",
+        "no_permission",
+        "not_agent_app",
+        "not_allowed_token_type",
+        "team_access_not_granted",
+        "unknown_method",
+    }
+)
+
+
+class Status:
+    """Shows and clears the sign, with whichever method this workspace has."""
+
+    def __init__(self, web: SlackWeb, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._web = web
+        self._monotonic = monotonic
+        self._refused_until: dict[str, float] = {}
+        self._set_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
+        self._left_out: OrderedDict[Place, None] = OrderedDict()
+
+    async def working(self, place: Place, status: str) -> None:
+        """Show *status* in a thread, unless too many were shown within a minute."""
+        if not place.thread_ts:
+            return
+        now = self._monotonic()
+        if len(self._set_at) == SETS_A_MINUTE and now - self._set_at[0] < _MINUTE:
+            self._leave_out(place)
+            return
+        self._set_at.append(now)
+        self._left_out.pop(place, None)
+        await self._tell(place, agents="processing", assistant=status)
+
+    async def idle(self, place: Place) -> None:
+        """Clear the sign in a thread; also where another process, dead by now, has set it."""
+        if not place.thread_ts or place in self._left_out:
+            self._left_out.pop(place, None)
+            return
+        await self._tell(place, agents="active", assistant="")
+
+    def _leave_out(self, place: Place) -> None:
+        self._left_out[place] = None
+        if len(self._left_out) > _MOST_LEFT_OUT:
+            self._left_out.popitem(last=False)
+
+    async def _tell(self, place: Place, *, agents: str, assistant: str) -> None:
+        for method, status in ((_AGENTS, agents), (_ASSISTANT, assistant)):
+            is_refused = self._monotonic() < self._refused_until.get(method, float("-inf"))
+            if not is_refused and await self._call(method, place, status):
+                return
+
+    async def _call(self, method: str, place: Place, status: str) -> bool:
+        """Make the call; False where this workspace does not have the method."""
+        body: Answer = {"channel_id": place.channel, "thread_ts": place.thread_ts, "status": status}
+        try:
+            await self._web.call(method, body, seconds=_SECONDS)
+        except SlackRefused as exc:
+            if exc.error in _NOT_HERE:
+                self._refused_until[method] = self._monotonic() + _REMEMBERED
+                log.info("slack has no such status here", extra={"method": method, "error": exc.error})
+                return False
+        except SlackError as exc:
+            log.debug("status not told", extra={"method": method, "detail": exc.detail})
+        return True

@@ -1,0 +1,243 @@
+"""Slack's Web API: one HTTP session for the life of the process, and the one place where its failures are translated.
+
+The calls go over aiohttp itself, not through `AsyncWebClient.api_call`, which follows redirects with the token,
+puts whole answers into its exceptions and its debug log, and breaks with AttributeError on an answer that is JSON
+but no object. Bolt gets an `AsyncWebClient` on the same session (`SlackWeb.client`).
+
+What a failure says about the call: see `bridge.errors`. Only where no connection was made (aiohttp's
+`ClientConnectorError`, `ConnectionTimeoutError`) and on a 429 is it certain that Slack did not take it. A connection
+that breaks, a 5xx, a time-out, an answer that is not Slack's: nobody knows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
+from bridge.metrics import Metrics
+
+CALL_SECONDS = 10.0
+_CONNECT_SECONDS = 3.0
+_DEFAULT_RETRY_AFTER = timedelta(seconds=1)
+_LONGEST_RETRY_AFTER = timedelta(hours=1)
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who the bridge is in Slack, as ``auth.test`` says.
+
+    *enterprise* and *app_id* may be ``""``; *scopes* are those that the token was granted.
+    """
+
+    team: str
+    enterprise: str
+    bot_user: str
+    bot_id: str
+    app_id: str = ""
+    is_org_wide: bool = False
+    scopes: frozenset[str] = frozenset()
+
+    def wrote(self, message: Mapping[str, Any]) -> bool:
+        """Whether *message*, as Slack's history has it, is ours: anybody may put our metadata into theirs."""
+        if self.bot_id and message.get("bot_id"):
+            return bool(message["bot_id"] == self.bot_id)
+        return bool(self.bot_user and message.get("user") == self.bot_user)
+
+
+class _Redirected(aiohttp.ClientResponseError):
+    """Something that is not Slack's Web API sent us elsewhere."""
+
+
+class SlackWeb:
+    """Calls of the Web API with one bot token; made by `opened`."""
+
+    def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str, metrics: Metrics) -> None:
+        self._session = session
+        self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
+        self._authorization = {"Authorization": f"Bearer {token}"}
+        self._metrics = metrics
+        self.client = AsyncWebClient(
+            token, base_url=self._base_url, timeout=int(CALL_SECONDS), session=session, retry_handlers=[]
+        )
+
+    async def call(self, method: str, arguments: Mapping[str, Any], *, seconds: float = CALL_SECONDS) -> Answer:
+        """Make a call that takes JSON. Raises `SlackError`."""
+        answer, _ = await self._send(method, seconds, json=_without_none(arguments))
+        return answer
+
+    async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Answer:
+        """Make a call that reads; those do not take JSON. Raises `SlackError`."""
+        answer, _ = await self._send(method, seconds, verb="GET", params=dict(arguments))
+        return answer
+
+    async def auth_test(self) -> Identity:
+        """Ask who we are. Raises `SlackError`."""
+        answer, headers = await self._send("auth.test", CALL_SECONDS, json={})
+        granted = headers.get("x-oauth-scopes", "")
+        return Identity(
+            team=str(answer.get("team_id") or ""),
+            enterprise=str(answer.get("enterprise_id") or ""),
+            bot_user=str(answer.get("user_id") or ""),
+            bot_id=str(answer.get("bot_id") or ""),
+            app_id=str(answer.get("app_id") or ""),
+            is_org_wide=answer.get("is_enterprise_install") is True,
+            scopes=frozenset(scope.strip() for scope in granted.split(",") if scope.strip()),
+        )
+
+    async def respond(self, response_url: str, body: Answer, *, seconds: float = CALL_SECONDS) -> None:
+        """Post to a ``response_url``. Raises `SlackError`; a used or expired one is `SlackRefused`."""
+        with _counted(self._metrics, "response_url"):
+            _judge_plain("response_url", *await self._exchange("response_url", seconds, response_url, json=body))
+
+    async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
+        """Send a file's bytes to where ``files.getUploadURLExternal`` said. Raises `SlackError`."""
+        with _counted(self._metrics, "upload_url"):
+            _judge_plain("upload_url", *await self._exchange("upload_url", seconds, upload_url, data=content))
+
+    async def _send(self, method: str, seconds: float, **request: Any) -> tuple[Answer, Mapping[str, str]]:
+        with _counted(self._metrics, method):
+            status, headers, body = await self._exchange(
+                method, seconds, self._base_url + method, headers=self._authorization, **request
+            )
+            return _judge(method, status, headers, body), headers
+
+    async def _exchange(
+        self, method: str, seconds: float, url: str, *, verb: str = "POST", **request: Any
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Send one request, once, and read its answer."""
+        timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
+        try:
+            async with self._session.request(verb, url, timeout=timeout, **request) as response:
+                return response.status, response.headers, await response.read()
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as exc:
+            raise SlackUnreachable(method, type(exc).__name__) from exc
+        except (aiohttp.InvalidURL, aiohttp.ClientHttpProxyError) as exc:  # neither got as far as Slack
+            raise SlackUnreachable(method, type(exc).__name__) from exc
+        except _Redirected as exc:  # SLACK_API_URL names something else, or a proxy wants people to sign in
+            raise SlackRefused(method, f"http_{exc.status}") from exc
+        except (aiohttp.ClientError, TimeoutError, OSError) as exc:
+            raise SlackAmbiguous(method, type(exc).__name__) from exc
+
+
+@asynccontextmanager
+async def opened(base_url: str, token: str, metrics: Metrics, *, proxy: str | None = None) -> AsyncIterator[SlackWeb]:
+    """Open the session and close it again; *proxy* as `proxy_for` finds it."""
+    # The number of calls at once is bounded by the turns in flight; keep-alive is below the minute after which
+    # Slack's own front closes, so that a request rarely meets a connection that is being closed.
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
+    async with aiohttp.ClientSession(
+        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), proxy=proxy, middlewares=(_refuse_redirect,)
+    ) as session:
+        yield SlackWeb(session, base_url, token, metrics)
+
+
+def proxy_for(base_url: str) -> str | None:
+    """Find the proxy that the environment names for *base_url* (``HTTPS_PROXY``, ``NO_PROXY``, …).
+
+    aiohttp's own look-up would read ``.netrc`` with every call.
+    """
+    target = urlsplit(base_url)
+    if not target.hostname or proxy_bypass(target.hostname):
+        return None
+    return getproxies().get(target.scheme)
+
+
+async def _refuse_redirect(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep every call on this session, Bolt's too, from following a redirect with the token or a body."""
+    response = await handler(request)
+    if response.status in {301, 302, 303, 307, 308}:
+        response.close()
+        raise _Redirected(response.request_info, (), status=response.status)
+    return response
+
+
+@contextmanager
+def _counted(metrics: Metrics, method: str) -> Iterator[None]:
+    """Count how a call ended."""
+    try:
+        yield
+    except SlackError as exc:
+        metrics.slack_call(method, _outcome(exc))
+        raise
+    metrics.slack_call(method, "ok")
+
+
+def _outcome(error: SlackError) -> str:
+    match error:
+        case SlackRefused():
+            return "refused"
+        case SlackUnreachable(retry_after=timedelta()):
+            return "rate_limited"
+        case SlackUnreachable():
+            return "unreachable"
+    return "ambiguous"
+
+
+def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+    """Tell what a call's answer means. https://docs.slack.dev/apis/web-api/#responses."""
+    _judge_status(method, status, headers)
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise SlackAmbiguous(method, f"{status}, not JSON") from exc
+    match answer:
+        case {"ok": True}:
+            return dict(answer)
+        case {"ok": False, "error": "ratelimited"}:
+            raise SlackUnreachable(method, "ratelimited", _retry_after(headers))
+        case {
+            "ok": False,
+            "error": "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" as word,
+        }:
+            raise SlackAmbiguous(method, word)  # Slack's reference: "some aspect of the operation may have succeeded"
+        case {"ok": False, "error": str() as word}:
+            raise SlackRefused(method, word, str(answer.get("needed") or ""))
+    raise SlackAmbiguous(method, f"{status}, not of Slack's shape")
+
+
+def _judge_plain(method: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
+    """Tell what the answer of a response_url or an upload means: a status, and a word in text or JSON."""
+    _judge_status(method, status, headers)
+    word = _word_in(body)
+    if status >= 400 or word not in {"", "ok"}:  # noqa: PLR2004
+        raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
+
+
+def _word_in(body: bytes) -> str:
+    """Find Slack's word for what is wrong (``expired_url``); anything else that was said is not for us."""
+    text = body[:2000].decode(errors="replace").strip()
+    said = re.fullmatch(r'[a-z_]{2,60}|\{.*"error"\s*:\s*"([a-z_]{2,60})".*\}', text, re.DOTALL)
+    return (said[1] or said[0]) if said else ""
+
+
+def _judge_status(method: str, status: int, headers: Mapping[str, str]) -> None:
+    if status == 429:  # noqa: PLR2004
+        raise SlackUnreachable(method, "ratelimited", _retry_after(headers))
+    if status >= 500:  # noqa: PLR2004
+        raise SlackAmbiguous(method, str(status))
+
+
+def _retry_after(headers: Mapping[str, str]) -> timedelta:
+    said = headers.get("Retry-After", "")
+    if not (said.isascii() and said.isdigit() and len(said) < 10):  # noqa: PLR2004
+        return _DEFAULT_RETRY_AFTER
+    return min(timedelta(seconds=int(said)), _LONGEST_RETRY_AFTER)
+
+
+def _without_none(arguments: Mapping[str, Any]) -> Answer:
+    return {name: value for name, value in arguments.items() if value is not None}

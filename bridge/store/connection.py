@@ -1,0 +1,160 @@
+"""How this project talks to Redis: the size of the pool, the time-outs, and what a failure means.
+
+- redis-py repeats nothing (`Retry` with 0 retries). By itself it would send a command again after a connection
+  broke in the middle, and a script that has already run would then be answered by its second run: "seen
+  already" for an event that was just queued. Whoever calls knows whether its step may be repeated, and does so.
+  A connection that went stale while idle is noticed before it is used, so this costs nothing in peace.
+- Callers wait for a free connection instead of failing at the hundredth (redis-py's own pool raises), and a
+  read that blocks has connections of its own, or 64 waiting readers would be the whole pool.
+- RESP2: the answers that are used here look the same in both protocols, except that RESP3 gives a stream's
+  entries another shape in fakeredis and in real servers of different age.
+- Options in the URL's query are honoured (``?ssl_ca_certs=…``), except those that the code itself relies on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    BusyLoadingError,
+    ClusterDownError,
+    ConnectionError as NoConnection,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+    TimeoutError as NoAnswer,
+    TryAgainError,
+)
+
+from bridge.errors import ConfigurationError, StoreUnavailable
+
+CONNECTIONS = 64  # a turn needs a connection for a millisecond at a time; 64 carry thousands of turns
+BLOCKING_CONNECTIONS = 4  # the readers of a process: the ready stream, and room for subscriptions
+POOL_WAIT = timedelta(seconds=2)
+CONNECT_TIMEOUT = timedelta(seconds=2)
+ANSWER_TIMEOUT = timedelta(seconds=2)  # the door has 3 s in all, and says so before Slack gives up
+BLOCK = timedelta(seconds=5)
+HEALTH_CHECK_SECONDS = 30  # a connection that was idle for longer is asked before it is trusted
+
+
+def connect(url: str) -> Redis:
+    """Prepare a client for everything that answers at once; it connects with the first command."""
+    return _client(url, CONNECTIONS, ANSWER_TIMEOUT)
+
+
+def blocking_connection(url: str, block: timedelta = BLOCK) -> Redis:
+    """Prepare a client for reads that wait up to *block* at the server: give COUNT and BLOCK with each.
+
+    It waits a little longer than *block* for the answer, so that a network that swallows packets is noticed.
+    """
+    return _client(url, BLOCKING_CONNECTIONS, block + ANSWER_TIMEOUT)
+
+
+def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
+    # The timeout of the pool is how long a caller waits for a free connection.
+    pool = BlockingConnectionPool(
+        max_connections=connections,
+        timeout=POOL_WAIT.total_seconds(),
+        **_options_of(url),
+        client_name="bridge",
+        decode_responses=True,
+        health_check_interval=HEALTH_CHECK_SECONDS,
+        protocol=2,
+        retry=Retry(NoBackoff(), 1),
+        socket_connect_timeout=CONNECT_TIMEOUT.total_seconds(),
+        socket_timeout=answer_timeout.total_seconds(),
+    )
+    return Redis.from_pool(pool)
+
+
+_OURS = frozenset(
+    {
+        "client_name",
+        "decode_responses",
+        "health_check_interval",
+        "max_connections",
+        "protocol",
+        "retry",
+        "retry_on_error",
+        "retry_on_timeout",
+        "socket_connect_timeout",
+        "socket_timeout",
+        "timeout",
+    }
+)
+
+
+def _options_of(url: str) -> dict[str, Any]:
+    try:
+        options = parse_url(url)
+    except ValueError:  # its words may hold the URL, and the URL may hold a password
+        raise ConfigurationError(["REDIS_URL cannot be read: use redis://host:6379/0"]) from None
+    return {name: value for name, value in options.items() if name not in _OURS}
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn what redis-py raises into `StoreUnavailable`, whose reason is one word.
+
+    What says that this program is wrong (an unknown command, a key of another type) passes as it is, and so
+    does NOGROUP or NOSCRIPT, which the caller can mend.
+    """
+    try:
+        yield
+    except RedisError as exc:
+        reason = _reason(exc)
+        if reason is None:
+            raise
+        raise StoreUnavailable(reason) from exc
+
+
+_REASON_BY_CLASS: tuple[tuple[type[RedisError], str], ...] = (
+    (BusyLoadingError, "loading"),  # before its base, NoConnection
+    (AuthenticationError, "refused"),
+    (AuthorizationError, "refused"),
+    (NoPermissionError, "refused"),
+    (NoConnection, "away"),
+    (ClusterDownError, "away"),
+    (TryAgainError, "away"),
+    (NoAnswer, "away"),
+    (OutOfMemoryError, "full"),
+    (ReadOnlyError, "read-only"),
+)
+
+_REASON_BY_WORD = {
+    "OOM": "full",
+    "MISCONF": "read-only",  # the disk is full or broken: writes are refused until it is mended
+    "READONLY": "read-only",
+    "NOREPLICAS": "read-only",
+    "LOADING": "loading",
+    "BUSY": "loading",  # another client's script runs for seconds
+    "NOAUTH": "refused",
+    "WRONGPASS": "refused",
+    "NOPERM": "refused",
+}
+# What a script ran into comes as "ERR Error running script …: @user_script: 12: -OOM …" from Redis 6.
+_WORD = re.compile(rf"(?:^|[\s-])({'|'.join(_REASON_BY_WORD)})\b")
+
+
+def _reason(exc: RedisError) -> str | None:
+    if isinstance(exc, NoConnection) and isinstance(exc.__cause__, RedisError):
+        return _reason(exc.__cause__) or "away"  # refused in the greeting: redis-py wraps that once more
+    for kind, reason in _REASON_BY_CLASS:
+        if isinstance(exc, kind):
+            return reason
+    if not isinstance(exc, ResponseError):
+        return None
+    found = _WORD.search(str(exc))
+    return _REASON_BY_WORD[found[1]] if found else None

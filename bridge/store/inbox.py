@@ -1,0 +1,223 @@
+"""The inbox: what Slack delivered, kept in Redis before Slack is told that it was taken.
+
+Theory of operation, proved on a model (``tests/model``): every **lane** (a thread, or one turn of its own) has a
+list of turns, whose head is the one in work. A lane that has work has exactly one entry in the ``ready`` stream,
+undelivered or pending for one consumer, or is parked. `put` marks an event as seen and queues its turn in ONE
+script, so that a message is never seen without being queued, and never queued twice. A consumer group hands lanes
+to processes; whoever holds the entry works on the head, and the script that finishes a turn also decides whether
+the lane is empty, so no wake-up is lost. Entries of the dead are claimed when their lease has run out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from bridge.errors import StoreUnavailable
+from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
+from bridge.inbound import Inbound, InboundMessage, to_json
+from bridge.store.connection import translated
+from bridge.store.keys import GROUP, SEEN, WAITING_LIMIT, milliseconds
+from bridge.store.scripting import Scripts
+
+_BATCH = 64
+
+
+class Condition(StrEnum):
+    """What must be true of the thread for a turn to be queued."""
+
+    NONE = "none"  # it has no thread, or the thread does not matter
+    START = "start"  # bind it, if it is not bound yet
+    BOUND = "bound"  # it must be bound
+    SEARCH = "search"  # it is not bound, and nobody has searched it for a lost binding yet
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """It is safe now, as *turn*, behind *waiting* others."""
+
+    turn: TurnId
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """It was here before, and became turn *of*."""
+
+    of: TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Too many wait in this thread; nothing was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """The thread is not bound; nothing was kept."""
+
+
+Put = Queued | Duplicate | Full | Unbound
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lane that this process works on, by the *entry* that is pending for it."""
+
+    entry: str
+    lane: Lane
+
+
+class Inbox:
+    """Put turns in, and hand their lanes out to the *consumer*, this process.
+
+    *session_lifetime* is how long an idle thread stays bound; *now* the clock, as aware datetimes.
+    """
+
+    def __init__(
+        self, scripts: Scripts, *, consumer: str, session_lifetime: timedelta, now: Callable[[], datetime]
+    ) -> None:
+        self.consumer = consumer
+        self._scripts = scripts
+        self._ready = f"{scripts.prefix}ready"
+        self._session_ms = milliseconds(session_lifetime)
+        self._now = now
+
+    async def put(
+        self,
+        inbound: Inbound,
+        *,
+        event: str = "",
+        message: MessageKey | None = None,
+        thread: ThreadKey | None = None,
+        in_order: bool = True,
+        condition: Condition = Condition.NONE,
+        agent: int | None = None,
+        is_plain: bool = False,
+        within: timedelta | None = None,
+    ) -> Put:
+        """Keep *inbound*, once for each *event* identity and *message*. Raises `StoreUnavailable`.
+
+        *thread* is what the *condition* speaks of and, if *in_order*, where it waits for those before it; else it
+        gets a lane of its own. *is_plain*: nothing about it needs to be looked up or
+        decided once its thread has an agent. *agent* binds the thread to that agent if it has none. With *within*, it is not kept after that time,
+        not even by a Redis that answers to a command only once it wakes up: its sender will have been told so.
+        """
+        turn = new_turn_id()
+        answer = await self._scripts.run(
+            "put",
+            turn,
+            thread_lane(thread) if thread and in_order else own_lane(turn),
+            event,
+            str(message or ""),
+            condition,
+            str(thread or ""),
+            WAITING_LIMIT,
+            _ms(self._now()),
+            milliseconds(SEEN),
+            self._session_ms,
+            to_json(inbound),
+            int(is_plain),
+            "" if agent is None else agent,
+            self._scripts.redis_time(self._now(), within) if within else "",
+            confirmed=True,
+        )
+        return _put_answer(turn, answer)
+
+    async def edit(self, message: InboundMessage, *, is_plain: bool) -> str:
+        """Give a waiting message its new text. Returns ``edited``, ``late`` (sent already) or ``unknown``."""
+        return str(await self._scripts.run("edit", str(message.key), to_json(message), int(is_plain), confirmed=True))
+
+    async def withdraw(self, message: MessageKey) -> str:
+        """Take a waiting message back. Returns ``withdrawn``, ``late`` (sent already) or ``unknown``."""
+        return str(await self._scripts.run("withdraw", str(message), confirmed=True))
+
+    async def again(self, turn: TurnId) -> str:
+        """Queue the text of a finished turn once more. Returns ``queued``, ``already``, ``gone`` or ``full``."""
+        now = _ms(self._now())
+        return str((await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0])
+
+    async def wait_for_lanes(self, connection: Redis, *, most: int, block: timedelta) -> list[Held]:
+        """Wait up to *block* for lanes with new work, at most *most*; *connection* is blocked meanwhile."""
+        with translated():
+            try:
+                # COUNT always goes with BLOCK: without it fakeredis answers nothing and strands the entries.
+                answer = await connection.xreadgroup(
+                    GROUP,
+                    self.consumer,
+                    {self._ready: ">"},
+                    count=min(most, _BATCH),
+                    block=max(1, milliseconds(block)),
+                )
+            except ResponseError as exc:
+                if "NOGROUP" not in str(exc):
+                    raise
+                return []  # the store was wiped under us; the heartbeat sets it up again
+        return [held for entries in _stream_entries(answer) for held in _held(entries)]
+
+    async def claim_from_the_dead(self, *, lease: timedelta, most: int) -> list[Held]:
+        """Take over lanes whose holder has not renewed for longer than *lease*."""
+        with translated():
+            try:
+                answer = await self._scripts.redis.xautoclaim(
+                    self._ready,
+                    GROUP,
+                    self.consumer,
+                    min_idle_time=milliseconds(lease),
+                    start_id="0-0",
+                    count=min(most, _BATCH),
+                )
+            except ResponseError as exc:
+                if "NOGROUP" not in str(exc):
+                    raise
+                return []
+        return _held(answer[1])
+
+    async def renew(self, entries: Sequence[str]) -> list[str]:
+        """Renew the leases of *entries*; returns those that another consumer holds by now."""
+        if not entries:
+            return []
+        return list(await self._scripts.run("renew", self.consumer, *entries))
+
+    async def depth(self) -> int:
+        """How many lanes have work."""
+        with translated():
+            return int(await self._scripts.redis.xlen(self._ready))
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def _put_answer(turn: TurnId, answer: Any) -> Put:
+    match answer:
+        case ["queued", waiting]:
+            return Queued(turn, int(waiting))
+        case ["duplicate", of]:
+            return Duplicate(TurnId(of))
+        case ["late"]:
+            raise StoreUnavailable("late")
+        case ["full"]:
+            return Full()
+        case _:
+            return Unbound()
+
+
+def _stream_entries(answer: Any) -> list[Any]:
+    """The entries of XREADGROUP's answer, which is a list of streams in RESP2 and a map in RESP3."""
+    if not answer:
+        return []
+    if isinstance(answer, dict):
+        return [entries for groups in answer.values() for entries in groups]
+    return [entries for _stream, entries in answer]
+
+
+def _held(entries: Any) -> list[Held]:
+    # An entry that was deleted while it was pending has no fields (Redis 6.2 still hands it out).
+    return [Held(entry, Lane(fields["lane"])) for entry, fields in entries if fields]

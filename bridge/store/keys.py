@@ -1,0 +1,58 @@
+"""Every key in Redis, with what it holds and how long it lives.
+
+All begin with ``{namespace}:``. The braces are a hash tag: one bridge's keys share one slot of a cluster, so that
+each script is one atomic step there too. Scripts build a key from that prefix, which is why the table below and
+``scripts/*.lua`` are read together.
+
+==============================  =======  ====================================================  =====================
+key                             type     holds                                                 lives
+==============================  =======  ====================================================  =====================
+``owner``                       hash     team, bot user, since when                            for ever: whose it is
+``ready``                       stream   one entry for each lane that has work                 for ever: the queue
+``box:<lane>``                  list     the turns that wait in a lane; the head is in work    while not empty
+``turn:<id>``                   hash     a turn: see `bridge.store.records`                    7 days after DONE
+``parked``                      hash     lane → turn that waits for a choice                   for ever: never expires
+``seen:e:<event id>``           string   the turn that an event became                         25 h
+``seen:m:<team>:<ch>:<ts>``     string   the turn that a message became                        25 h
+``thread:<team>:<ch>:<root>``   hash     agent, session, told (that the service is down)       session days
+``looked:<team>:<ch>:<root>``   string   a thread that was searched for a lost session         25 h
+``defaults``                    hash     <team>:<ch> → the channel's default agent             for ever: a setting
+``results:<turn>``              string   node results of a run, shown on demand                7 days
+``dead``                        zset     turns that could not be finished, by time             30 days each
+==============================  =======  ====================================================  =====================
+
+A turn that waits has no lifetime, and neither has its box: a waiting message never expires. A turn whose message
+may be sent again by a button keeps its text until then, at most 7 days; every other text leaves with DONE.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+SEEN = timedelta(hours=25)  # Slack repeats "delayed events" for hours
+TRACE = timedelta(days=7)
+DEAD = timedelta(days=30)
+RESULTS = timedelta(days=7)
+GROUP = "workers"
+WAITING_LIMIT = 50
+
+PERMANENT_PATTERNS: tuple[str, ...] = tuple(
+    rf"^\{{[^}}]+\}}:{name}$" for name in ("owner", "ready", "parked", "defaults", "dead", r"box:.+", r"turn:.+")
+)
+"""Keys that may be without a lifetime; a box and a turn only while they wait (see `is_permanent`)."""
+
+
+def prefix(namespace: str) -> str:
+    """What every key of *namespace* begins with."""
+    return f"{{{namespace}}}:"
+
+
+def is_permanent(key: str) -> bool:
+    """Whether *key* may be without a lifetime."""
+    return any(re.match(pattern, key) for pattern in PERMANENT_PATTERNS)
+
+
+def milliseconds(duration: timedelta) -> int:
+    """The unit in which scripts take durations."""
+    return int(duration.total_seconds() * 1000)

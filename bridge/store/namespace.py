@@ -1,0 +1,49 @@
+"""The namespace: whose it is, since when the store knows anything, and how safe a write is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from bridge.errors import NamespaceTaken
+from bridge.store.connection import translated
+from bridge.store.keys import milliseconds
+from bridge.store.scripting import Scripts
+
+_CONSUMER_GONE = timedelta(hours=1)
+
+
+class Namespace:
+    """The part of a Redis that belongs to one bot.
+
+    `since` is when this store was first opened: a thread that is older may have been bound before the store was
+    lost. `is_held` is whether that went well the last time. `hold` is called at start and every few seconds, so that a wiped store is noticed and set up again.
+    """
+
+    def __init__(self, scripts: Scripts, *, name: str, team: str, bot: str, now: Callable[[], datetime]) -> None:
+        self.since: datetime | None = None
+        self.is_held = False
+        self._scripts = scripts
+        self._name = name
+        self._team = team
+        self._bot = bot
+        self._now = now
+
+    async def hold(self) -> None:
+        """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`."""
+        self.is_held = False
+        now = int(self._now().timestamp() * 1000)
+        match await self._scripts.run("open", self._team, self._bot, now):
+            case ["taken", owner]:
+                raise NamespaceTaken(self._name, owner)
+            case [_, since, clock]:
+                self.since = datetime.fromtimestamp(int(since) / 1000, UTC)
+                self._scripts.clock_ahead = datetime.fromtimestamp(int(float(clock)) / 1000, UTC) - self._now()
+        with translated():
+            replication = await self._scripts.redis.info("replication")
+        self.is_held = True
+        self._scripts.has_replicas = int(replication.get("connected_slaves", 0)) > 0
+
+    async def forget_the_gone(self) -> int:
+        """Drop consumers of processes that ended long ago and hold nothing; returns how many."""
+        return int(await self._scripts.run("forget", milliseconds(_CONSUMER_GONE)))

@@ -1,0 +1,95 @@
+"""The records that the inbox keeps, read from Redis: a `Turn`, and the `Conversation` of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from bridge.errors import RecordNotUnderstood
+from bridge.ids import Lane, TurnId
+from bridge.inbound import Inbound, from_json
+
+VERSION = 1
+"""Version of both records. A release reads its own and every older one; raise it when a reader must know."""
+
+
+class Step(StrEnum):
+    """How far a turn is. Each change is one script, behind the fence (`bridge.store.journal`)."""
+
+    QUEUED = "queued"  # nothing has happened; the text may still be edited or withdrawn
+    SENT = "sent"  # a request may have gone out
+    POSTING = "posting"  # the outcome is recorded, and a post may have gone out
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a thread is bound to: the *agent* once it is chosen, the *session* once there was an answer."""
+
+    agent: int | None = None
+    session: int | None = None
+    was_told: bool = False  # that the service is down, since the last answer
+
+    @classmethod
+    def from_redis(cls, fields: Mapping[str, str]) -> Conversation:
+        """Read the ``thread:`` hash."""
+        agent, session = fields.get("agent"), fields.get("session")
+        return cls(int(agent) if agent else None, int(session) if session else None, "told" in fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message, command, click or form on its way.
+
+    *body* is what came in; *outcome* the reply to be shown, as JSON, from POSTING on. *takes* counts how often
+    a worker has begun with it: more than once means that an earlier one did not finish. *edits* counts changes of
+    the text. *searches*: it is a reply in a thread that may have been bound before the store was wiped.
+    """
+
+    id: TurnId
+    lane: Lane
+    step: Step
+    body: Inbound
+    accepted_at: datetime
+    takes: int = 1
+    edits: int = 0
+    outcome: str = ""
+    run: str = ""  # the workflow run that SENT stands for, as JSON
+    card: str = ""  # ts of the message that shows its progress
+    is_withdrawn: bool = False
+    starts: bool = False
+    searches: bool = False
+    was_sent_now: bool = False  # this very take wrote SENT; the request has not gone out
+
+    @classmethod
+    def from_redis(cls, id_: str, fields: Mapping[str, str], *, was_sent_now: bool = False) -> Turn:
+        """Read the ``turn:`` hash. Raises `RecordNotUnderstood`, also for a record of a later release."""
+        try:
+            if int(fields["v"]) > VERSION:
+                raise RecordNotUnderstood(f"turn of version {fields['v']}")
+            return cls(
+                id=TurnId(id_),
+                lane=Lane(fields["lane"]),
+                step=Step(fields["step"]),
+                body=from_json(fields["body"]),
+                accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
+                takes=int(fields.get("takes", "0")),
+                edits=int(fields.get("edits", "0")),
+                outcome=fields.get("outcome", ""),
+                run=fields.get("run", ""),
+                card=fields.get("card", ""),
+                is_withdrawn="withdrawn" in fields,
+                starts="starts" in fields,
+                searches="searches" in fields,
+                was_sent_now=was_sent_now,
+            )
+        except (KeyError, ValueError) as exc:
+            raise RecordNotUnderstood("turn") from exc
+
+
+def pairs(flat: Sequence[str]) -> dict[str, str]:
+    """A hash as a script returns it, ``[field, value, …]``, as a dict."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))

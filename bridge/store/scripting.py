@@ -1,0 +1,70 @@
+"""Run the Lua scripts: each is one atomic step, and the only place where the inbox and the journal are written.
+
+A script is sent by its hash, and as a whole when Redis does not have it (after a restart or a failover). Every
+script may be repeated when its answer was lost: it finds what it did, and says so.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import NoScriptError
+
+from bridge.metrics import Metrics
+from bridge.store.connection import translated
+from bridge.store.keys import prefix
+
+_REPLICA_WAIT_MS = 50
+
+
+@cache
+def source(name: str) -> str:
+    """The text of ``scripts/<name>.lua`` with the prelude before it."""
+    folder = files("bridge.store") / "scripts"
+    return f"{(folder / 'prelude.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
+
+
+class Scripts:
+    """The scripts of one namespace on one *redis*.
+
+    With replicas present (`has_replicas`, kept by the heartbeat) a step that is run with ``confirmed=True`` waits
+    briefly until one of them has it, because a failover could otherwise undo it; a missing confirmation is counted.
+    """
+
+    def __init__(self, redis: Redis, namespace: str, metrics: Metrics) -> None:
+        self.redis = redis
+        self.prefix = prefix(namespace)
+        self.has_replicas = False
+        self.clock_ahead = timedelta(0)  # how far this server's clock is ahead of ours
+        self._metrics = metrics
+        self._hashes: dict[str, str] = {}
+
+    async def run(self, name: str, *args: str | int, confirmed: bool = False) -> Any:
+        """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
+        with translated():
+            try:
+                return await self._send(name, args, confirmed=confirmed)
+            except NoScriptError:
+                self._hashes[name] = await self.redis.script_load(source(name))
+                return await self._send(name, args, confirmed=confirmed)
+
+    def redis_time(self, now: datetime, later: timedelta) -> int:
+        """The server's own clock (ms), *later* than our *now*."""
+        return int((now + self.clock_ahead + later).timestamp() * 1000)
+
+    async def _send(self, name: str, args: tuple[str | int, ...], *, confirmed: bool) -> Any:
+        if name not in self._hashes:
+            self._hashes[name] = await self.redis.script_load(source(name))
+        if not (confirmed and self.has_replicas):
+            return await self.redis.evalsha(self._hashes[name], 1, self.prefix, *args)
+        async with self.redis.pipeline(transaction=False) as pipe:  # WAIT speaks of its own connection's writes
+            pipe.evalsha(self._hashes[name], 1, self.prefix, *args)
+            pipe.wait(1, _REPLICA_WAIT_MS)
+            answer, replicas = await pipe.execute()
+        if not replicas:
+            self._metrics.wait_missing()
+        return answer

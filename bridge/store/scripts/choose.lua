@@ -1,0 +1,8 @@
+-- Give a thread its agent; the first choice wins. A lane that waited for it goes on.
+-- ARGV: thread, lane, agent, thread lifetime (ms). Returns the agent that the thread has now.
+local conversation = prefix .. 'thread:' .. ARGV[1]
+redis.call('HSETNX', conversation, 'v', 1)
+redis.call('HSETNX', conversation, 'agent', ARGV[3])
+redis.call('PEXPIRE', conversation, ARGV[4])
+if redis.call('HDEL', prefix .. 'parked', ARGV[2]) == 1 then activate(ARGV[2]) end
+return redis.call('HGET', conversation, 'agent')

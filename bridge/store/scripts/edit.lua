@@ -1,0 +1,14 @@
+-- A message was edited: while it waits, the new text is what will be sent.
+-- ARGV: message identity, body, nothing to decide ('1'). Returns 'edited' | 'late' | 'unknown'.
+local turn = redis.call('GET', prefix .. 'seen:m:' .. ARGV[1])
+if not turn then return 'unknown' end
+local key = turn_of(turn)
+if redis.call('HGET', key, 'step') ~= 'queued' then return 'late' end
+redis.call('HSET', key, 'body', ARGV[2])
+redis.call('HINCRBY', key, 'edits', 1)
+if ARGV[3] == '1' and redis.call('HEXISTS', key, 'starts') == 0 then
+  redis.call('HSET', key, 'plain', 1)
+else
+  redis.call('HDEL', key, 'plain')
+end
+return 'edited'

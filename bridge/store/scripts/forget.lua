@@ -1,0 +1,13 @@
+-- Drop the consumers of processes that ended long ago. One step, because a consumer that is dropped while
+-- something is pending for it takes that with it.
+-- ARGV: idle for at least (ms). Returns how many were dropped.
+local dropped = 0
+for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', READY, GROUP)) do
+  local consumer = {}
+  for i = 1, #flat, 2 do consumer[flat[i]] = flat[i + 1] end
+  if consumer.pending == 0 and consumer.idle > tonumber(ARGV[1]) then
+    redis.call('XGROUP', 'DELCONSUMER', READY, GROUP, consumer.name)
+    dropped = dropped + 1
+  end
+end
+return dropped

@@ -1,0 +1,18 @@
+-- Take or confirm the namespace, and see to it that the consumer group exists. Repeated by a heartbeat, so
+-- that a store that was wiped under us is set up again and says since when it knows anything.
+-- ARGV: team, bot user, now (ms). Returns {'ours', since (ms), this server's clock (ms)} or {'taken', owner}.
+local team, bot, now = ARGV[1], ARGV[2], ARGV[3]
+local owner = prefix .. 'owner'
+local held = redis.call('HMGET', owner, 'team', 'bot', 'since')
+if held[1] and (held[1] ~= team or held[2] ~= bot) then
+  return {'taken', held[1] .. '/' .. held[2]}
+end
+if not held[1] then
+  redis.call('HSET', owner, 'v', 1, 'team', team, 'bot', bot, 'since', now)
+  held[3] = now
+end
+if redis.call('EXISTS', READY) == 0 then
+  redis.call('XGROUP', 'CREATE', READY, GROUP, '0', 'MKSTREAM')
+end
+local clock = redis.call('TIME')
+return {'ours', held[3], tostring(clock[1] * 1000 + math.floor(clock[2] / 1000))}

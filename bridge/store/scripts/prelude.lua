@@ -1,0 +1,23 @@
+-- Stands before every script. KEYS[1] is the prefix of all keys, "{namespace}:"; see keys.py for the table.
+local prefix = KEYS[1]
+local READY, GROUP = prefix .. 'ready', 'workers'
+
+local function box_of(lane) return prefix .. 'box:' .. lane end
+local function turn_of(id) return prefix .. 'turn:' .. id end
+
+-- Wake somebody for a lane: the invariant is that a lane with work has exactly one entry, or is parked.
+local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
+
+-- The entry has been dealt with, whoever held it.
+local function retire(entry)
+  redis.call('XACK', READY, GROUP, entry)
+  redis.call('XDEL', READY, entry)
+end
+
+-- The fence: the lane's entry is pending for this consumer (and the turn is the head of its lane).
+-- Whoever fails it has been taken for dead, and must touch nothing more.
+local function owns(entry, consumer, lane, turn)
+  local pending = redis.call('XPENDING', READY, GROUP, entry, entry, 1)
+  if #pending == 0 or pending[1][2] ~= consumer then return false end
+  return turn == nil or redis.call('LINDEX', box_of(lane), 0) == turn
+end

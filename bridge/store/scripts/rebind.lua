@@ -1,0 +1,14 @@
+-- Replace what a thread is bound to, if it is still bound to what the caller saw.
+-- ARGV: thread, expected session or '', agent or '' (as it is), session or '' (none), thread lifetime (ms).
+-- Returns '1' if it was replaced.
+local conversation = prefix .. 'thread:' .. ARGV[1]
+if (redis.call('HGET', conversation, 'session') or '') ~= ARGV[2] then return '0' end
+redis.call('HSET', conversation, 'v', 1)
+if ARGV[3] ~= '' then redis.call('HSET', conversation, 'agent', ARGV[3]) end
+if ARGV[4] ~= '' then
+  redis.call('HSET', conversation, 'session', ARGV[4])
+else
+  redis.call('HDEL', conversation, 'session')
+end
+redis.call('PEXPIRE', conversation, ARGV[5])
+return '1'

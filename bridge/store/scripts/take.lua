@@ -1,0 +1,24 @@
+-- Read the head of a lane. Where nothing is left to decide (a plain reply in a thread that has its agent), SENT
+-- is written in the same step, which saves a round trip.
+-- ARGV: entry, consumer, lane, now (ms), token of this take, may send ('1'), oldest 'at' that may be sent (ms).
+-- Returns {'lost'} | {'empty'} | {'turn', id, turn hash, thread hash, '1' if SENT was written by this take}.
+local entry, consumer, lane, now, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+if not owns(entry, consumer, lane) then return {'lost'} end
+local id = redis.call('LINDEX', box_of(lane), 0)
+if not id then
+  retire(entry)
+  return {'empty'}
+end
+local key = turn_of(id)
+local seen = redis.call('HMGET', key, 'step', 'by', 'plain', 'withdrawn', 'at', 'thread')
+local step, by, plain, withdrawn, at = seen[1], seen[2], seen[3], seen[4], tonumber(seen[5] or '0')
+local conversation = prefix .. 'thread:' .. (seen[6] or '')
+local fresh = step == 'sent' and by == token -- this take's own answer was lost on the way, and it asks again
+if step == 'queued' and plain and not withdrawn and ARGV[6] == '1' and at >= tonumber(ARGV[7])
+   and redis.call('HEXISTS', conversation, 'agent') == 1 then
+  redis.call('HSET', key, 'step', 'sent', 't_sent', now, 'by', token)
+  fresh = true
+end
+redis.call('HINCRBY', key, 'takes', 1)
+redis.call('HSET', key, 'process', consumer)
+return {'turn', id, redis.call('HGETALL', key), redis.call('HGETALL', conversation), fresh and '1' or '0'}

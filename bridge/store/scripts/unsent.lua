@@ -1,0 +1,8 @@
+-- sent → queued: the request surely did not arrive, so the message waits as before.
+-- ARGV: entry, consumer, lane, turn. Returns 'ok' | 'lost'.
+local entry, consumer, lane, turn = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if not owns(entry, consumer, lane, turn) then return 'lost' end
+local key = turn_of(turn)
+if redis.call('HGET', key, 'step') == 'sent' then redis.call('HSET', key, 'step', 'queued') end
+redis.call('HDEL', key, 'by')
+return 'ok'

@@ -1,0 +1,111 @@
+"""The session map: which thread continues which agent session, and who answers in a channel by default."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from bridge.errors import RecordNotUnderstood
+from bridge.ids import ThreadKey, TurnId, thread_lane
+from bridge.store.connection import translated
+from bridge.store.keys import SEEN, milliseconds
+from bridge.store.records import Conversation
+from bridge.store.scripting import Scripts
+
+
+class Sessions:
+    """What is kept about threads and channels. Every method may raise `StoreUnavailable`.
+
+    A thread is bound by the inbox when its first message is accepted. The first agent and the first session win;
+    everything later is a replacement, which compares with what its caller saw.
+    """
+
+    def __init__(self, scripts: Scripts, *, session_lifetime: timedelta) -> None:
+        self._scripts = scripts
+        self._redis = scripts.redis
+        self._session_ms = milliseconds(session_lifetime)
+
+    async def thread(self, thread: ThreadKey) -> Conversation | None:
+        """What *thread* is bound to; None where it is not bound."""
+        with translated():
+            fields: dict[str, str] = await self._redis.hgetall(self._thread_key(thread))  # type: ignore[assignment]
+        return Conversation.from_redis(fields) if fields else None
+
+    async def choose_agent(self, thread: ThreadKey, agent: int) -> int:
+        """Give *thread* its agent, and let what waited for it go on. Returns the agent it has: the first one wins."""
+        answer = await self._scripts.run("choose", str(thread), thread_lane(thread), agent, self._session_ms)
+        return int(answer)
+
+    async def rebind(
+        self, thread: ThreadKey, *, expected: int | None, session: int | None, agent: int | None = None
+    ) -> bool:
+        """Replace the session (None: none) if it is still *expected*, and the agent where one is given."""
+        answer = await self._scripts.run(
+            "rebind", str(thread), _text(expected), _text(agent), _text(session), self._session_ms
+        )
+        return str(answer) == "1"
+
+    async def restart(self, thread: ThreadKey) -> None:
+        """Forget the session, so that the next message begins a new one; the agent stays."""
+        conversation = await self.thread(thread)
+        if conversation is not None:
+            await self.rebind(thread, expected=conversation.session, session=None)
+
+    async def tell_once(self, thread: ThreadKey) -> bool:
+        """Whether this is the first time, since the last answer, that *thread* is told that the service is down."""
+        with translated():
+            return bool(await self._redis.hsetnx(self._thread_key(thread), "told", "1"))
+
+    async def was_searched(self, thread: ThreadKey) -> bool:
+        """Whether *thread* was searched for a lost binding lately."""
+        with translated():
+            return bool(await self._redis.exists(f"{self._scripts.prefix}looked:{thread}"))
+
+    async def mark_searched(self, thread: ThreadKey) -> None:
+        """Remember that *thread* was searched for a lost binding and has none."""
+        with translated():
+            await self._redis.set(f"{self._scripts.prefix}looked:{thread}", "1", px=milliseconds(SEEN))
+
+    async def channel_default(self, team: str, channel: str) -> int | None:
+        """The agent that answers in *channel* where nothing else chooses."""
+        with translated():
+            agent = await self._redis.hget(self._defaults_key, f"{team}:{channel}")
+        return int(agent) if agent else None
+
+    async def set_channel_default(self, team: str, channel: str, agent: int | None) -> None:
+        """Set that agent, or take it away with None."""
+        with translated():
+            if agent is None:
+                await self._redis.hdel(self._defaults_key, f"{team}:{channel}")
+            else:
+                await self._redis.hset(self._defaults_key, f"{team}:{channel}", str(agent))
+
+    @property
+    def _defaults_key(self) -> str:
+        return f"{self._scripts.prefix}defaults"
+
+    def _thread_key(self, thread: ThreadKey) -> str:
+        return f"{self._scripts.prefix}thread:{thread}"
+
+
+class Results:
+    """The node results of finished runs, kept for a week so that a button can show them."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def get(self, turn: TurnId) -> Any | None:
+        """The node results of the run that *turn* started, as JSON; None where they are gone."""
+        with translated():
+            text = await self._scripts.redis.get(f"{self._scripts.prefix}results:{turn}")
+        if text is None:
+            return None
+        try:
+            return json.loads(text)
+        except ValueError as exc:
+            raise RecordNotUnderstood("results") from exc
+
+
+def _text(value: int | None) -> str | int:
+    return "" if value is None else value

@@ -1,0 +1,43 @@
+"""What the journal records of a turn before it is shown: the finished reply, and what belongs to it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bridge.blocks.reply import Reply
+from bridge.errors import RecordNotUnderstood
+
+
+class NewThread(BaseModel):
+    """The message that is queued in the thread whose root the reply becomes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    agent: int
+    text: str
+
+
+class Outcome(BaseModel):
+    """*what* happened, in a word for the trace and the metrics, and the *reply* that shows it.
+
+    *mark*, *agent* and *session* go into the message's metadata. *keeps_text*: the reply has a button that sends
+    the text again. *starts*: the reply is the root of a new thread.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    what: str
+    reply: Reply
+    mark: str = "bridge_turn"
+    agent: int | None = None
+    session: int | None = None
+    keeps_text: bool = False
+    starts: NewThread | None = None
+
+    @classmethod
+    def from_json(cls, text: str) -> Outcome:
+        """Read what ``model_dump_json`` made. Raises `RecordNotUnderstood`."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as exc:
+            raise RecordNotUnderstood("outcome") from exc

@@ -1,0 +1,53 @@
+"""Waiting: for Redis to come back, for the service, for Slack; and giving up the wait when the process drains."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from bridge.errors import StoreUnavailable
+
+_STORE_RETRY = timedelta(seconds=0.5)
+
+T = TypeVar("T")
+
+
+class Draining(Exception):  # noqa: N818 - not an error: the process ends, and this work is handed on
+    """The process ends; what only waits is given back for another to go on with."""
+
+
+class Patience:
+    """Waits that end when *draining* is set."""
+
+    def __init__(self, draining: asyncio.Event) -> None:
+        self._draining = draining
+
+    async def pause(self, duration: timedelta) -> None:
+        """Wait for *duration*. Raises `Draining`."""
+        await self.wait_for(asyncio.sleep(duration.total_seconds()))
+
+    async def wait_for(self, what: Awaitable[None]) -> None:
+        """Wait for *what*. Raises `Draining`."""
+        waiting = asyncio.ensure_future(what)
+        draining = asyncio.ensure_future(self._draining.wait())
+        try:
+            await asyncio.wait({waiting, draining}, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done():
+                raise Draining
+            await waiting
+        finally:
+            waiting.cancel()
+            draining.cancel()
+
+    async def through_outages(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Do *step*, again and again while Redis is away. It has to be one that may be repeated.
+
+        It does not end with draining, but with the process: what was answered is worth more than a quick end.
+        """
+        while True:
+            try:
+                return await step()
+            except StoreUnavailable:
+                await asyncio.sleep(_STORE_RETRY.total_seconds())

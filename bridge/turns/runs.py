@@ -1,0 +1,111 @@
+"""Run a workflow, and keep its card up to date: one message from "running" to its result."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from bridge.blocks import runs as cards
+from bridge.blocks.reply import Reply
+from bridge.errors import ProjectError, RecordNotUnderstood, SlackError
+from bridge.project import ProjectClient
+from bridge.store.journal import Journal, Taken
+from bridge.turns.ask import Answer
+from bridge.turns.outcome import Outcome
+from bridge.turns.patience import Patience
+from bridge.turns.plan import RunWorkflow
+from bridge.turns.ports import Directory, Found, Mark, Say
+from bridge.turns.show import place_of
+from bridge.turns.sign import after_a_while
+
+log = logging.getLogger(__name__)
+
+MARK = "bridge_run"
+
+
+def to_json(plan: RunWorkflow) -> str:
+    """The form in which the journal keeps what was started; `from_json` reads it."""
+    return json.dumps({"workflow": plan.workflow, "name": plan.workflow_name, "input": plan.input})
+
+
+def from_json(text: str) -> RunWorkflow:
+    """Read what `to_json` made. Raises `RecordNotUnderstood`."""
+    try:
+        record = json.loads(text)
+        return RunWorkflow(int(record["workflow"]), str(record["name"]), record["input"])
+    except (ValueError, KeyError, TypeError) as exc:
+        raise RecordNotUnderstood("run") from exc
+
+
+class Runs:
+    """Starts runs. Whatever happens is an outcome: a person stands by, and may start it once more."""
+
+    def __init__(
+        self,
+        *,
+        project: ProjectClient,
+        say: Say,
+        directory: Directory,
+        journal: Journal,
+        patience: Patience,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._project = project
+        self._say = say
+        self._directory = directory
+        self._journal = journal
+        self._patience = patience
+        self._now = now
+
+    async def run(self, taken: Taken, plan: RunWorkflow) -> tuple[Answer, Taken]:
+        """Start one run and wait for its result. Also returns *taken* with the card that was posted meanwhile."""
+        run = await self._described(taken, plan)
+        shown: list[str] = []
+
+        async def show_card() -> None:
+            shown.append(await self._post_card(taken, run))
+
+        began = self._now()
+        async with after_a_while(show_card):
+            answer = await self._started(plan, run, began)
+        return answer, replace(taken, turn=replace(taken.turn, card="".join(shown)))
+
+    async def unknown(self, taken: Taken) -> Outcome:
+        """An earlier worker may have started the run, and never heard what came of it."""
+        run = await self._described(taken, from_json(taken.turn.run))
+        return _outcome("unknown", cards.unknown(run))
+
+    async def _described(self, taken: Taken, plan: RunWorkflow) -> cards.Run:
+        started_by = await self._directory.user_name(taken.turn.body.user)
+        return cards.Run(plan.workflow, plan.workflow_name, plan.input, started_by, taken.turn.id)
+
+    async def _started(self, plan: RunWorkflow, run: cards.Run, began: datetime) -> Answer:
+        try:
+            result = await self._project.run_workflow(plan.workflow, plan.input)
+        except ProjectError as exc:
+            if exc.may_have_happened:
+                return Answer(_outcome("unknown", cards.unknown(run)))
+            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began))))
+        results = json.dumps(result.nodeResults) if result.nodeResults else ""
+        return Answer(_outcome("ran", cards.finished(run, result, self._took(began))), results=results)
+
+    def _took(self, began: datetime) -> timedelta:
+        return self._now() - began
+
+    async def _post_card(self, taken: Taken, run: cards.Run) -> str:
+        """Show that it runs. Where Slack does not take that, the result is posted as a new message later."""
+        try:
+            mark = Mark(MARK, taken.turn.id)
+            ts = await self._say.post(place_of(taken.turn.body), cards.running(run), mark, Found({}))
+        except SlackError as exc:
+            log.info("the card of a run could not be posted yet", extra={"detail": exc.detail})
+            return ""
+        await self._patience.through_outages(lambda: self._journal.card(taken, ts))
+        return ts
+
+
+def _outcome(what: str, card: Reply) -> Outcome:
+    return Outcome(what=what, reply=card, mark=MARK)

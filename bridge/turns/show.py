@@ -1,0 +1,107 @@
+"""Show the outcome of a turn in Slack, exactly once as far as that can be done.
+
+`chat.postMessage` has no idempotency key. A post that Slack surely did not take is made again; an ambiguous one is
+settled by looking for its mark in the thread; so is one that an earlier worker may have made.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from bridge.blocks.reply import Audience, Reply
+from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
+from bridge.inbound import Click, Inbound, InboundMessage, Notice, SlashCommand, Submission
+from bridge.store.journal import Taken
+from bridge.turns.lease import SLACK_TIMEOUT, Lease
+from bridge.turns.outcome import Outcome
+from bridge.turns.patience import Patience
+from bridge.turns.ports import Found, Mark, Place, Say, Whom
+
+log = logging.getLogger(__name__)
+
+_PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
+_CLOCK_SKEW = timedelta(minutes=5)
+
+
+def place_of(body: Inbound) -> Place:
+    """Where everybody sees the answer to *body*: its thread, or the channel where it is in none."""
+    match body:
+        case InboundMessage():
+            return Place(body.channel, body.thread.root)
+        case Click() | Notice():
+            return Place(body.channel, body.thread_ts)
+        case SlashCommand() | Submission():
+            return Place(body.channel)
+
+
+def whom_of(body: Inbound) -> Whom:
+    """Whom alone the private answer to *body* reaches."""
+    response_url = "" if isinstance(body, InboundMessage) else body.response_url
+    thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | Notice) else ""
+    return Whom(body.channel, body.user, thread_ts, response_url)
+
+
+def is_public(reply: Reply, body: Inbound) -> bool:
+    """Whether *reply* is for everybody; in the direct message with the bot, nothing needs hiding."""
+    return reply.audience is not Audience.PRIVATE or (isinstance(body, InboundMessage) and body.is_direct)
+
+
+class Shower:
+    """Shows outcomes by way of *say*, with all the *patience* that Slack may need."""
+
+    def __init__(self, say: Say, patience: Patience) -> None:
+        self._say = say
+        self._patience = patience
+
+    async def show(self, taken: Taken, outcome: Outcome, lease: Lease, *, may_be_there: bool) -> str:
+        """Show *outcome*; returns the ``ts`` of its (first) message, ``""`` for a private one.
+
+        *may_be_there*: an earlier worker may have posted it. Raises `SlackRefused` where Slack will never take
+        it, `LaneLost`, and `Draining`.
+        """
+        there = Found({0: taken.turn.card} if taken.turn.card else {})
+        look = may_be_there
+        attempt = 0
+        while True:
+            try:
+                if look and is_public(outcome.reply, taken.turn.body) and not taken.turn.card:
+                    there = await self._find(taken)
+                look = False
+                await self._patience.through_outages(lambda: lease.ensure(SLACK_TIMEOUT))
+                return await self._once(taken, outcome, there)
+            except SlackUnreachable as exc:
+                pause = exc.retry_after or _PAUSES[min(attempt, len(_PAUSES) - 1)]
+            except SlackAmbiguous:
+                look, pause = True, _PAUSES[min(attempt, len(_PAUSES) - 1)]
+            attempt += 1
+            log.warning("slack did not take an answer yet", extra={"attempt": attempt})
+            await self._patience.pause(pause)
+
+    async def _find(self, taken: Taken) -> Found:
+        since = taken.turn.accepted_at - _CLOCK_SKEW
+        try:
+            return await self._say.find(place_of(taken.turn.body), taken.turn.id, since)
+        except SlackRefused:
+            if whom_of(taken.turn.body).response_url:  # the bot may not read, nor then post, here: nothing to find
+                return Found({})
+            raise
+
+    async def _once(self, taken: Taken, outcome: Outcome, there: Found) -> str:
+        body, reply = taken.turn.body, outcome.reply
+        if not is_public(reply, body):
+            await self._say.whisper(whom_of(body), reply)
+            return ""
+        mark = Mark(outcome.mark, taken.turn.id, outcome.agent, outcome.session)
+        if outcome.mark == "bridge_run" and there.parts:  # the card that was posted when the run began
+            await self._say.update(body.channel, there.parts[0], reply, mark)
+            return there.parts[0]
+        try:
+            return await self._say.post(place_of(body), reply, mark, there)
+        except SlackRefused as exc:
+            url = whom_of(body).response_url
+            if not url:
+                raise
+            log.info("the bot may not post here, answering by response_url", extra={"error": exc.error})
+            await self._say.respond(url, reply)
+            return ""

@@ -1,0 +1,47 @@
+"""The sign that something takes longer: shown after half a second, so that quick answers cost one Slack call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from bridge.turns.ports import Place, Say
+
+QUICK = timedelta(seconds=0.5)
+
+
+@asynccontextmanager
+async def after_a_while(show: Callable[[], Awaitable[None]]) -> AsyncIterator[asyncio.Event]:
+    """Call *show* once the block has taken longer than `QUICK`; yields an event that is set from then on.
+
+    On the way out a *show* that has begun is waited for, so that nothing is shown after the end.
+    """
+    began = asyncio.Event()
+
+    async def wait_and_show() -> None:
+        await asyncio.sleep(QUICK.total_seconds())
+        began.set()
+        await show()
+
+    task = asyncio.create_task(wait_and_show())
+    try:
+        yield began
+    finally:
+        if not began.is_set():
+            task.cancel()
+        await asyncio.wait({task})
+
+
+@asynccontextmanager
+async def working(say: Say, place: Place, agent_name: str) -> AsyncIterator[None]:
+    """Show in the thread that an agent works, while the block runs; the sign is always taken away."""
+    status = f"is asking {agent_name}…" if agent_name else "is working on it…"
+    began: asyncio.Event | None = None
+    try:
+        async with after_a_while(lambda: say.working(place, status)) as began:
+            yield
+    finally:
+        if began is not None and began.is_set():
+            await say.idle(place)

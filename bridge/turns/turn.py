@@ -1,0 +1,233 @@
+"""One turn, from the head of its lane to what people see: the way of a message through the journal.
+
+``take`` → *plan* (look up, decide; may be repeated) → ``sent`` → the request → ``outcome`` → the post → ``finish``.
+
+Each arrow into the journal is written before the effect that follows it, and each effect is preceded by a look at
+the lease. So whoever takes a lane over knows what may have happened: nothing (``queued``: begin), a request
+(``sent``: say that the outcome is unknown), or a post (``posting``: look whether it is there).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bridge.blocks import failures, notices
+from bridge.errors import BridgeError, Busy, NotUnderstood, Outage, ProjectError, ServiceRefused, SlackRefused
+from bridge.ids import ThreadKey, TurnId
+from bridge.inbound import InboundMessage
+from bridge.logs import facts
+from bridge.metrics import Metrics
+from bridge.project import ProjectClient
+from bridge.store.journal import Journal, Taken, Unreadable
+from bridge.store.records import Step
+from bridge.store.sessions import Sessions
+from bridge.turns import plan as plans
+from bridge.turns.ask import NOT_ARRIVED, Answer, ask_agent, unknown
+from bridge.turns.effects import Effects
+from bridge.turns.lease import Lease
+from bridge.turns.outcome import Outcome
+from bridge.turns.patience import Draining, Patience
+from bridge.turns.ports import Say
+from bridge.turns.runs import Runs, to_json
+from bridge.turns.show import Shower, place_of
+from bridge.turns.sign import working
+from bridge.turns.slots import Slots
+
+log = logging.getLogger(__name__)
+
+_TAKES = 8  # a turn that was begun this often, and never finished, is buried
+_TRANSIENT = timedelta(seconds=2)
+
+Plan = Callable[[Taken], Awaitable[plans.Plan]]
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Does one turn after the other; *plan* says what is to be done about each."""
+
+    plan: Plan
+    journal: Journal
+    sessions: Sessions
+    effects: Effects
+    project: ProjectClient
+    runs: Runs
+    say: Say
+    shower: Shower
+    patience: Patience
+    slots: Slots
+    metrics: Metrics
+    max_age: timedelta
+    now: Callable[[], datetime]
+
+    async def work(self, lease: Lease) -> None:
+        """Bring the head of a lane to its end, however long that takes. Raises `LaneLost`."""
+        try:
+            while not await self._step(lease):
+                pass
+        except Draining:
+            await self.journal.release(lease.held)
+
+    async def _step(self, lease: Lease) -> bool:
+        """Take the head and go on with it; True when this worker is finished with the lane."""
+        oldest = self.now() - self.max_age
+        taken = await self.patience.through_outages(
+            lambda: self.journal.take(lease.held, may_send=self.project.is_up, oldest=oldest)
+        )
+        if taken is None:
+            return True
+        if isinstance(taken, Unreadable):
+            return await self._bury(lease, taken.turn, "a record that this release cannot read")
+        with facts(turn=taken.turn.id):
+            return await self._go_on(taken, lease)
+
+    async def _go_on(self, taken: Taken, lease: Lease) -> bool:
+        turn = taken.turn
+        if turn.takes > _TAKES:
+            return await self._bury(lease, turn.id, "begun again and again, never finished")
+        if turn.step is Step.POSTING:
+            return await self._show(taken, Outcome.from_json(turn.outcome), lease, may_be_there=True)
+        if turn.step is Step.SENT and not turn.was_sent_now:
+            return await self._record(taken, Answer(await self._unknown(taken)), lease)
+        if turn.is_withdrawn:
+            return await self._done(taken, "withdrawn")
+        if isinstance(turn.body, InboundMessage) and turn.accepted_at < self.now() - self.max_age:
+            too_old = Outcome(
+                what="too old", reply=notices.too_old(turn.id, self.now() - turn.accepted_at), keeps_text=True
+            )
+            return await self._record(taken, Answer(too_old), lease)
+        return await self._carry_out(taken, await self._planned(taken), lease)
+
+    async def _unknown(self, taken: Taken) -> Outcome:
+        """An earlier worker may have sent the request, and never heard the answer."""
+        return await self.runs.unknown(taken) if taken.turn.run else unknown(taken.turn.id)
+
+    async def _planned(self, taken: Taken) -> plans.Plan | ProjectError:
+        """What is to be done; a transient failure of the service where a message can wait for it to pass."""
+        try:
+            return await self.plan(taken)
+        except ProjectError as exc:
+            if isinstance(taken.turn.body, InboundMessage) and _passes(exc):
+                return exc
+            return plans.Show(failures.failure(exc))
+        except BridgeError as exc:
+            return plans.Show(failures.failure(exc))
+
+    async def _carry_out(self, taken: Taken, plan: plans.Plan | ProjectError, lease: Lease) -> bool:
+        match plan:
+            case ProjectError():
+                return await self._wait_for_service(taken, plan)
+            case plans.AskAgent():
+                return await self._ask(taken, plan, lease)
+            case plans.RunWorkflow():
+                return await self._run(taken, plan, lease)
+            case plans.WaitForChoice():
+                return await self._park(taken, plan, lease)
+            case plans.TryLater():
+                async with self.slots.lent():
+                    await self.patience.pause(plan.after)
+                return False
+            case plans.Nothing():
+                return await self._done(taken, plan.reason)
+            case _:
+                outcome = await self.effects.carry_out(taken, plan)
+                if outcome is None:
+                    return await self._done(taken, "form opened")
+                return await self._record(taken, Answer(outcome), lease)
+
+    async def _ask(self, taken: Taken, plan: plans.AskAgent, lease: Lease) -> bool:
+        if not await self._sent(taken):
+            return False
+        async with working(self.say, place_of(taken.turn.body), plan.agent_name):
+            try:
+                lease.check()
+                answer = await ask_agent(self.project, plan, taken.turn.id, _thread(taken), lease)
+            except NOT_ARRIVED as exc:
+                not_arrived = exc
+            else:
+                return await self._record(taken, answer, lease)
+        await self.patience.through_outages(lambda: self.journal.unsent(taken))
+        return await self._wait_for_service(taken, not_arrived)
+
+    async def _run(self, taken: Taken, plan: plans.RunWorkflow, lease: Lease) -> bool:
+        if not await self._sent(taken, run=to_json(plan)):
+            return False
+        lease.check()
+        answer, taken = await self.runs.run(taken, plan)
+        return await self._record(taken, answer, lease)
+
+    async def _sent(self, taken: Taken, run: str = "") -> bool:
+        if taken.turn.was_sent_now:
+            return True
+        return await self.patience.through_outages(lambda: self.journal.sent(taken, run=run))
+
+    async def _record(self, taken: Taken, answer: Answer, lease: Lease) -> bool:
+        outcome = answer.outcome
+        await self.patience.through_outages(
+            lambda: self.journal.outcome(
+                taken, outcome.model_dump_json(), what=outcome.what, binding=answer.binding, results=answer.results
+            )
+        )
+        return await self._show(taken, outcome, lease, may_be_there=taken.turn.takes > 1 and bool(taken.turn.run))
+
+    async def _show(self, taken: Taken, outcome: Outcome, lease: Lease, *, may_be_there: bool) -> bool:
+        try:
+            ts = await self.shower.show(taken, outcome, lease, may_be_there=may_be_there)
+        except SlackRefused as exc:
+            return await self._bury(lease, taken.turn.id, f"slack: {exc.error}")
+        if taken.turn.takes > 1:
+            await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
+        if outcome.starts is not None and ts:
+            await self.effects.start_thread(taken, outcome.starts, ts)
+        return await self._done(taken, outcome.what, posted=ts, keep_text=outcome.keeps_text)
+
+    async def _done(self, taken: Taken, what: str, *, posted: str = "", keep_text: bool = False) -> bool:
+        await self.patience.through_outages(
+            lambda: self.journal.done(taken, what=what, posted=posted, keep_text=keep_text)
+        )
+        took = self.now() - taken.turn.accepted_at
+        self.metrics.turn(taken.turn.body.kind, what, took.total_seconds())
+        log.info("turn done", extra={"kind": taken.turn.body.kind, "what": what, "seconds": took.total_seconds()})
+        return True
+
+    async def _bury(self, lease: Lease, turn: TurnId, reason: str) -> bool:
+        await self.patience.through_outages(lambda: self.journal.bury(lease.held, turn, reason=reason))
+        self.metrics.dead_letter()
+        log.error("a turn could not be finished and is a dead letter", extra={"turn": turn, "reason": reason})
+        return True
+
+    async def _park(self, taken: Taken, plan: plans.WaitForChoice, lease: Lease) -> bool:
+        menu = Outcome(what="menu", reply=plan.menu, mark="bridge_menu")
+        if not taken.turn.card:
+            ts = await self.shower.show(taken, menu, lease, may_be_there=taken.turn.takes > 1)
+            await self.journal.card(taken, ts)
+        return await self.journal.park(taken, _thread(taken))
+
+    async def _wait_for_service(self, taken: Taken, exc: ProjectError) -> bool:
+        """The message is kept, and tried again by itself; then the head is taken anew, for it may have changed."""
+        async with self.slots.lent():
+            if isinstance(exc, Busy):
+                await self.patience.pause(exc.retry_after or _TRANSIENT)
+            elif self.project.is_up:
+                await self.patience.pause(_TRANSIENT)
+            else:
+                await self._tell_that_it_is_down(taken)
+                await self.patience.wait_for(self.project.wait_until_up())
+        return False
+
+    async def _tell_that_it_is_down(self, taken: Taken) -> None:
+        place = place_of(taken.turn.body)
+        if await self.sessions.tell_once(_thread(taken)):
+            await self.effects.tell(place, notices.service_down(), taken.turn.id)
+
+
+def _thread(taken: Taken) -> ThreadKey:
+    place = place_of(taken.turn.body)
+    return ThreadKey(taken.turn.body.team, place.channel, place.thread_ts)
+
+
+def _passes(error: ProjectError) -> bool:
+    """Whether a look-up failed in a way that passes by itself."""
+    return not isinstance(error, ServiceRefused | NotUnderstood) or isinstance(error, Busy | Outage)

@@ -1,0 +1,174 @@
+"""The worker of a process: takes lanes from the inbox, and works on each in a task of its own.
+
+Four loops in one TaskGroup: new lanes (a blocking read), lanes of the dead (every second), renewal of the leases
+held here (every quarter of the lease), and the heartbeat of the namespace. Redis being away ends none of them:
+each waits and goes on by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from redis.asyncio import Redis
+
+from bridge.errors import LaneLost, StoreUnavailable
+from bridge.logs import facts
+from bridge.store.inbox import Held, Inbox
+from bridge.store.journal import Journal
+from bridge.store.namespace import Namespace
+from bridge.turns.lease import LEASE, Lease
+from bridge.turns.slots import Slots
+
+log = logging.getLogger(__name__)
+
+_BLOCK = timedelta(seconds=1)
+_CLAIM_EVERY = timedelta(seconds=1)
+_RENEW_EVERY = LEASE / 4
+_HEARTBEAT_EVERY = timedelta(seconds=5)
+_STORE_RETRY = timedelta(seconds=0.5)
+_CLAIM_MOST = 64
+
+Work = Callable[[Lease], Awaitable[None]]
+
+
+class Worker:
+    """Works on lanes until `draining` is set.
+
+    *blocking* is a Redis connection of its own, for reads that wait. *drain* is how long turns in flight may take
+    to finish after that.
+    """
+
+    def __init__(
+        self,
+        *,
+        inbox: Inbox,
+        journal: Journal,
+        namespace: Namespace,
+        blocking: Redis,
+        slots: Slots,
+        drain: timedelta,
+        draining: asyncio.Event,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._inbox = inbox
+        self._journal = journal
+        self._namespace = namespace
+        self._blocking = blocking
+        self._slots = slots
+        self._drain = drain
+        self._draining = draining
+        self._monotonic = monotonic
+        self.depth = 0  # lanes that have work, anywhere
+        self._held: dict[str, Lease] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, work: Work) -> None:
+        """Do *work* on one lane after the other until draining, then finish what is in flight."""
+        async with asyncio.TaskGroup() as group:
+
+            def begin(held: Held, began: float) -> None:
+                task = group.create_task(self._one(work, self._hold(held, began)))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+            upkeep = [
+                group.create_task(self._repeat(_RENEW_EVERY, self._renew)),
+                group.create_task(self._repeat(_HEARTBEAT_EVERY, self._heartbeat)),
+            ]
+            takers = [
+                group.create_task(self._repeat(timedelta(0), lambda: self._take_new(begin), until_draining=True)),
+                group.create_task(self._repeat(_CLAIM_EVERY, lambda: self._take_over(begin), until_draining=True)),
+            ]
+            await asyncio.wait(takers)
+            await self._finish_in_flight()
+            for loop in upkeep:
+                loop.cancel()
+
+    async def _finish_in_flight(self) -> None:
+        if not self._tasks:
+            return
+        _done, late = await asyncio.wait(self._tasks, timeout=self._drain.total_seconds())
+        if late:
+            log.warning("turns still ran when the time to drain was over", extra={"turns": len(late)})
+            for task in late:
+                task.cancel()
+            await asyncio.wait(late)
+
+    async def _repeat(
+        self, pause: timedelta, step: Callable[[], Awaitable[None]], *, until_draining: bool = False
+    ) -> None:
+        was_away = False
+        while not (until_draining and self._draining.is_set()):
+            is_away = await self._is_away(step, was_away=was_away)
+            await asyncio.sleep((_STORE_RETRY if is_away else pause).total_seconds())
+            was_away = is_away
+
+    async def _is_away(self, step: Callable[[], Awaitable[None]], *, was_away: bool) -> bool:
+        try:
+            await step()
+        except StoreUnavailable as exc:
+            if not was_away:
+                log.warning("redis is not available, waiting for it", extra={"reason": str(exc)})
+            return True
+        return False
+
+    async def _take_new(self, begin: Callable[[Held, float], None]) -> None:
+        try:
+            async with asyncio.timeout(_BLOCK.total_seconds()):
+                room = await self._slots.room()  # first a free place, so that what is taken is begun at once
+        except TimeoutError:
+            return
+        began = self._monotonic()
+        for held in await self._inbox.wait_for_lanes(self._blocking, most=room, block=_BLOCK):
+            if self._draining.is_set():
+                await self._journal.release(held)
+            else:
+                begin(held, began)
+
+    async def _take_over(self, begin: Callable[[Held, float], None]) -> None:
+        began = self._monotonic()
+        for held in await self._inbox.claim_from_the_dead(lease=LEASE, most=_CLAIM_MOST):
+            if held.entry in self._held:  # our own, renewed too late, and nobody else wanted it
+                self._held[held.entry].renewed(began)
+            else:
+                log.info("took over a lane", extra={"lane": held.lane})
+                begin(held, began)
+
+    async def _renew(self) -> None:
+        began = self._monotonic()
+        leases = dict(self._held)
+        lost = set(await self._inbox.renew(list(leases)))
+        for entry, lease in leases.items():
+            if entry in lost:
+                lease.lose()
+            else:
+                lease.renewed(began)
+
+    async def _heartbeat(self) -> None:
+        await self._namespace.hold()
+        await self._namespace.forget_the_gone()
+        self.depth = await self._inbox.depth()
+
+    def _hold(self, held: Held, began: float) -> Lease:
+        lease = Lease(held, monotonic=self._monotonic, renewed_at=began, renew=self._renew)
+        self._held[held.entry] = lease
+        self._slots.take()
+        return lease
+
+    async def _one(self, work: Work, lease: Lease) -> None:
+        try:
+            with facts(lane=lease.lane):
+                await work(lease)
+        except LaneLost:
+            log.warning("lost a lane to another worker", extra={"lane": lease.lane})
+        except Exception:  # the one net of the product: whatever was forgotten ends one turn, not the process
+            # The lane is not renewed any more, so it is taken again when its lease is over, and buried if it
+            # fails time after time (`bridge.turns.turn`).
+            log.exception("a turn failed unexpectedly", extra={"reference": secrets.token_hex(4)})
+        finally:
+            self._slots.give()
+            self._held.pop(lease.held.entry, None)

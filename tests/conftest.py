@@ -1,0 +1,38 @@
+"""Fixtures for all tests. Folders give the markers: ``pytest -m integration``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from fakeredis import FakeAsyncRedis
+from redis.asyncio import Redis
+
+from support import waiting
+from support.lifetimes import keys_without_lifetime
+
+HERE = Path(__file__).parent
+KINDS = frozenset({"unit", "contract", "integration", "e2e"})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) and (kind := item.path.relative_to(HERE).parts[0]) in KINDS:
+            item.add_marker(kind)
+
+
+@pytest.fixture
+async def redis() -> AsyncIterator[Redis]:
+    """A Redis in this process, with Lua, that fails a test which leaves keys behind for ever.
+
+    What may stay is in the store's own table of keys.
+    """
+    permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
+    async with FakeAsyncRedis(decode_responses=True, protocol=2, version=(7,)) as client:
+        yield client
+        assert await keys_without_lifetime(client, permanent) == [], "keys were left without a lifetime"
+
+
+wait_until = pytest.fixture(name="wait_until")(lambda: waiting.wait_until)

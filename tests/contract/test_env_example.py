@@ -1,0 +1,43 @@
+"""`.env.example` says what the settings say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bridge
+from bridge.errors import ConfigurationError
+from bridge.settings import VARIABLES, env_example, environment, load
+
+FILE = Path(bridge.__file__).parent.parent / ".env.example"
+
+
+def test_the_file_is_what_the_settings_make() -> None:
+    assert FILE.read_text(encoding="utf-8") == env_example(), "make env-example writes it anew"
+
+
+def test_a_copy_of_it_lacks_only_what_nobody_can_know_in_advance() -> None:
+    environ = environment({}, FILE)
+
+    with pytest.raises(ConfigurationError) as caught:
+        load(environ, embedded_redis=True)
+
+    assert [problem.split(":")[0] for problem in caught.value.problems] == [
+        "SLACK_BOT_TOKEN is missing",
+        "SLACK_SIGNING_SECRET is missing",
+        "PROJECT_BASE_URL is missing",
+        "PROJECT_API_KEY is missing",
+    ]
+
+
+def test_its_examples_are_accepted_where_they_are_uncommented(tmp_path: Path) -> None:
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    opened = [line.removeprefix("#") for line in lines if line.startswith(tuple(f"#{name}=" for name in VARIABLES))]
+    (tmp_path / ".env").write_text("\n".join(opened), encoding="utf-8")
+    needed = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "s", "PROJECT_API_KEY": "k"}
+
+    settings = load(environment({**needed, "PROJECT_BASE_URL": "http://localhost"}, tmp_path / ".env"))
+
+    assert settings.default_agent == "Support"
+    assert settings.allowed_channels == {"C0123456789", "C0ABCDEFGHI"}

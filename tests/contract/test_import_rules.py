@@ -1,0 +1,63 @@
+"""The directions of imports hold, and the rules see it when one does not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bridge
+
+CODE = Path(bridge.__file__).parent.parent
+
+
+def linted(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache"],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder), "NO_COLOR": "1", "COLUMNS": "200"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    shutil.copytree(CODE / "bridge", tmp_path / "bridge", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CODE / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_imports_keep_the_rules() -> None:
+    said = linted(CODE)
+
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "rule"),
+    [
+        ("store/keys.py", "import bridge.blocks.reply", "Imports point down"),
+        ("commands/stats.py", "import bridge.settings", "Only the command line and the composition root"),
+        ("turns/plan.py", "import slack_sdk", "Slack's libraries are called in bridge.slack only"),
+        ("slack/guard.py", "import httpx", "httpx is called in bridge.project only"),
+        ("chats/__init__.py", "import redis.asyncio", "Redis is called in bridge.store only"),
+        ("blocks/reply.py", "import time", "Blocks are pure"),
+        ("commands/stats.py", "import bridge.commands.agents", "Commands do not know one another"),
+        ("playground/__init__.py", "import bridge.turns.plan", "The playground speaks to the bridge only over HTTP"),
+        ("somewhere.py", "import json", "Imports point down"),
+    ],
+)
+def test_a_broken_rule_is_named(copied: Path, module: str, line: str, rule: str) -> None:
+    with (copied / "bridge" / module).open("a", encoding="utf-8") as file:
+        file.write(f"\n{line}\n")
+
+    said = linted(copied)
+
+    assert said.returncode == 1, said.stdout + said.stderr
+    assert any(verdict.startswith(rule) and " BROKEN" in verdict for verdict in said.stdout.splitlines())

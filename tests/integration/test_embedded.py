@@ -1,0 +1,291 @@
+"""The embedded server, killed and shared in every way there is. Real processes, real files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import bridge
+from bridge.errors import ConfigurationError
+from bridge.store.connection import blocking_connection, connect
+from bridge.store.embedded import embedded_redis
+
+CODE = Path(bridge.__file__).parent.parent
+WaitUntil = Callable[..., Awaitable[None]]
+
+# A bridge reduced to its use of the server: it prints the address, and stays until it is told to go or killed.
+USER = """
+import asyncio, signal, sys
+from pathlib import Path
+from bridge.store.embedded import embedded_redis
+
+async def main():
+    asked_to_go = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked_to_go.set)
+    async with embedded_redis(Path(sys.argv[1])) as url:
+        print(url, flush=True)
+        await asked_to_go.wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A data folder with a space in its name, whose server does not outlive the test."""
+    with tempfile.TemporaryDirectory(prefix="br-") as parent:
+        data_dir = Path(parent) / "the data"
+        yield data_dir
+        if (pid := server_pid(data_dir)) is not None:
+            os.kill(pid, signal.SIGKILL)
+
+
+def server_pid(data_dir: Path) -> int | None:
+    try:
+        pid = int((data_dir / "redis.pid").read_text())
+        os.kill(pid, 0)
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        return None
+    return pid
+
+
+class User:
+    """Another process that uses the server."""
+
+    def __init__(self, data_dir: Path, environ: dict[str, str] | None = None) -> None:
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", USER, str(data_dir)],
+            env={"PYTHONPATH": str(CODE), **(environ or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    async def url(self) -> str:
+        assert self._process.stdout is not None
+        return (await asyncio.to_thread(self._process.stdout.readline)).strip()
+
+    def end(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+        self._process.wait(timeout=20)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+async def put(url: str, key: str, value: str) -> None:
+    async with connect(url) as redis:
+        await redis.set(key, value)
+
+
+async def got(url: str, key: str) -> str | None:
+    async with connect(url) as redis:
+        found: str | None = await redis.get(key)
+        return found
+
+
+async def test_data_outlives_a_stop_and_nothing_is_left_running(folder: Path) -> None:
+    async with embedded_redis(folder) as url:
+        assert server_pid(folder) is not None
+        await put(url, "kept", "1")
+
+    assert server_pid(folder) is None
+    async with embedded_redis(folder) as url:
+        assert await got(url, "kept") == "1"
+
+
+async def test_it_is_private_durable_and_never_evicts(folder: Path) -> None:
+    async with embedded_redis(folder) as url, connect(url) as redis:
+        config = await redis.config_get("port", "appendonly", "appendfsync", "maxmemory-policy", "save")
+
+    assert config == {
+        "port": "0",
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "maxmemory-policy": "noeviction",
+        "save": "",
+    }
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+async def test_the_socket_is_for_its_owner_only_and_secrets_are_not_inherited(folder: Path) -> None:
+    async with embedded_redis(folder):
+        assert stat.S_IMODE((folder / "redis.sock").stat().st_mode) == 0o700
+        environ = Path(f"/proc/{server_pid(folder)}/environ")
+        assert not environ.exists() or environ.read_bytes() == b""
+
+
+async def test_a_killed_user_leaves_the_server_and_the_next_one_goes_on_with_it(folder: Path) -> None:
+    user = User(folder)
+    await put(await user.url(), "kept", "1")
+    user.end(signal.SIGKILL)
+    pid = server_pid(folder)
+    assert pid is not None
+
+    async with embedded_redis(folder) as url:
+        assert server_pid(folder) == pid
+        assert await got(url, "kept") == "1"
+
+    assert server_pid(folder) is None
+
+
+async def test_a_killed_server_loses_nothing_and_its_stale_socket_is_no_obstacle(folder: Path) -> None:
+    user = User(folder)
+    await put(await user.url(), "kept", "1")
+    pid = server_pid(folder)
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    user.end(signal.SIGKILL)
+    assert (folder / "redis.sock").is_socket()
+
+    async with embedded_redis(folder) as url:
+        assert server_pid(folder) not in {pid, None}
+        assert await got(url, "kept") == "1"
+
+
+async def test_processes_share_one_server_and_the_last_one_stops_it(folder: Path, wait_until: WaitUntil) -> None:
+    users = [User(folder) for _ in range(3)]
+    urls = [await user.url() for user in users]
+    pid = server_pid(folder)
+    await put(urls[0], "shared", "1")
+
+    assert [await got(url, "shared") for url in urls] == ["1", "1", "1"]
+    users[0].end(signal.SIGTERM)
+    users[1].end(signal.SIGKILL)
+    assert server_pid(folder) == pid
+    assert await got(urls[2], "shared") == "1"
+
+    users[2].end(signal.SIGTERM)
+    await wait_until(lambda: server_pid(folder) is None, "the server is stopped")
+
+
+async def test_two_uses_in_one_process_share_it_too(folder: Path) -> None:
+    async with embedded_redis(folder) as first:
+        async with embedded_redis(folder) as second:
+            assert first == second
+        await put(first, "still", "here")
+
+
+async def test_one_that_starts_while_the_last_one_leaves_has_a_server(folder: Path) -> None:
+    async def use() -> None:
+        async with embedded_redis(folder) as url:
+            await put(url, "a", "1")
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(8):
+            group.create_task(use())
+
+    assert server_pid(folder) is None
+
+
+async def test_a_path_too_long_for_a_socket_has_it_elsewhere_and_others_find_it(folder: Path) -> None:
+    deep = folder / ("d" * 60) / ("e" * 60)
+    runtime = folder.parent / "run"
+    runtime.mkdir()
+    user = User(deep, {"XDG_RUNTIME_DIR": str(runtime)})
+    url = await user.url()
+    try:
+        assert str(runtime) in url
+        await put(url, "kept", "1")
+
+        async with embedded_redis(deep) as other:  # with another environment
+            assert other == url
+    finally:
+        user.end(signal.SIGTERM)
+    assert server_pid(deep) is None
+
+
+async def test_a_short_folder_of_somebody_else_is_not_trusted(folder: Path) -> None:
+    runtime = folder.parent / "run"
+    (runtime / f"bridge-{os.getuid()}").mkdir(parents=True)
+    (runtime / f"bridge-{os.getuid()}").chmod(0o755)
+    user = User(folder / ("d" * 60) / ("e" * 60), {"XDG_RUNTIME_DIR": str(runtime)})
+
+    assert await user.url() == ""
+    user.end(signal.SIGTERM)
+
+
+async def test_a_folder_that_cannot_be_made_is_a_problem_of_the_settings(folder: Path) -> None:
+    folder.parent.joinpath("file").touch()
+
+    with pytest.raises(ConfigurationError, match="BRIDGE_DATA_DIR"):
+        async with embedded_redis(folder.parent / "file" / "data"):
+            pass
+
+
+async def test_a_server_that_cannot_read_its_data_is_a_problem_that_names_the_log(folder: Path) -> None:
+    async with embedded_redis(folder) as url:
+        await put(url, "kept", "1")
+    for file in (folder / "appendonlydir").glob("*.manifest"):
+        file.write_text("nonsense\n")
+
+    with pytest.raises(ConfigurationError, match=r"redis\.log"):
+        async with embedded_redis(folder):
+            pass
+
+
+async def test_a_server_that_runs_and_cannot_be_reached_is_named_and_no_second_one_is_started(folder: Path) -> None:
+    user = User(folder)
+    await user.url()
+    pid = server_pid(folder)
+    user.end(signal.SIGKILL)
+    (folder / "redis.sock").unlink()
+
+    with pytest.raises(ConfigurationError, match=r"redis\.pid"):
+        async with embedded_redis(folder, patience=timedelta(seconds=0.2)):
+            pass
+
+    assert server_pid(folder) == pid
+
+
+async def test_without_its_package_the_cure_is_named(folder: Path) -> None:
+    bare = folder.parent / "bare"
+    kept = (
+        "bridge",
+        "redis",
+        "typing_extensions.py",
+        "pydantic",
+        "pydantic_core",
+        "annotated_types",
+        "typing_inspection",
+    )
+    bare.mkdir()
+    for name in kept:
+        found = next(Path(place) / name for place in [str(CODE), *sys.path] if (Path(place) / name).exists())
+        (bare / name).symlink_to(found)
+
+    said = subprocess.run(  # noqa: S603 - the test has nothing else to do
+        [sys.executable, "-S", "-c", USER, str(folder)],
+        env={"PYTHONPATH": str(bare)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "ConfigurationError: REDIS_URL is missing, and the embedded Redis is not installed here" in said.stderr
+
+
+async def test_a_reader_that_blocks_does_not_give_up_before_the_server(folder: Path) -> None:
+    async with embedded_redis(folder) as url, blocking_connection(url) as redis:
+        await redis.xgroup_create("ready", "workers", mkstream=True)
+
+        found = await redis.xreadgroup("workers", "me", {"ready": ">"}, count=1, block=2500)
+
+    assert found == []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_in_the_shared_folder() -> Iterator[None]:
+    yield
+    shutil.rmtree(Path(tempfile.gettempdir()) / f"bridge-{os.getuid()}", ignore_errors=True)

@@ -1,0 +1,107 @@
+"""What a real server that fails looks like through the connection."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import StoreUnavailable
+from bridge.store.connection import connect, translated
+from support.real_redis import RealRedis
+
+WRITES = "return redis.call('SET', KEYS[1], ARGV[1])"
+
+
+async def reason_why_not(action: Awaitable[object]) -> str:
+    with pytest.raises(StoreUnavailable) as caught, translated():
+        await action
+    return caught.value.reason
+
+
+async def test_integration_tests_share_a_server(redis_server: RealRedis) -> None:
+    async with connect(redis_server.url) as redis:
+        assert await redis.set("{shared}:key", "1", ex=5)
+        assert await redis.get("{shared}:key") == "1"
+        assert await redis.client_getname() == "bridge"
+
+
+async def test_a_server_that_was_killed_is_away_and_back_with_its_data(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    async with connect(server.url) as redis:
+        await redis.set("kept", "1")
+        server.kill()
+
+        assert await reason_why_not(redis.get("kept")) == "away"
+
+        server.start()
+        assert await redis.get("kept") == "1"
+
+
+async def test_a_server_that_hangs_is_away_before_slack_gives_up(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    async with connect(server.url) as redis:
+        await redis.ping()
+        server.send_signal(signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(3):
+                assert await reason_why_not(redis.ping()) == "away"
+        finally:
+            server.send_signal(signal.SIGCONT)
+
+
+async def test_a_full_server_says_so_to_commands_and_scripts(private_redis: Callable[[], RealRedis]) -> None:
+    async with connect(private_redis().url) as redis:
+        await redis.config_set("maxmemory", "1")
+
+        assert await reason_why_not(redis.set("a", "1")) == "full"
+        assert await reason_why_not(_script(redis)) == "full"
+
+
+async def test_a_replica_is_read_only_and_a_server_that_wants_a_password_refuses(
+    private_redis: Callable[[], RealRedis],
+) -> None:
+    server = private_redis()
+    async with connect(server.url) as redis:
+        await redis.replicaof("127.0.0.1", 1)
+        assert await reason_why_not(redis.set("a", "1")) == "read-only"
+        assert await reason_why_not(_script(redis)) == "read-only"
+        await redis.replicaof("NO", "ONE")
+        await redis.config_set("requirepass", "hidden")
+        async with connect(server.url) as stranger:
+            assert await reason_why_not(stranger.get("a")) == "refused"
+        await redis.config_set("requirepass", "")
+
+
+async def test_more_callers_than_connections_wait_for_their_turn(redis_server: RealRedis) -> None:
+    async with connect(redis_server.url) as redis:
+        answers = await asyncio.gather(*(redis.echo(str(number)) for number in range(500)))
+
+    assert answers == [str(number) for number in range(500)]
+
+
+async def test_a_command_whose_connection_broke_is_not_sent_again() -> None:
+    received: list[bytes] = []
+
+    async def take_and_hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1000):
+            received.append(data)
+            if b"INCR" in data:
+                break
+            writer.write(b"+PONG\r\n" if b"PING" in data else b"+OK\r\n" * data.count(b"*"))
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(take_and_hang_up, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    async with server, connect(f"redis://{host}:{port}") as redis:
+        assert await reason_why_not(redis.incr("once")) == "away"
+
+    assert b"".join(received).count(b"INCR") == 1
+
+
+async def _script(redis: Redis) -> object:
+    return await redis.eval(WRITES, 1, "a", "1")  # type: ignore[misc] # redis-py types this for both its clients

@@ -1,0 +1,1 @@
+"""What tests of several kinds use; see also the fixtures in conftest.py."""

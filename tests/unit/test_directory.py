@@ -1,0 +1,203 @@
+"""Names, groups and workspaces of people."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from bridge.errors import SlackAmbiguous, SlackError, SlackRefused
+from bridge.metrics import Metrics
+from bridge.slack.directory import SlackDirectory
+from bridge.slack.remembered import Remembered
+from bridge.slack.web import Identity, SlackWeb, opened
+from support.clocks import Clock
+from support.wire_slack import WireSlack, refused, wire_slack
+
+HOME = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")
+GRID = Identity(team="T1", enterprise="E1", bot_user="UBOT", bot_id="B1")
+ORG_WIDE = Identity(team="E1", enterprise="E1", bot_user="UBOT", bot_id="B1", is_org_wide=True)
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[WireSlack]:
+    async with wire_slack() as slack:
+        yield slack
+
+
+@pytest.fixture
+async def web(slack: WireSlack) -> AsyncIterator[SlackWeb]:
+    async with opened(slack.api, "xoxb-1", Metrics()) as web:
+        yield web
+
+
+def person(**about: Any) -> dict[str, Any]:
+    return {"ok": True, "user": {"id": "U1", "name": "ada", "team_id": "T1", **about}}
+
+
+@pytest.mark.parametrize(
+    ("about", "name"),
+    [
+        ({"profile": {"display_name": "Ada L.", "real_name": "Ada Lovelace"}}, "Ada L."),
+        ({"profile": {"display_name": "", "real_name": "Ada Lovelace"}}, "Ada Lovelace"),
+        ({}, "ada"),
+        ({"name": None}, "U1"),
+    ],
+)
+async def test_a_person_has_the_name_that_others_see(
+    slack: WireSlack, web: SlackWeb, about: dict[str, Any], name: str
+) -> None:
+    slack.script["users.info"] = [person(**about)]
+
+    assert await SlackDirectory(web, HOME).user_name("U1") == name
+
+
+async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, web: SlackWeb) -> None:
+    clock = Clock()
+    slack.script["users.info"] = [person(name="ada"), person(name="grace")]
+    directory = SlackDirectory(web, HOME, monotonic=clock)
+
+    names = [await directory.user_name("U1") for _ in range(3)]
+    clock.time += 601
+    names.append(await directory.user_name("U1"))
+
+    assert names == ["ada", "ada", "ada", "grace"]
+
+
+async def test_a_crowd_that_asks_at_once_asks_slack_once(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["users.info"] = [person()]
+    directory = SlackDirectory(web, HOME)
+
+    await asyncio.gather(*(directory.user_name("U1") for _ in range(20)), directory.is_home("U1"))
+
+    assert slack.methods() == ["users.info"]
+
+
+async def test_a_name_that_cannot_be_read_is_the_id_and_not_asked_for_again_soon(
+    slack: WireSlack, web: SlackWeb
+) -> None:
+    clock = Clock()
+    slack.script["users.info"] = [refused("missing_scope", needed="users:read"), person()]
+    slack.script["conversations.info"] = [refused("channel_not_found")]
+    directory = SlackDirectory(web, HOME, monotonic=clock)
+
+    assert await directory.user_name("U1") == "U1"
+    assert await directory.channel_name("C1") == "C1"
+    clock.time += 59
+    assert await directory.user_name("U1") == "U1"
+    assert slack.methods() == ["users.info", "conversations.info"]
+    clock.time += 2
+    assert await directory.user_name("U1") == "ada"
+
+
+async def test_a_channel_has_its_name_and_a_direct_message_its_id(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["conversations.info"] = [
+        {"ok": True, "channel": {"id": "C1", "name": "general"}},
+        {"ok": True, "channel": {"id": "D1", "is_im": True}},
+    ]
+    directory = SlackDirectory(web, HOME)
+
+    assert await directory.channel_name("C1") == "general"
+    assert await directory.channel_name("D1") == "D1"
+
+
+async def test_a_group_is_asked_for_again_after_a_minute(slack: WireSlack, web: SlackWeb) -> None:
+    clock = Clock()
+    slack.script["usergroups.users.list"] = [{"ok": True, "users": ["U1"]}, {"ok": True, "users": []}]
+    directory = SlackDirectory(web, HOME, monotonic=clock)
+
+    assert await directory.in_group("U1", "S1") is True
+    assert await directory.in_group("U2", "S1") is False
+    clock.time += 61
+    assert await directory.in_group("U1", "S1") is False
+
+
+async def test_who_is_in_a_group_that_cannot_be_read_is_not_known(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["usergroups.users.list"] = [refused("missing_scope"), {"ok": True}]
+    clock = Clock()
+    directory = SlackDirectory(web, HOME, monotonic=clock)
+
+    for _ in range(2):  # refused, then an answer without users
+        with pytest.raises(SlackError):
+            await directory.in_group("U1", "S1")
+        clock.time += 6
+
+
+@pytest.mark.parametrize(
+    ("identity", "about", "expected"),
+    [
+        (HOME, {"team_id": "T1"}, True),
+        (HOME, {"team_id": "T2"}, False),
+        (HOME, {"team_id": "T1", "is_stranger": True}, False),
+        (HOME, {"team_id": "T1", "deleted": True}, False),
+        (GRID, {"team_id": "T1"}, True),
+        (GRID, {"team_id": "T2", "enterprise_user": {"enterprise_id": "E1", "teams": ["T2", "T1"]}}, True),
+        (GRID, {"team_id": "T2", "enterprise_user": {"enterprise_id": "E1", "teams": ["T2"]}}, False),
+        (ORG_WIDE, {"team_id": "T2", "enterprise_user": {"enterprise_id": "E1", "teams": ["T2"]}}, True),
+        (ORG_WIDE, {"team_id": "T9", "enterprise_user": {"enterprise_id": "E9", "teams": ["T9"]}}, False),
+        (ORG_WIDE, {"team_id": "E1"}, True),
+    ],
+)
+async def test_home_is_the_workspace_that_installed_the_app(
+    slack: WireSlack, web: SlackWeb, identity: Identity, about: dict[str, Any], expected: bool
+) -> None:
+    slack.script["users.info"] = [person(**about)]
+
+    assert await SlackDirectory(web, identity).is_home("U1") is expected
+
+
+@pytest.mark.parametrize("answer", [{"ok": True}, person(team_id=None), {"ok": True, "user": "U1"}])
+async def test_where_a_person_belongs_is_never_guessed(slack: WireSlack, web: SlackWeb, answer: dict[str, Any]) -> None:
+    slack.script["users.info"] = [answer]
+
+    with pytest.raises(SlackRefused):
+        await SlackDirectory(web, HOME).is_home("U1")
+
+
+async def test_where_a_person_belongs_is_asked_again_soon_after_a_failure(slack: WireSlack, web: SlackWeb) -> None:
+    clock = Clock()
+    slack.script["users.info"] = [refused("internal_error"), person()]
+    directory = SlackDirectory(web, HOME, monotonic=clock)
+
+    with pytest.raises(SlackAmbiguous):
+        await directory.is_home("U1")
+    clock.time += 6
+
+    assert await directory.is_home("U1") is True
+
+
+async def test_only_so_many_values_are_kept() -> None:
+    fetched: list[str] = []
+
+    async def fetch(key: str) -> str:
+        fetched.append(key)
+        return key.upper()
+
+    remembered = Remembered(fetch, seconds=60, monotonic=Clock(), most=2)
+    for key in ["a", "b", "c", "a", "c"]:
+        await remembered.get(key)
+
+    assert fetched == ["a", "b", "c", "a"]
+
+
+async def test_who_stops_asking_does_not_take_the_answer_from_the_others() -> None:
+    begun = asyncio.Event()
+    may_end = asyncio.Event()
+
+    async def fetch(key: str) -> str:
+        begun.set()
+        await may_end.wait()
+        return key.upper()
+
+    remembered = Remembered(fetch, seconds=60, monotonic=Clock())
+    first = asyncio.create_task(remembered.get("a"))
+    await begun.wait()
+    second = asyncio.create_task(remembered.get("a"))
+    await asyncio.sleep(0)
+
+    first.cancel()
+    may_end.set()
+
+    assert await second == "A"

@@ -1,0 +1,335 @@
+"""What the door lets through, and what it says to everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from bridge.metrics import Metrics
+from bridge.slack.guard import LARGEST_BODY, Guard
+
+SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+NOW = 1_700_000_000
+EVENT = json.dumps({"type": "event_callback", "event": {"type": "message", "text": "hello"}}).encode()
+JSON = [(b"content-type", b"application/json")]
+FORM = [(b"content-type", b"application/x-www-form-urlencoded")]
+Headers = list[tuple[bytes, bytes]]
+
+
+def signature(body: bytes, timestamp: bytes = b"%d" % NOW, secret: str = SECRET) -> bytes:
+    return b"v0=" + hmac.new(secret.encode(), b"v0:" + timestamp + b":" + body, hashlib.sha256).hexdigest().encode()
+
+
+def signed(body: bytes, at: int = NOW) -> Headers:
+    stamp = b"%d" % at
+    return [(b"x-slack-request-timestamp", stamp), (b"x-slack-signature", signature(body, stamp))]
+
+
+@dataclass
+class Inner:
+    """The application behind the guard: notes the bodies it gets and answers as it is told."""
+
+    status: int = 200
+    error: Exception | None = None
+    is_silent: bool = False
+    bodies: list[bytes] = field(default_factory=list)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        message = await receive()
+        assert message["more_body"] is False
+        self.bodies.append(message["body"])
+        if self.error is not None:
+            raise self.error
+        if not self.is_silent:
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": self.status, "headers": headers})
+            await send({"type": "http.response.body", "body": b'{"from":"inside"}'})
+
+
+@dataclass
+class Response:
+    status: int = 0
+    headers: dict[bytes, bytes] = field(default_factory=dict)
+    body: bytes = b""
+    received: int = 0
+
+
+@dataclass
+class Door:
+    """A guard, and a client that speaks ASGI to it."""
+
+    inner: Inner = field(default_factory=Inner)
+    metrics: Metrics = field(default_factory=Metrics)
+
+    async def send(
+        self, chunks: list[bytes], headers: Headers, *, method: str = "POST", last: Message | None = None, **more: Any
+    ) -> Response:
+        response = Response()
+        pending = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks[:-1]]
+        pending += [last or {"type": "http.request", "body": chunks[-1], "more_body": False}]
+
+        async def receive() -> Message:
+            response.received += 1
+            if not pending:
+                await asyncio.Event().wait()
+            return pending.pop(0)
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                assert response.status == 0, "answered twice"
+                response.status = message["status"]
+                response.headers = dict(message["headers"])
+            else:
+                response.body += message["body"]
+
+        guard = Guard(self.inner, SECRET, self.metrics, now=lambda: NOW, **more)
+        await guard({"type": "http", "method": method, "path": "/slack/events", "headers": headers}, receive, send)
+        return response
+
+    async def post(self, body: bytes, headers: Headers | None = None, content_type: Headers = JSON) -> Response:
+        return await self.send([body], [*content_type, *(signed(body) if headers is None else headers)])
+
+    def count(self, line: str) -> bool:
+        return line in self.metrics.exposition().decode()
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+async def test_what_is_signed_and_well_formed_goes_in_unchanged(door: Door) -> None:
+    response = await door.post(EVENT)
+
+    assert (response.status, response.body) == (200, b'{"from":"inside"}')
+    assert response.headers[b"content-type"] == b"application/json"
+    assert door.inner.bodies == [EVENT]
+    assert door.count('bridge_ack_seconds_count{kind="message"} 1.0')
+
+
+async def test_a_body_that_comes_in_pieces_is_put_together(door: Door) -> None:
+    pieces = [EVENT[:7], EVENT[7:20], EVENT[20:]]
+
+    response = await door.send(pieces, [*JSON, *signed(EVENT)])
+
+    assert response.status == 200
+    assert door.inner.bodies == [EVENT]
+
+
+BROKEN_SIGNATURES: dict[str, Headers] = {
+    "none at all": [],
+    "no timestamp": [(b"x-slack-signature", signature(EVENT))],
+    "no signature": [(b"x-slack-request-timestamp", b"%d" % NOW)],
+    "of another body": signed(EVENT + b" "),
+    "of another secret": [
+        (b"x-slack-request-timestamp", b"%d" % NOW),
+        (b"x-slack-signature", signature(EVENT, secret="other")),
+    ],
+    "not ASCII": [(b"x-slack-request-timestamp", b"%d" % NOW), (b"x-slack-signature", "v0=äöü☃".encode())],
+    "not a number": [(b"x-slack-request-timestamp", b"now"), (b"x-slack-signature", signature(EVENT, b"now"))],
+    "not an integer": [
+        (b"x-slack-request-timestamp", b"%d.5" % NOW),
+        (b"x-slack-signature", signature(EVENT, b"%d.5" % NOW)),
+    ],
+    "other digits": [
+        (b"x-slack-request-timestamp", "١٧".encode()),
+        (b"x-slack-signature", signature(EVENT, "١٧".encode())),
+    ],
+    "a huge number": [
+        (b"x-slack-request-timestamp", b"9" * 5000),
+        (b"x-slack-signature", signature(EVENT, b"9" * 5000)),
+    ],
+    "negative": [(b"x-slack-request-timestamp", b"-5"), (b"x-slack-signature", signature(EVENT, b"-5"))],
+    "empty": [(b"x-slack-request-timestamp", b""), (b"x-slack-signature", b"")],
+    "doubled": [*signed(EVENT), (b"x-slack-signature", signature(EVENT))],
+    "doubled timestamp": [(b"x-slack-request-timestamp", b"1"), *signed(EVENT)],
+    "too old": signed(EVENT, NOW - 301),
+    "from the future": signed(EVENT, NOW + 301),
+}
+
+
+@pytest.mark.parametrize("headers", BROKEN_SIGNATURES.values(), ids=BROKEN_SIGNATURES.keys())
+async def test_without_a_good_signature_nothing_gets_in_and_nothing_is_logged(
+    door: Door, headers: Headers, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    response = await door.post(EVENT, headers)
+
+    assert response.status == 401
+    assert door.inner.bodies == []
+    assert caplog.records == []
+    assert door.count("bridge_rejected_requests_total{reason=")
+
+
+@pytest.mark.parametrize("age", [-300, 299, 300])
+async def test_five_minutes_are_tolerated_either_way(door: Door, age: int) -> None:
+    assert (await door.post(EVENT, signed(EVENT, NOW - age))).status == 200
+
+
+async def test_a_length_beyond_the_limit_is_refused_unread(door: Door) -> None:
+    response = await door.send([b"x"], [(b"content-length", b"%d" % (LARGEST_BODY + 1)), *JSON])
+
+    assert response.status == 413
+    assert response.received == 0
+
+
+async def test_a_body_that_grows_beyond_the_limit_is_read_no_further(door: Door) -> None:
+    chunk = b"x" * (256 * 1024)
+
+    response = await door.send([chunk] * 40, JSON)
+
+    assert response.status == 413
+    assert response.received == 5
+
+
+async def test_a_body_of_just_the_limit_is_taken(door: Door) -> None:
+    body = EVENT[:-1] + b" " * (LARGEST_BODY - len(EVENT)) + b"}"
+
+    assert (await door.post(body)).status == 200
+
+
+async def test_who_trickles_is_sent_away(door: Door) -> None:
+    never = asyncio.Event()
+
+    async def receive() -> Message:
+        await never.wait()
+        raise AssertionError
+
+    statuses: list[int] = []
+
+    async def send(message: Message) -> None:
+        statuses.append(message.get("status", 0))
+
+    guard = Guard(door.inner, SECRET, door.metrics, now=lambda: NOW, body_seconds=0.01)
+    await guard({"type": "http", "method": "POST", "path": "/", "headers": signed(EVENT)}, receive, send)
+
+    assert statuses == [408, 0]
+
+
+async def test_who_leaves_in_the_middle_is_not_answered(door: Door) -> None:
+    response = await door.send([EVENT[:5], b""], signed(EVENT), last={"type": "http.disconnect"})
+
+    assert response.status == 0
+    assert door.inner.bodies == []
+    assert door.count('bridge_rejected_requests_total{reason="client_left"} 1.0')
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
+async def test_only_post_is_understood(door: Door, method: str) -> None:
+    response = await door.send([b""], [], method=method)
+
+    assert response.status == 405
+    assert response.headers[b"allow"] == b"POST"
+
+
+MALFORMED: dict[str, tuple[bytes, Headers]] = {
+    "empty": (b"", JSON),
+    "not UTF-8": (b'{"type": "\xff"}', JSON),
+    "not JSON": (b'{"type": ', JSON),
+    "a list": (b'[{"type": "event_callback"}]', JSON),
+    "a string": (b'"event_callback"', JSON),
+    "deep": (b"[" * 100_000, JSON),
+    "a very long number": (b'{"type": ' + b"9" * 5000 + b"}", JSON),
+    "no type": (b"{}", JSON),
+    "an event that is none": (b'{"type": "event_callback", "event": []}', JSON),
+    "no event": (b'{"type": "event_callback"}', JSON),
+    "a challenge that is none": (b'{"type": "url_verification", "challenge": 5}', JSON),
+    "a form without anything": (b"a=1&b=2", FORM),
+    "an empty form": (b"", FORM),
+    "no form at all": (b"\x00\x01", FORM),
+    "a payload that is no JSON": (b"payload=%7B", FORM),
+    "a payload that is a list": (b"payload=%5B%5D", FORM),
+    "ssl_check that is none": (b"ssl_check=0", FORM),
+}
+
+
+@pytest.mark.parametrize(("body", "content_type"), MALFORMED.values(), ids=MALFORMED.keys())
+async def test_what_is_signed_but_malformed_is_a_bad_request(door: Door, body: bytes, content_type: Headers) -> None:
+    response = await door.post(body, content_type=content_type)
+
+    assert response.status == 400
+    assert door.inner.bodies == []
+
+
+async def test_a_challenge_is_answered_if_it_is_signed(door: Door) -> None:
+    body = json.dumps({"type": "url_verification", "challenge": "3eZbrw1aB"}).encode()
+
+    assert (await door.post(body)).body == b"3eZbrw1aB"
+    assert (await door.post(body, [])).status == 401
+    assert door.inner.bodies == []
+
+
+async def test_ssl_check_is_answered_if_it_is_signed(door: Door) -> None:
+    assert (await door.post(b"ssl_check=1&token=x", content_type=FORM)).status == 200
+    assert (await door.post(b"ssl_check=1&token=x", [], FORM)).status == 401
+    assert door.inner.bodies == []
+
+
+async def test_being_told_of_held_back_events_is_acknowledged_and_logged(
+    door: Door, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert (await door.post(b'{"type": "app_rate_limited", "team_id": "T1"}')).status == 200
+    assert [record.message for record in caplog.records] == ["slack holds events back: more than 30,000 in an hour"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (urlencode({"command": "/workflows", "text": "list"}), "command"),
+        (urlencode({"payload": '{"type": "block_actions"}'}), "click"),
+        (urlencode({"payload": '{"type": "view_submission"}'}), "submission"),
+        (urlencode({"payload": '{"type": "block_suggestion"}'}), "options"),
+        (urlencode({"payload": '{"type": ["odd"]}'}), "other"),
+    ],
+)
+async def test_forms_go_in_and_are_counted_by_kind(door: Door, body: str, kind: str) -> None:
+    assert (await door.post(body.encode(), content_type=FORM)).status == 200
+    assert door.inner.bodies == [body.encode()]
+    assert door.count(f'bridge_ack_seconds_count{{kind="{kind}"}} 1.0')
+
+
+async def test_a_command_that_says_payload_is_not_taken_for_an_interaction(door: Door) -> None:
+    from slack_bolt.request.internals import parse_body  # noqa: PLC0415 - what comes next, and stumbles over it
+
+    form = {"command": "/workflows", "text": "run 3 the payload"}
+    await door.post(urlencode(form).encode(), content_type=FORM)
+
+    assert parse_body(door.inner.bodies[0].decode(), "application/x-www-form-urlencoded") == form
+
+
+@pytest.mark.parametrize("inner", [Inner(status=500), Inner(status=502), Inner(is_silent=True)])
+async def test_an_error_from_inside_becomes_503(inner: Inner) -> None:
+    response = await Door(inner).post(EVENT)
+
+    assert (response.status, response.body) == (503, b"unavailable")
+
+
+async def test_an_exception_from_inside_becomes_503_and_is_logged_with_a_reference_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    door = Door(Inner(error=RuntimeError("broken")))
+
+    response = await door.send([EVENT], [*JSON, *signed(EVENT)], new_reference=lambda: "ref-1")
+
+    assert response.status == 503
+    (record,) = caplog.records
+    assert vars(record)["reference"] == "ref-1"
+    assert record.exc_info is not None
+    assert "hello" not in caplog.text
+
+
+@pytest.mark.parametrize("status", [200, 404, 503])
+async def test_other_answers_from_inside_are_passed_on(status: int) -> None:
+    response = await Door(Inner(status=status)).post(EVENT)
+
+    assert (response.status, response.body) == (status, b'{"from":"inside"}')

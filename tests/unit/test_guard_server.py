@@ -1,0 +1,220 @@
+"""The HTTP server around the guard, on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import hashlib
+import hmac
+import json
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import aiohttp
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from bridge.errors import ConfigurationError
+from bridge.metrics import Metrics
+from bridge.slack.guard import Guard
+from bridge.slack.server import Address, Reach, Readiness, build, serving, settle_memory
+
+SECRET = "a-signing-secret"
+BODY = json.dumps({"type": "event_callback", "event": {"type": "app_mention"}}).encode()
+UP = Readiness(slack=Reach.UP, redis=Reach.UP, project=Reach.UP)
+WaitUntil = Callable[..., Awaitable[None]]
+
+
+def headers(body: bytes = BODY) -> dict[str, str]:
+    stamp = str(int(time.time()))
+    digest = hmac.new(SECRET.encode(), b"v0:%b:%b" % (stamp.encode(), body), hashlib.sha256).hexdigest()
+    return {
+        "Content-Type": "application/json",
+        "X-Slack-Request-Timestamp": stamp,
+        "X-Slack-Signature": f"v0={digest}",
+    }
+
+
+@dataclass
+class Bridge:
+    """What runs behind the server, to be turned by a test."""
+
+    readiness: Readiness = UP
+    metrics: Metrics = field(default_factory=Metrics)
+    may_answer: asyncio.Event = field(default_factory=asyncio.Event)
+    began: int = 0
+
+    async def inside(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.began += 1
+        await self.may_answer.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+        await send({"type": "http.response.body", "body": b"done"})
+
+    @asynccontextmanager
+    async def served(self, port: int = 0) -> AsyncIterator[Address]:
+        app = build(Guard(self.inside, SECRET, self.metrics), lambda: self.readiness, self.metrics)
+        async with asyncio.TaskGroup() as group, serving(app, "127.0.0.1", port, group) as address:
+            yield address
+
+
+@pytest.fixture
+def bridge() -> Bridge:
+    bridge = Bridge()
+    bridge.may_answer.set()
+    return bridge
+
+
+async def get(url: str) -> tuple[int, str]:
+    async with aiohttp.ClientSession() as http, http.get(url) as response:
+        return response.status, await response.text()
+
+
+async def test_a_signed_event_reaches_the_inside_and_no_server_name_goes_out(bridge: Bridge) -> None:
+    async with bridge.served() as address, aiohttp.ClientSession() as http:
+        async with http.post(f"{address.url}/slack/events", data=BODY, headers=headers()) as response:
+            assert (response.status, await response.text()) == (200, "done")
+            assert "Server" not in response.headers
+
+
+async def test_healthz_answers_while_the_loop_turns(bridge: Bridge) -> None:
+    async with bridge.served() as address:
+        assert await get(f"{address.url}/healthz") == (200, "ok")
+
+
+@pytest.mark.parametrize(
+    ("readiness", "status"),
+    [
+        (UP, 200),
+        (replace(UP, project=Reach.NOT_YET), 200),
+        (replace(UP, redis=Reach.DOWN, slack=Reach.DOWN), 200),
+        (replace(UP, redis=Reach.NOT_YET), 503),
+        (replace(UP, slack=Reach.NOT_YET), 503),
+        (replace(UP, draining=True), 503),
+    ],
+)
+async def test_readyz_says_what_is_reached(bridge: Bridge, readiness: Readiness, status: int) -> None:
+    bridge.readiness = readiness
+    async with bridge.served() as address:
+        said = await get(f"{address.url}/readyz")
+
+    assert said[0] == status
+    assert json.loads(said[1]) == {
+        "ready": status == 200,
+        "slack": readiness.slack.value,
+        "redis": readiness.redis.value,
+        "project": readiness.project.value,
+        "draining": readiness.draining,
+    }
+
+
+async def test_metrics_are_prometheus_text(bridge: Bridge) -> None:
+    bridge.metrics.event("message", "accepted")
+    async with bridge.served() as address, aiohttp.ClientSession() as http:
+        async with http.get(f"{address.url}/metrics") as response:
+            assert response.headers["Content-Type"].startswith("text/plain; version=")
+            assert 'bridge_events_total{kind="message",outcome="accepted"} 1.0' in await response.text()
+
+
+async def test_other_paths_do_not_exist(bridge: Bridge) -> None:
+    async with bridge.served() as address:
+        assert (await get(f"{address.url}/slack/events/"))[0] in {404, 405}
+        assert (await get(f"{address.url}/slack/events"))[0] == 405
+        assert (await get(f"{address.url}/docs"))[0] == 404
+
+
+async def test_a_huge_body_gets_its_413_though_nobody_reads_it(bridge: Bridge) -> None:
+    async with bridge.served() as address:
+        reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+        writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: 20971520\r\n\r\n")
+        for _ in range(20):  # a client that sends all before it listens
+            writer.write(b"x" * 1024 * 1024)
+            await writer.drain()
+        assert b" 413 " in await reader.readline()
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_head_without_end_is_cut_off(bridge: Bridge) -> None:
+    async with bridge.served() as address:
+        reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
+        writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\n")
+        with pytest.raises(ConnectionError):
+            for _ in range(1000):
+                writer.write(b"X-Filler: " + b"x" * 1000 + b"\r\n")
+                await writer.drain()
+                if await asyncio.wait_for(_is_closed(reader), 5):
+                    raise ConnectionResetError
+        writer.close()
+
+
+async def _is_closed(reader: asyncio.StreamReader) -> bool:
+    await asyncio.sleep(0)
+    return reader.at_eof() or reader.exception() is not None
+
+
+async def test_requests_of_one_connection_are_answered_one_after_the_other(bridge: Bridge) -> None:
+    async with bridge.served() as address, aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)) as http:
+        for _ in range(5):
+            async with http.post(f"{address.url}/slack/events", data=BODY, headers=headers()) as response:
+                assert response.status == 200
+
+
+async def test_a_request_that_has_begun_is_answered_before_the_server_is_gone(
+    bridge: Bridge, wait_until: WaitUntil
+) -> None:
+    bridge.may_answer.clear()
+    async with aiohttp.ClientSession() as http:
+        async with bridge.served() as address:
+
+            async def ask() -> int:
+                async with http.post(f"{address.url}/slack/events", data=BODY, headers=headers()) as response:
+                    return response.status
+
+            asking = asyncio.create_task(ask())
+            await wait_until(lambda: bridge.began == 1, "the request has begun")
+            asyncio.get_running_loop().call_later(0.2, bridge.may_answer.set)
+
+        assert await asking == 200
+
+
+async def test_a_port_that_is_taken_is_a_matter_of_configuration(bridge: Bridge) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ExceptionGroup) as caught:
+            async with bridge.served(port):
+                pass
+
+    (error,) = caught.value.exceptions
+    assert isinstance(error, ConfigurationError)
+    assert str(error).startswith(f"BRIDGE_PORT {port} on 127.0.0.1: ")
+
+
+async def test_a_host_that_does_not_exist_is_a_matter_of_configuration(bridge: Bridge) -> None:
+    with pytest.raises(ExceptionGroup) as caught:
+        async with asyncio.TaskGroup() as group, serving(bridge.inside, "256.0.0.1", 0, group):
+            pass
+
+    (error,) = caught.value.exceptions
+    assert str(error).startswith("BRIDGE_HOST")
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [("0.0.0.0", "http://127.0.0.1:3000"), ("::", "http://[::1]:3000"), ("10.0.0.1", "http://10.0.0.1:3000")],
+)
+def test_an_address_can_be_opened_on_this_machine(host: str, url: str) -> None:
+    assert Address(host, 3000).url == url
+
+
+def test_what_is_built_is_taken_out_of_the_garbage_collectors_way() -> None:
+    before = gc.get_threshold()
+    try:
+        settle_memory()
+        assert gc.get_freeze_count() > 1000
+        assert gc.get_threshold()[0] > before[0]
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)

@@ -1,0 +1,172 @@
+"""What logging writes, and above all what it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from bridge import logs
+
+BOT_TOKEN = "xoxb-123456789012-abcdefABCDEF"
+NOISY = ["", "aiohttp", "asyncio", "httpcore", "httpx", "redis", "slack_bolt", "slack_sdk"]
+NOISY += ["uvicorn", "uvicorn.error", "uvicorn.access"]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    loggers = [logging.getLogger(name) for name in NOISY]
+    levels, handlers = [logger.level for logger in loggers], logging.getLogger().handlers[:]
+    yield
+    logging.getLogger().handlers[:] = handlers
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+
+
+def written(log_format: logs.Format, level: str = "DEBUG") -> tuple[io.StringIO, logging.Logger]:
+    stream = io.StringIO()
+    logs.configure(log_format, level, stream)
+    return stream, logging.getLogger("bridge.test")
+
+
+def test_json_is_one_object_on_one_line_with_its_facts() -> None:
+    stream, log = written("json")
+
+    with logs.facts(thread="T1:C1:1.2"):
+        log.info("answer posted", extra={"parts": 3, "note": "two\nlines"})
+
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 1
+    record = json.loads(lines[0])
+    assert record.pop("time").endswith("Z")
+    assert record == {
+        "level": "info",
+        "logger": "bridge.test",
+        "message": "answer posted",
+        "thread": "T1:C1:1.2",
+        "parts": 3,
+        "note": "two\nlines",
+    }
+
+
+def test_console_shows_the_facts_and_keeps_to_one_line() -> None:
+    stream, log = written("console")
+
+    log.warning("lane taken over", extra={"lane": "t:1\nERROR forged"})
+
+    assert stream.getvalue().count("\n") == 1
+    assert "WARNING bridge.test: lane taken over  lane=t:1\\nERROR forged" in stream.getvalue()
+
+
+def test_facts_nest_and_end_with_their_block() -> None:
+    stream, log = written("json")
+
+    with logs.facts(thread="one"):
+        with logs.facts(turn="two"):
+            log.info("inside")
+        log.info("between")
+    log.info("outside")
+
+    inside, between, outside = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert (inside["thread"], inside["turn"]) == ("one", "two")
+    assert "turn" not in between
+    assert "thread" not in outside
+
+
+async def test_facts_of_one_task_do_not_show_in_another() -> None:
+    stream, log = written("json")
+
+    async def work(thread: str) -> None:
+        with logs.facts(thread=thread):
+            await asyncio.sleep(0)
+            log.info("worked", extra={"by": thread})
+
+    await asyncio.gather(work("a"), work("b"))
+
+    for line in stream.getvalue().splitlines():
+        record = json.loads(line)
+        assert record["thread"] == record["by"]
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        BOT_TOKEN,
+        "xoxe.xoxb-1-Mi0yLTEyMzQ1Njc4OTAxMi0x",
+        "xapp-1-A012-3456-abcdef",
+        "Bearer sk-live.abc/def+ghi=",
+        "https://hooks.slack.com/commands/T1/2/3abc",
+    ],
+)
+def test_what_looks_like_a_secret_is_taken_out_wherever_it_is(log_format: logs.Format, secret: str) -> None:
+    stream, log = written(log_format)
+
+    with logs.facts(fact=secret):
+        log.info("careless %s", secret, extra={"token": secret, "nested": {"headers": [secret]}})
+        try:
+            raise ValueError(secret)
+        except ValueError:
+            log.exception("failed")
+
+    assert secret not in stream.getvalue()
+    assert secret.split()[-1] not in stream.getvalue()
+    assert "[redacted]" in stream.getvalue()
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_an_exception_comes_with_its_traceback_and_without_locals(log_format: logs.Format) -> None:
+    stream, log = written(log_format)
+
+    def fail(message_text: str) -> None:
+        raise RuntimeError(len(message_text))
+
+    private = " ".join(["what", "a", "person", "wrote"])
+    try:
+        fail(private)
+    except RuntimeError:
+        log.exception("failed")
+
+    assert "in fail" in stream.getvalue()
+    assert "RuntimeError: 19" in stream.getvalue()
+    assert private not in stream.getvalue()
+
+
+@pytest.mark.parametrize("name", ["slack_sdk.web.async_base_client", "slack_bolt.AsyncApp", "aiohttp.client", "httpx"])
+def test_libraries_that_print_payloads_stay_quiet_even_at_debug(name: str) -> None:
+    stream, log = written("console", "DEBUG")
+
+    logging.getLogger(name).info("Sending a request - params: what a person wrote")
+    log.debug("ours")
+
+    assert "person" not in stream.getvalue()
+    assert "ours" in stream.getvalue()
+
+
+def test_uvicorn_does_not_warn_of_each_bad_request() -> None:
+    stream, _ = written("console", "DEBUG")
+
+    logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+
+    assert stream.getvalue() == ""
+
+
+def test_a_higher_level_of_ours_holds_for_everybody() -> None:
+    stream, log = written("console", "ERROR")
+
+    logging.getLogger("httpx").warning("theirs")
+    log.warning("ours")
+
+    assert stream.getvalue() == ""
+
+
+def test_facts_of_other_libraries_are_not_printed() -> None:
+    stream, _ = written("json")
+
+    logging.getLogger("somebody").warning("theirs", extra={"payload": "what a person wrote"})
+
+    assert "payload" not in stream.getvalue()

@@ -1,0 +1,60 @@
+"""What Prometheus reads."""
+
+from __future__ import annotations
+
+from bridge.metrics import Metrics
+
+
+def test_everything_that_is_counted_is_exposed() -> None:
+    metrics = Metrics()
+    metrics.event("message", "accepted")
+    metrics.acked("command", 0.004)
+    metrics.turn("message", "answered", 2.0)
+    metrics.upstream("send_message", "ok", 1.5)
+    metrics.slack_call("chat.postMessage", "ok")
+    metrics.rejected("unsigned")
+    metrics.wait_missing()
+    metrics.dead_letter()
+
+    text = metrics.exposition().decode()
+
+    for line in (
+        'bridge_events_total{kind="message",outcome="accepted"} 1.0',
+        'bridge_ack_seconds_bucket{kind="command",le="0.005"} 1.0',
+        'bridge_ack_seconds_bucket{kind="command",le="0.0025"} 0.0',
+        'bridge_turn_seconds_count{kind="message",outcome="answered"} 1.0',
+        'bridge_upstream_seconds_sum{operation="send_message",outcome="ok"} 1.5',
+        'bridge_slack_calls_total{method="chat.postMessage",outcome="ok"} 1.0',
+        'bridge_rejected_requests_total{reason="unsigned"} 1.0',
+        "bridge_wait_missing_total 1.0",
+        "bridge_dead_letters_total 1.0",
+    ):
+        assert line in text
+
+
+def test_the_queue_is_asked_when_somebody_reads() -> None:
+    metrics = Metrics()
+    waiting = ["a", "b"]
+    metrics.watch_queue(lambda: len(waiting))
+    waiting.append("c")
+
+    assert "bridge_queue_depth 3.0" in metrics.exposition().decode()
+
+
+def test_a_kind_that_nobody_knows_makes_no_new_label() -> None:
+    metrics = Metrics()
+
+    metrics.event("anything that somebody sent", "ignored")
+    metrics.acked("and this", 0.1)
+
+    text = metrics.exposition().decode()
+    assert 'kind="other"' in text
+    assert "somebody" not in text
+
+
+def test_two_bridges_in_one_process_count_apart() -> None:
+    one, other = Metrics(), Metrics()
+
+    one.dead_letter()
+
+    assert "bridge_dead_letters_total 0.0" in other.exposition().decode()

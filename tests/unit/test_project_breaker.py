@@ -1,0 +1,105 @@
+"""When the project service counts as down."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from bridge.errors import (
+    Busy,
+    CannotConnect,
+    ConnectionLost,
+    NotFound,
+    NotSignedIn,
+    NotUnderstood,
+    Outage,
+    ProjectError,
+    ServiceRefused,
+    TimedOut,
+)
+from bridge.project.breaker import Breaker
+
+DOWN = CannotConnect("op")
+ANSWERS: list[ProjectError | None] = [
+    None,
+    Busy("op", 429),
+    NotFound("op", 404),
+    NotSignedIn("op", 401),
+    NotUnderstood("op", 200, "not JSON"),
+    ServiceRefused("op", 400),
+    ServiceRefused("op", 500),
+]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def breaker_after(*errors: ProjectError | None, clock: Clock | None = None) -> Breaker:
+    breaker = Breaker(monotonic=clock or Clock())
+    for error in errors:
+        breaker.record(error)
+    return breaker
+
+
+@pytest.mark.parametrize("error", [DOWN, Outage("op", 502), Outage("op", 503), Outage("op", 504)])
+def test_the_fifth_in_a_row_opens(error: ProjectError) -> None:
+    assert not breaker_after(*[error] * 4).is_open
+    assert breaker_after(*[error] * 5).is_open
+
+
+@pytest.mark.parametrize("error", ANSWERS)
+def test_any_answer_begins_the_row_anew(error: ProjectError | None) -> None:
+    assert not breaker_after(*[DOWN] * 4, error, *[DOWN] * 4).is_open
+
+
+@pytest.mark.parametrize("error", ANSWERS)
+def test_any_answer_closes(error: ProjectError | None) -> None:
+    assert not breaker_after(*[DOWN] * 5, error).is_open
+
+
+@pytest.mark.parametrize("error", [TimedOut("op", timedelta(seconds=1)), ConnectionLost("op")])
+def test_a_slow_or_broken_answer_changes_nothing(error: ProjectError) -> None:
+    assert not breaker_after(*[error] * 9).is_open
+    assert breaker_after(*[DOWN] * 4, error, DOWN).is_open
+    assert breaker_after(*[DOWN] * 5, error).is_open
+
+
+def test_a_probe_is_due_five_seconds_after_it_opened() -> None:
+    clock = Clock()
+    breaker = breaker_after(*[DOWN] * 5, clock=clock)
+    clock.now += 2
+    assert (breaker.is_probe_due, breaker.retry_in) == (False, timedelta(seconds=3))
+    clock.now += 3
+    assert breaker.is_probe_due
+
+
+def test_the_next_probe_is_due_five_seconds_after_the_last_began() -> None:
+    clock = Clock()
+    breaker = breaker_after(*[DOWN] * 5, clock=clock)
+    clock.now += 60
+    breaker.begin_probe()
+    assert not breaker.is_probe_due
+    clock.now += 5
+    assert breaker.is_probe_due
+
+
+def test_late_failures_of_earlier_calls_do_not_put_the_probe_off() -> None:
+    clock = Clock()
+    breaker = breaker_after(*[DOWN] * 5, clock=clock)
+    for _ in range(5):
+        clock.now += 1
+        breaker.record(DOWN)
+    assert breaker.is_probe_due
+
+
+def test_no_probe_is_due_while_it_is_closed() -> None:
+    clock = Clock()
+    breaker = breaker_after(DOWN, clock=clock)
+    clock.now += 60
+    assert not breaker.is_probe_due
