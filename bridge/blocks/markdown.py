@@ -16,6 +16,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -38,6 +39,7 @@ _FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,60}|~{3,60})(?P<info>.*)$
 _TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?\s*$")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANK_LINE_BEFORE = re.compile(r"(?:^|\n)[ \t\r]*\n\Z")
+_MARKS = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _LONGEST_FENCE_LINE = 80
 _SMALLEST_LIMIT = 400  # a fence is opened and closed again within each part
 
@@ -178,8 +180,11 @@ class _Text:
         torn = self.block_around(end)
         if torn and max(at, torn.last_line - 1) < torn.last_line < end:
             return torn.last_line
-        blank = max(self.text.rfind(" ", at, end), self.text.rfind("\t", at, end))
-        return blank + 1 if blank > (at + end) // 2 else end
+        half = (at + end) // 2
+        blanks = (place for place in range(end, half, -1) if self.text[place - 1] in " \t")
+        # Marks in the middle of a line open no fence, and must not at the beginning of a part.
+        places = (place for place in chain(blanks, range(end, half, -1)) if not _MARKS.match(self.text, place))
+        return next(places, end)
 
     def _line_starts(self, at: int, end: int) -> Iterator[int]:
         """Go back over the beginnings of lines between *at* and *end*, the last first."""

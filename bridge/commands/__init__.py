@@ -6,3 +6,4 @@ from bridge.commands import agents, conversation, project, stats, workflows
 from bridge.commands.routing import Router
 
 router = Router(workflows.router, agents.router, project.router, stats.router, conversation.router)
+bang_line = router.bang_line

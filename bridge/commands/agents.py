@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bridge.blocks.agents import agent_card, agent_list, conversation_root, default_set, default_taken_away
+from bridge.blocks.kit import escape
 from bridge.commands.deps import Call, Deps
 from bridge.commands.routing import Router
 from bridge.project.models import Agent
@@ -27,7 +28,8 @@ async def show_agent(deps: Deps, call: Call, *, agent: Agent) -> Plan:  # noqa: 
 @router.command("/agents chat <agent> <message>")
 async def chat_with_agent(deps: Deps, call: Call, *, agent: Agent, message: str) -> Plan:  # noqa: ARG001 - every command gets deps
     """Ask an agent, in a new thread of this channel."""
-    return StartThread(agent.id, conversation_root(agent, message, call.user_name), message)
+    # Queued like a message that was typed, which has Slack's escapes.
+    return StartThread(agent.id, conversation_root(agent, message, call.user_name), escape(message))
 
 
 @router.command("/agents default <agent>")

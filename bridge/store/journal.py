@@ -15,10 +15,10 @@ head. Whoever fails it gets `LaneLost` and stops. A step whose answer was lost m
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from bridge.errors import LaneLost, RecordNotUnderstood
 from bridge.ids import ThreadKey, TurnId
@@ -67,14 +67,13 @@ class Journal:
         self._now = now
 
     async def take(
-        self, held: Held, *, may_send: bool, oldest: datetime, token: str | None = None
+        self, held: Held, *, may_send: bool, oldest: datetime, token: str
     ) -> Taken | Unreadable | None:
         """Read the head of a lane; None where it is empty.
 
         Where nothing is left to decide and *may_send*, this writes SENT too (`Turn.was_sent_now`), unless the turn
-        was accepted before *oldest*.
+        was accepted before *oldest*. *token* is new for each take, and the same when a take is repeated.
         """
-        token = token or secrets.token_hex(8)
         answer = await self._run("take", held, held.lane, self._ms(), token, int(may_send), _ms(oldest))
         if answer[0] == "empty":
             return None
@@ -137,8 +136,8 @@ class Journal:
         """Remember the message that shows the turn's progress."""
         await self._run("card", taken.held, taken.turn.lane, taken.turn.id, ts)
 
-    async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> list[str] | str:
-        answer: list[str] | str = await self._scripts.run(name, held.entry, self._consumer, *args, confirmed=confirmed)
+    async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
+        answer = await self._scripts.run(name, held.entry, self._consumer, *args, confirmed=confirmed)
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer

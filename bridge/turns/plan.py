@@ -50,7 +50,10 @@ class RunWorkflow:
 
 @dataclass(frozen=True, slots=True)
 class StartThread:
-    """Post *root* in the channel as the root of a new thread, and queue *text* there for the agent."""
+    """Post *root* in the channel as the root of a new thread, and queue *text* there for the agent.
+
+    *text* has Slack's escapes, like that of a message that somebody typed there.
+    """
 
     agent: int
     root: Reply

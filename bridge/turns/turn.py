@@ -10,6 +10,7 @@ the lease. So whoever takes a lane over knows what may have happened: nothing (`
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -72,9 +73,9 @@ class Turns:
 
     async def _step(self, lease: Lease) -> bool:
         """Take the head and go on with it; True when this worker is finished with the lane."""
-        oldest = self.now() - self.max_age
+        oldest, token = self.now() - self.max_age, secrets.token_hex(8)
         taken = await self.patience.through_outages(
-            lambda: self.journal.take(lease.held, may_send=self.project.is_up, oldest=oldest)
+            lambda: self.journal.take(lease.held, may_send=self.project.is_up, oldest=oldest, token=token)
         )
         if taken is None:
             return True

@@ -7,7 +7,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from support.slack_app import SECRET, TOKEN
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -23,6 +22,7 @@ from bridge.playground.slack import (
     sample,
     web_api,
 )
+from support.slack_app import SECRET, TOKEN
 
 
 class Clock:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
+from support.world import World, a_world
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +34,14 @@ def private_redis() -> Iterator[Callable[[], RealRedis]]:
             return stack.enter_context(RealRedis(Path(folder)))
 
         yield start
+
+
+@pytest.fixture
+async def world(redis_server: RealRedis) -> AsyncIterator[World]:
+    """Slack, the project and Redis, in a namespace of the test's own; keys without a lifetime fail the test."""
+    namespace = f"test-{secrets.token_hex(4)}"
+    async with a_world(redis_server.url, namespace) as world:
+        yield world
+        permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
+        left = await keys_without_lifetime(world.redis, permanent)
+        assert left == [], "keys were left without a lifetime"

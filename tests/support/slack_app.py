@@ -8,8 +8,9 @@ from typing import Any
 from slack_sdk.signature import SignatureVerifier
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from bridge.playground.wire import LocalServer
 
@@ -29,7 +30,7 @@ class App:
     """Keeps what it receives; answers are taken from *answers* in turn, then 200 with nothing in it."""
 
     received: list[Received] = field(default_factory=list)
-    answers: list[Response] = field(default_factory=list)
+    answers: list[ASGIApp] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.server = LocalServer(Starlette(routes=[Route("/slack/events", self.take, methods=["POST"])]))
@@ -42,7 +43,7 @@ class App:
     def events(self) -> list[dict[str, Any]]:
         return [one.payload["event"] for one in self.received if "event" in one.payload]
 
-    async def take(self, request: Request) -> Response:
+    async def take(self, request: Request) -> ASGIApp:
         body = await request.body()
         signed = SignatureVerifier(SECRET).is_valid_request(body, dict(request.headers))
         self.received.append(Received(_read(request, body), dict(request.headers), signed))

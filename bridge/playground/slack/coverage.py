@@ -54,6 +54,7 @@ GAPS: Final = (
     "blocks.validate",
     "multipart bodies",
     "carousel and container children, and rich_text elements, are not looked into",
+    "replace_original by the response URL of a command shows a further message",
     "which HTTP status a response URL gives for blocks that Slack refuses is a guess (400)",
     "no app_rate_limited, and no automatic disabling of a failing request URL",
 )

@@ -97,20 +97,26 @@ class Deliverer:
         return tried
 
     async def _until_taken(self, envelope: Json, tried: asyncio.Event) -> None:
-        body = json.dumps(envelope).encode()
+        reason = ""
+        try:
+            for retry, delay in enumerate([0.0, *self._retry_delays]):
+                if retry:
+                    await asyncio.sleep(delay)
+                delivery = await self._try(envelope, retry, reason)
+                tried.set()
+                if delivery.is_acked or delivery.is_final:
+                    return
+                reason = delivery.error
+        finally:
+            tried.set()  # whoever waits must not wait for what has been given up
+
+    async def _try(self, envelope: Json, retry: int, reason: str) -> Delivery:
         event = envelope["event"]
         name = ".".join(filter(None, (event["type"], event.get("subtype"))))
-        reason = ""
-        for retry, delay in enumerate([0.0, *self._retry_delays]):
-            if retry:
-                await asyncio.sleep(delay)
-            delivery = Delivery("event", name, envelope, self._clock(), retry)
-            headers = {"X-Slack-Retry-Num": str(retry), "X-Slack-Retry-Reason": reason} if retry else {}
-            await self._send(delivery, body, {"Content-Type": "application/json", **headers})
-            tried.set()
-            if delivery.is_acked or delivery.is_final:
-                return
-            reason = delivery.error
+        delivery = Delivery("event", name, envelope, self._clock(), retry)
+        headers = {"X-Slack-Retry-Num": str(retry), "X-Slack-Retry-Reason": reason} if retry else {}
+        await self._send(delivery, json.dumps(envelope).encode(), {"Content-Type": "application/json", **headers})
+        return delivery
 
     async def form(self, kind: str, name: str, payload: Json, form: Mapping[str, str]) -> Delivery:
         """Send a command or an interaction; these are never sent again."""

@@ -123,6 +123,8 @@ class EmulatedSlack(Hands):
         With *wait* the first try of each delivery has ended by then, one way or the other.
         """
         self._require_member(user, channel)
+        if thread_ts:
+            self._existing(channel, thread_ts)
         subtype = "thread_broadcast" if broadcast and thread_ts else "file_share" if files else ""
         message = self.workspace.post(
             user,

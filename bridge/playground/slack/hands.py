@@ -100,7 +100,7 @@ class Hands(Watch):
 
     async def _act(self, user: str, channel: str, ts: str, action: Json) -> Delivery:
         message = self._visible(user, channel, ts)
-        ticket = self._tickets.response(user, channel, ts=ts, thread_ts=message.thread_ts)
+        ticket = self._tickets.response(user, channel, ts=ts)
         state = {} if action["type"] == "button" else {action["block_id"]: {action["action_id"]: _state(action)}}
         payload = payloads.block_actions(
             self.workspace.people[user],
@@ -133,7 +133,7 @@ class Hands(Watch):
             self._replace_or_push(view, action, answer["view"])
 
     def _replace_or_push(self, view: View, action: str, content: Json) -> None:
-        content["blocks"] = [{"block_id": self.workspace.new_id("b"), **block} for block in content["blocks"]]
+        content = {**content, "blocks": self.workspace.identified(content["blocks"])}
         if action == "update":
             view.content, view.hash, view.values = content, self.workspace.new_id("h"), {}
             return

@@ -32,7 +32,7 @@ def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Ha
     original = _original(workspace, ticket)
     if content.get("delete_original"):
         return _delete(workspace, original)
-    shown = _checked(content)
+    shown = _checked(workspace, content)
     if content.get("replace_original") and original is not None:
         return _replace(workspace, original, shown)
     thread_ts = str(content.get("thread_ts") or "")
@@ -46,7 +46,7 @@ def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Ha
         team=workspace.bot.team,
         bot_id=workspace.bot.bot_id,
         app_id=workspace.bot.app_id,
-        thread_ts=thread_ts or ticket.thread_ts,
+        thread_ts=thread_ts,  # without it the answer stands in the channel, wherever the click was
         to=ticket.user,
         **shown,
     )
@@ -58,13 +58,17 @@ def _original(workspace: Workspace, ticket: ResponseTicket) -> Message | None:
     return workspace.find(ticket.channel, ticket.ts) or workspace.find_private(ticket.channel, ticket.ts)
 
 
-def _checked(content: Json) -> dict[str, Any]:
+def _checked(workspace: Workspace, content: Json) -> dict[str, Any]:
     blocks = content.get("blocks") or []
     text = str(content.get("text") or "")
     if not text and not blocks and not content.get("attachments"):
         raise Refusal("no_text")
     limits.check_blocks(blocks)
-    return {"text": text[: limits.TEXT_IS_CUT_AT], "blocks": blocks, "attachments": content.get("attachments") or []}
+    return {
+        "text": text[: limits.TEXT_IS_CUT_AT],
+        "blocks": workspace.identified(blocks),
+        "attachments": content.get("attachments") or [],
+    }
 
 
 def _delete(workspace: Workspace, original: Message | None) -> list[Happening]:

@@ -30,7 +30,6 @@ class ResponseTicket:
     channel: str
     made: float
     ts: str = ""
-    thread_ts: str = ""
     uses: int = 0
 
 
@@ -69,10 +68,10 @@ class Tickets:
         trigger.used = True
         return trigger.user, trigger.view
 
-    def response(self, user: str, channel: str, *, ts: str = "", thread_ts: str = "") -> str:
+    def response(self, user: str, channel: str, *, ts: str = "") -> str:
         """A new id for a response URL."""
         made = self._new_id("")
-        self._responses[made] = ResponseTicket(user, channel, self._clock(), ts, thread_ts)
+        self._responses[made] = ResponseTicket(user, channel, self._clock(), ts)
         return made
 
     def peek(self, made: str) -> ResponseTicket:

@@ -73,7 +73,7 @@ class Workspace:
 
     def messages(self, channel: str) -> list[Message]:
         """All of a channel, threads included, oldest first."""
-        return sorted(self._messages[channel].values(), key=lambda one: one.ts)
+        return list(self._messages[channel].values())
 
     def top_level(self, channel: str) -> list[Message]:
         """What the channel itself shows: roots, and replies that were broadcast; oldest first."""
@@ -88,6 +88,10 @@ class Workspace:
         """Whether there is a message that replies can hang on."""
         message = self.find(channel, root)
         return message is not None and not message.is_reply
+
+    def identified(self, blocks: list[Json]) -> list[Json]:
+        """The *blocks* with an id for each, as Slack gives one where the app does not."""
+        return [block if block.get("block_id") else {**block, "block_id": self.new_id("b")} for block in blocks]
 
     def post(self, user: str, channel: str, text: str, *, thread_ts: str = "", **more: Any) -> Message:
         """Put a message there, with the rich text that Slack makes of it unless blocks are given."""

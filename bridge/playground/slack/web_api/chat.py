@@ -126,12 +126,8 @@ def _content(call: Call) -> tuple[dict[str, Any], list[str]]:
         limits.check_metadata(metadata)
     content = {
         "text": text[: limits.TEXT_IS_CUT_AT],
-        "blocks": [_with_id(call, block) for block in blocks],
+        "blocks": call.workspace.identified(blocks),
         "attachments": attachments,
         "metadata": metadata,
     }
     return content, [_CUT_NOTE] if len(text) > limits.TEXT_IS_CUT_AT else []
-
-
-def _with_id(call: Call, block: Json) -> Json:
-    return block if block.get("block_id") else {**block, "block_id": call.workspace.new_id("b")}

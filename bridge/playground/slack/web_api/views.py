@@ -67,13 +67,7 @@ def _content(call: Call, kind: str) -> Json:
     limits.check_view(view)
     if view["type"] != kind:
         raise Refusal("invalid_arguments", messages=[f"[ERROR] view must be of type {kind}"])
-    return with_block_ids(call, view)
-
-
-def with_block_ids(call: Call, view: Json) -> Json:
-    """Give each block an id, as Slack does, since what is typed is reported by it."""
-    blocks = [{"block_id": call.workspace.new_id("b"), **block} for block in view["blocks"]]
-    return {**view, "blocks": blocks}
+    return {**view, "blocks": call.workspace.identified(view["blocks"])}
 
 
 def _exchange(call: Call) -> tuple[str, str]:

@@ -1,0 +1,262 @@
+"""What the emulated Slack sends when people write, and how often."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+from starlette.responses import PlainTextResponse
+
+from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.wire import Silence
+from support.slack_app import SECRET, TOKEN, App
+
+HELLO = f"<@{sample.BRIDGE}> hello &amp; <https://example.com|welcome>"
+
+
+@pytest.fixture
+async def app() -> AsyncIterator[App]:
+    app = App()
+    async with app.server:
+        yield app
+
+
+@pytest.fixture
+async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(
+        signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=(0.0, 0.05, 0.1), ack_seconds=0.5
+    ) as slack:
+        yield slack
+
+
+def failing(times: int) -> list[PlainTextResponse]:
+    return [PlainTextResponse("no", status_code=503) for _ in range(times)]
+
+
+async def test_a_mention_comes_as_two_signed_events_of_the_same_message(slack: EmulatedSlack, app: App) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, HELLO)
+
+    by_type = {event["type"]: event for event in app.events}
+    assert set(by_type) == {"app_mention", "message"}
+    assert {event["ts"] for event in app.events} == {ts}
+    assert by_type["message"]["channel_type"] == "channel"
+    assert by_type["message"]["client_msg_id"]
+    assert "channel_type" not in by_type["app_mention"]
+    assert len({one.payload["event_id"] for one in app.received}) == 2
+    assert all(one.is_signed for one in app.received)
+    assert all(delivery.is_acked for delivery in slack.deliveries)
+
+
+async def test_the_envelope_has_all_that_slacks_has(slack: EmulatedSlack, app: App) -> None:
+    await slack.say(sample.ALICE, sample.GENERAL, "plain")
+
+    (received,) = app.received
+    assert set(received.payload) == {
+        "token",
+        "team_id",
+        "context_team_id",
+        "context_enterprise_id",
+        "api_app_id",
+        "event",
+        "type",
+        "event_id",
+        "event_time",
+        "authorizations",
+        "is_ext_shared_channel",
+        "event_context",
+    }
+    assert received.payload["authorizations"][0]["user_id"] == sample.BRIDGE
+    assert received.payload["is_ext_shared_channel"] is False
+
+
+async def test_what_is_typed_becomes_rich_text(slack: EmulatedSlack, app: App) -> None:
+    await slack.say(sample.ALICE, sample.GENERAL, HELLO)
+
+    assert app.events[0]["text"] == HELLO
+    assert app.events[0]["blocks"][0]["elements"][0]["elements"] == [
+        {"type": "user", "user_id": sample.BRIDGE},
+        {"type": "text", "text": " hello & "},
+        {"type": "link", "url": "https://example.com", "text": "welcome"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "twins", [("message", "app_mention"), ("app_mention", "message"), ("app_mention",), ("message",)]
+)
+async def test_the_twins_come_in_the_order_that_was_set(slack: EmulatedSlack, app: App, twins: tuple[str, ...]) -> None:
+    slack.twins, slack.twin_gap = twins, 0.05
+
+    await slack.say(sample.ALICE, sample.GENERAL, HELLO)
+
+    assert [event["type"] for event in app.events] == list(twins)
+
+
+async def test_a_direct_message_has_no_twin(slack: EmulatedSlack, app: App) -> None:
+    await slack.say(sample.ALICE, sample.DM_ALICE, HELLO)
+
+    (event,) = app.events
+    assert (event["type"], event["channel_type"]) == ("message", "im")
+
+
+async def test_a_reply_names_its_thread_and_who_began_it(slack: EmulatedSlack, app: App) -> None:
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+    await slack.say(sample.BOB, sample.GENERAL, "loud", thread_ts=root, broadcast=True)
+
+    _, reply, loud = app.events
+    assert (reply["thread_ts"], reply["parent_user_id"]) == (root, sample.ALICE)
+    assert (loud["subtype"], loud["root"]["ts"]) == ("thread_broadcast", root)
+
+
+async def test_where_the_bot_is_not_it_hears_nothing(slack: EmulatedSlack, app: App) -> None:
+    await slack.say(sample.ALICE, sample.NOBOT, HELLO)
+
+    assert app.received == []
+
+
+async def test_in_a_shared_channel_events_say_where_people_are_from(slack: EmulatedSlack, app: App) -> None:
+    await slack.say(sample.STRANGER, sample.SHARED, HELLO)
+    await slack.say(sample.ALICE, sample.SHARED, "also here")
+
+    assert all(one.payload["is_ext_shared_channel"] for one in app.received)
+    assert {event["user_team"] for event in app.events[:2]} == {sample.OTHER_TEAM}
+    assert app.events[2]["user_team"] == sample.TEAM
+
+
+async def test_nobody_answers_in_a_thread_that_is_not_there(slack: EmulatedSlack) -> None:
+    with pytest.raises(LookupError):
+        await slack.say(sample.ALICE, sample.GENERAL, "hello", thread_ts="1.000001")
+
+
+async def test_nobody_writes_where_they_are_not(slack: EmulatedSlack) -> None:
+    with pytest.raises(ValueError, match=sample.STRANGER):
+        await slack.say(sample.STRANGER, sample.GENERAL, "hello")
+
+
+async def test_an_edit_and_a_deletion_are_told_with_what_was_there_before(slack: EmulatedSlack, app: App) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, "old")
+    await slack.edit(sample.GENERAL, ts, "new")
+    await slack.delete(sample.GENERAL, ts)
+
+    _, changed, deleted = app.events
+    assert (changed["subtype"], changed["hidden"]) == ("message_changed", True)
+    assert (changed["message"]["text"], changed["previous_message"]["text"]) == ("new", "old")
+    assert changed["message"]["ts"] == ts
+    assert changed["message"]["edited"]["user"] == sample.ALICE
+    assert changed["message"]["blocks"][0]["elements"][0]["elements"][0]["text"] == "new"
+    assert (deleted["subtype"], deleted["deleted_ts"]) == ("message_deleted", ts)
+    assert slack.messages(sample.GENERAL) == []
+
+
+async def test_a_deleted_root_with_replies_remains_as_a_tombstone(slack: EmulatedSlack, app: App) -> None:
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+
+    await slack.delete(sample.GENERAL, root)
+
+    assert app.events[-1]["subtype"] == "message_changed"
+    assert app.events[-1]["message"]["subtype"] == "tombstone"
+    assert len(slack.messages(sample.GENERAL, root)) == 2
+
+
+async def test_what_is_not_taken_is_sent_three_times_more_with_the_reason(slack: EmulatedSlack, app: App) -> None:
+    app.answers = [*failing(4)]
+
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.settled()
+
+    retries = [(one.headers.get("x-slack-retry-num"), one.headers.get("x-slack-retry-reason")) for one in app.received]
+    assert retries == [(None, None), ("1", "http_error"), ("2", "http_error"), ("3", "http_error")]
+    assert len({one.payload["event_id"] for one in app.received}) == 1
+    assert all(one.is_signed for one in app.received)
+    assert [one.status for one in slack.deliveries] == [503] * 4
+
+
+async def test_retries_end_when_one_is_taken(slack: EmulatedSlack, app: App) -> None:
+    app.answers = [*failing(2)]
+
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.settled()
+
+    assert [one.is_acked for one in slack.deliveries] == [False, False, True]
+
+
+async def test_an_app_can_ask_not_to_be_sent_it_again(slack: EmulatedSlack, app: App) -> None:
+    app.answers = [PlainTextResponse("no", status_code=400, headers={"X-Slack-No-Retry": "1"})]
+
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.settled()
+
+    assert len(slack.deliveries) == 1
+
+
+async def test_an_app_that_is_down_gets_the_event_when_it_is_back(slack: EmulatedSlack, app: App) -> None:
+    await app.server.stop()
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    assert slack.deliveries[0].error == "connection_failed"
+
+    await app.server.start()
+    await slack.settled()
+
+    assert app.received[-1].headers["x-slack-retry-reason"] == "connection_failed"
+    assert app.events[-1]["text"] == "hello"
+
+
+async def test_an_app_that_takes_too_long_is_asked_again(slack: EmulatedSlack, app: App) -> None:
+    app.answers = [Silence()]
+
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.settled()
+
+    assert [one.error for one in slack.deliveries] == ["http_timeout", ""]
+    assert 450 <= slack.deliveries[0].ms < 2000
+
+
+async def test_a_message_can_be_sent_without_waiting_for_the_app(slack: EmulatedSlack, app: App) -> None:
+    await app.server.stop()
+
+    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+
+    assert slack.deliveries == []
+    assert slack.messages(sample.GENERAL)[0].ts == ts
+
+
+async def test_an_app_hears_of_its_own_messages_as_a_bots(slack: EmulatedSlack, app: App) -> None:
+    client = AsyncWebClient(TOKEN, base_url=slack.api_url)
+    posted = await client.chat_postMessage(channel=sample.GENERAL, text="mine")
+    await client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="changed")
+    await slack.settled()
+
+    first, second = sorted(app.events, key=lambda event: event["event_ts"])
+    assert (first["bot_id"], first["user"]) == (sample.BRIDGE_BOT, sample.BRIDGE)
+    assert second["subtype"] == "message_changed"
+
+    slack.echoes_own = False
+    await client.chat_postMessage(channel=sample.GENERAL, text="silent")
+    await slack.settled()
+    assert len(app.events) == 2
+
+
+async def test_an_event_can_come_once_more_long_after(slack: EmulatedSlack, app: App) -> None:
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    first = app.received[0].payload
+
+    await slack.send_event(first["event"], sample.GENERAL, event_id=first["event_id"])
+
+    assert app.received[1].payload["event_id"] == first["event_id"]
+
+
+async def test_the_url_is_verified_with_a_challenge(slack: EmulatedSlack, app: App) -> None:
+    delivery = await slack.verify_url()
+
+    assert app.received[0].payload["challenge"] == delivery.payload["challenge"]
+
+
+async def test_joining_home_and_stop_have_their_events(slack: EmulatedSlack, app: App) -> None:
+    await slack.join(sample.BRIDGE, sample.NOBOT)
+    await slack.open_home(sample.ALICE)
+    await slack.press_stop(sample.ALICE, sample.GENERAL, "1.000001")
+
+    joined, home, stopped = app.events
+    assert (joined["subtype"], joined["user"]) == ("channel_join", sample.BRIDGE)
+    assert (home["type"], home["tab"], home["channel"]) == ("app_home_opened", "home", sample.DM_ALICE)
+    assert (stopped["type"], stopped["thread_ts"]) == ("agent_session_stopped", "1.000001")

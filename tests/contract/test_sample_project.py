@@ -1,0 +1,184 @@
+"""The sample project service: the eight operations, and trouble on demand."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from bridge.playground.project import Agent, Answer, DropAfter, DropBefore, Hang, Proper, SampleProject, scripted
+
+CHAT = "/api/sdk/agents/1/chat"
+
+
+@pytest.fixture
+async def project() -> AsyncIterator[SampleProject]:
+    async with SampleProject(api_key="a-key") as project:
+        yield project
+
+
+@pytest.fixture
+async def http(project: SampleProject) -> AsyncIterator[httpx.AsyncClient]:
+    headers = {"Authorization": "Bearer a-key"}
+    async with httpx.AsyncClient(base_url=project.base_url, headers=headers, timeout=5) as http:
+        yield http
+
+
+async def chat(http: httpx.AsyncClient, agent: int, message: str, session: int | None = None) -> dict[str, Any]:
+    body = {"message": message} | ({} if session is None else {"sessionId": session})
+    answer = await http.post(f"/api/sdk/agents/{agent}/chat", json=body)
+    assert answer.status_code == 200
+    return dict(answer.json())
+
+
+@pytest.mark.parametrize("header", [None, "Bearer wrong", "a-key", "Basic a-key"])
+async def test_without_the_key_nothing_is_answered(project: SampleProject, header: str | None) -> None:
+    async with httpx.AsyncClient(base_url=project.base_url) as http:
+        answer = await http.get("/api/sdk/project", headers={"Authorization": header} if header else {})
+
+    assert answer.status_code == 401
+    assert not project.calls[0].key_ok
+
+
+async def test_the_workflows_are_of_every_kind(http: httpx.AsyncClient) -> None:
+    listed = (await http.get("/api/sdk/workflows")).json()
+
+    required = {"id", "name", "is_active", "trigger_type", "node_count"}
+    assert len(listed) == 12
+    assert all(required <= set(one) <= required | {"description"} for one in listed)
+    assert len({one["trigger_type"] for one in listed}) >= 5
+    assert [one["name"] for one in listed if not one["is_active"]] == ["Old import"]
+    assert any("description" not in one for one in listed)
+
+
+async def test_a_workflow_has_as_many_nodes_as_its_list_item_says(http: httpx.AsyncClient) -> None:
+    for listed in (await http.get("/api/sdk/workflows")).json():
+        detail = (await http.get(f"/api/sdk/workflows/{listed['id']}")).json()
+        assert len(detail["nodes"]) == listed["node_count"]
+        assert len(detail["edges"]) == listed["node_count"] - 1
+        assert {node["type"] for node in detail["nodes"]} <= {"start", "agent", "transform", "condition", "end"}
+
+
+async def test_a_run_gives_back_its_result_and_is_counted(http: httpx.AsyncClient) -> None:
+    before = (await http.get("/api/sdk/stats")).json()["runCount"]
+
+    echoed = (await http.post("/api/sdk/workflows/1/run", json={"input": {"a": [1, 2]}})).json()
+    failed = (await http.post("/api/sdk/workflows/10/run", json={"input": "x"})).json()
+    huge = await http.post("/api/sdk/workflows/11/run", json={"input": None})
+
+    assert set(echoed) == {"runId", "status", "output", "nodeResults"}
+    assert (echoed["status"], echoed["output"]) == ("completed", {"a": [1, 2]})
+    assert (failed["status"], failed["runId"]) == ("failed", echoed["runId"] + 1)
+    assert len(huge.content) > 100_000
+    assert (await http.get("/api/sdk/stats")).json()["runCount"] == before + 3
+
+
+async def test_a_run_without_input_is_refused(http: httpx.AsyncClient) -> None:
+    assert (await http.post("/api/sdk/workflows/1/run", json={})).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/api/sdk/workflows/99", "/api/sdk/agents/99", "/api/sdk/agents/one"])
+async def test_what_is_not_there_is_not_found(http: httpx.AsyncClient, path: str) -> None:
+    assert (await http.get(path)).status_code == 404
+
+
+async def test_an_agent_remembers_within_its_session_and_not_beyond(http: httpx.AsyncClient) -> None:
+    first = await chat(http, 1, "Hello, my name is Ada")
+    session = first["sessionId"]
+    await chat(http, 1, "remember 40 and 2", session)
+    other = await chat(http, 1, "what is my name?")
+
+    assert "Ada" in (await chat(http, 1, "What is my name?", session))["message"]
+    assert "42" in (await chat(http, 1, "which numbers did I tell you?", session))["message"]
+    assert "Ada" not in other["message"]
+    assert other["sessionId"] != session
+
+
+async def test_an_unknown_session_is_not_found_and_another_agents_is_unknown(http: httpx.AsyncClient) -> None:
+    session = (await chat(http, 1, "hello"))["sessionId"]
+
+    for agent, asked in ((1, session + 1), (2, session)):
+        answer = await http.post(f"/api/sdk/agents/{agent}/chat", json={"message": "x", "sessionId": asked})
+        assert answer.status_code == 404
+
+
+async def test_agents_answer_in_markdown_with_tools_or_not_at_all(http: httpx.AsyncClient) -> None:
+    rich = (await chat(http, 2, "a table please"))["message"]
+    used = await chat(http, 4, "what time is it?")
+    failed = await http.post("/api/sdk/agents/5/chat", json={"message": "please fail 503"})
+
+    assert all(mark in rich for mark in ("| --- |", "```python", "](https://", "1. ", "**"))
+    assert used["toolsUsed"] == ["search_docs", "current_time"]
+    assert "toolsUsed" not in await chat(http, 1, "hello")
+    assert (failed.status_code, failed.json()["error"]) == (503, "The agent failed, as it was asked to.")
+    tools = (await http.get("/api/sdk/agents/4")).json()["tools"]
+    assert [tool["name"] for tool in tools] == ["search_docs", "current_time"]
+
+
+async def test_statistics_move_as_the_project_is_used(http: httpx.AsyncClient) -> None:
+    before = (await http.get("/api/sdk/stats")).json()
+    await chat(http, 1, "hello")
+    after = (await http.get("/api/sdk/stats")).json()
+
+    assert after["promptCount"] == before["promptCount"] + 1
+    assert after["lastUpdated"] >= before["lastUpdated"]
+    assert after["lastUpdated"].endswith("Z")
+    assert sum(one["count"] for one in after["categories"]) == 12
+    assert (await http.get("/api/sdk/project")).json()["promptCount"] == after["promptCount"]
+
+
+async def test_agents_can_be_replaced(project: SampleProject, http: httpx.AsyncClient) -> None:
+    project.agents = [Agent(1, "Parrot", None, "none", scripted("{count}: {message}"))]
+
+    assert (await chat(http, 1, "hello"))["message"] == "1: hello"
+    assert [one["name"] for one in (await http.get("/api/sdk/agents")).json()] == ["Parrot"]
+
+
+async def test_planned_answers_are_given_as_often_as_planned(project: SampleProject, http: httpx.AsyncClient) -> None:
+    project.on("POST", CHAT, Answer(429, {"error": "slow down"}, headers={"Retry-After": "3"}))
+    project.on("POST", CHAT, Answer(body=b"<html>"))
+    project.on("POST", CHAT, Proper(delay=0.2))
+
+    busy, nonsense, proper = [await http.post(CHAT, json={"message": "x"}) for _ in range(3)]
+
+    assert (busy.status_code, busy.headers["Retry-After"]) == (429, "3")
+    assert nonsense.text == "<html>"
+    assert proper.json()["sessionId"]
+    assert [call.status for call in project.calls_to(CHAT)] == [429, 200, 200]
+    assert project.calls[2].seconds >= 0.2
+    assert len(project.talks) == 1
+
+
+@pytest.mark.parametrize(("trouble", "sessions"), [(DropBefore(), 0), (DropAfter(), 1)])
+async def test_a_broken_connection_hides_whether_the_message_arrived(
+    project: SampleProject, http: httpx.AsyncClient, trouble: DropBefore | DropAfter, sessions: int
+) -> None:
+    project.on("POST", CHAT, trouble)
+
+    with pytest.raises(httpx.RemoteProtocolError):
+        await http.post(CHAT, json={"message": "x"})
+
+    assert len(project.talks) == sessions
+    assert project.calls[0].body == {"message": "x"}
+
+
+async def test_a_service_that_hangs_can_be_stopped(project: SampleProject, http: httpx.AsyncClient) -> None:
+    project.on("GET", "/api/sdk/stats", Hang())
+
+    with pytest.raises(httpx.ReadTimeout):
+        await http.get("/api/sdk/stats", timeout=0.2)
+
+    assert (await http.get("/api/sdk/stats")).status_code == 200
+
+
+async def test_a_service_that_was_down_comes_back_with_its_sessions(
+    project: SampleProject, http: httpx.AsyncClient
+) -> None:
+    session = (await chat(http, 1, "my name is Ada"))["sessionId"]
+    await project.stop()
+    with pytest.raises(httpx.ConnectError):
+        await http.get("/api/sdk/project")
+
+    await project.start()
+
+    assert "Ada" in (await chat(http, 1, "what is my name?", session))["message"]

@@ -1,0 +1,230 @@
+"""The whole product in a test: real bridge processes and a real Redis between the emulated Slack and project."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import httpx
+from redis.asyncio import Redis
+
+from bridge.playground.project.server import SampleProject
+from bridge.playground.slack.emulator import EmulatedSlack
+from bridge.playground.slack.entities import Message
+from bridge.playground.slack.sample import BRIDGE
+from support.waiting import wait_until
+
+SIGNING_SECRET = "s1gning-secret-of-the-tests"
+BOT_TOKEN = "xoxb-token-of-the-tests"
+API_KEY = "key-of-the-tests"
+TAKEOVER_SECONDS = 20  # what the bridge promises
+
+
+def free_port() -> int:
+    """Find a port that nobody has at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass
+class BridgeProcess:
+    """``bridge serve`` as a process of its own; *log* is everything that it has written so far."""
+
+    environ: Mapping[str, str]
+    arguments: tuple[str, ...] = ()
+    log: bytearray = field(default_factory=bytearray)
+    process: asyncio.subprocess.Process | None = None
+    _reader: asyncio.Task[None] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.environ['BRIDGE_PORT']}"
+
+    async def start(self) -> Self:
+        """Start it; it may take a moment until it is ready."""
+        command = [sys.executable, "-m", "bridge", "serve", *self.arguments]
+        self.process = await asyncio.create_subprocess_exec(
+            *command,
+            env={**os.environ, **self.environ},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        self._reader = asyncio.create_task(self._read())
+        return self
+
+    async def _read(self) -> None:
+        if self.process is not None and self.process.stdout is not None:
+            while chunk := await self.process.stdout.read(65536):
+                self.log += chunk
+
+    async def ready(self, timeout: float = 20.0) -> Self:  # noqa: ASYNC109
+        """Wait until ``/readyz`` says so."""
+
+        async def answers() -> bool:
+            if self.process is not None and self.process.returncode is not None:
+                raise AssertionError(f"the bridge ended: {self.log.decode()}")
+            return (await self.state())[0] == httpx.codes.OK
+
+        await wait_until(answers, "the bridge is ready", timeout)
+        return self
+
+    async def state(self) -> tuple[int, dict[str, Any]]:
+        """What ``/readyz`` says: status and JSON; (0, {}) where nobody listens."""
+        async with httpx.AsyncClient() as client:
+            try:
+                answer = await client.get(f"{self.url}/readyz")
+            except httpx.HTTPError:
+                return 0, {}
+        return answer.status_code, answer.json()
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send SIGTERM, SIGKILL, SIGSTOP …."""
+        if self.process is not None and self.process.returncode is None:
+            self.process.send_signal(number)
+
+    async def kill(self) -> None:
+        """End it as the kernel does, with no word of warning."""
+        self.send_signal(signal.SIGKILL)
+        await self.wait()
+
+    async def wait(self) -> int:
+        """Wait for its end; gives the exit code."""
+        if self.process is None or self._reader is None:
+            raise AssertionError("it was never started")
+        code = await self.process.wait()
+        await self._reader
+        return code
+
+
+@dataclass
+class World:
+    """Slack, the project and Redis, and as many bridges as a test starts."""
+
+    slack: EmulatedSlack
+    project: SampleProject
+    redis: Redis
+    redis_url: str
+    namespace: str
+    bridges: list[BridgeProcess] = field(default_factory=list)
+
+    async def start_bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
+        """Start a bridge, wait until it is ready, and let Slack send to it."""
+        bridge = await self.bridge(*arguments, **environ).start()
+        await bridge.ready()
+        self.slack.events_url = f"{bridge.url}/slack/events"
+        return bridge
+
+    def bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
+        """Prepare a bridge with the settings of this world, changed by *environ*."""
+        settings = {
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+            "SLACK_API_URL": self.slack.api_url,
+            "PROJECT_BASE_URL": self.project.base_url,
+            "PROJECT_API_KEY": API_KEY,
+            "REDIS_URL": self.redis_url,
+            "BRIDGE_NAMESPACE": self.namespace,
+            "BRIDGE_HOST": "127.0.0.1",
+            "BRIDGE_PORT": str(free_port()),
+            "BRIDGE_LOG_FORMAT": "json",
+            "BRIDGE_LOG_LEVEL": "DEBUG",
+            **environ,
+        }
+        bridge = BridgeProcess(settings, arguments)
+        self.bridges.append(bridge)
+        return bridge
+
+    async def mention(self, user: str, channel: str, text: str, thread_ts: str | None = None) -> str:
+        """Let *user* mention the bot; gives the message's ts."""
+        return await self.slack.say(user, channel, f"<@{BRIDGE}> {text}", thread_ts=thread_ts)
+
+    def answers(self, channel: str, thread_ts: str) -> list[Message]:
+        """What the bot has posted in a thread."""
+        return [message for message in self.slack.messages(channel, thread_ts) if message.user == BRIDGE]
+
+    def said(self, channel: str, thread_ts: str) -> list[str]:
+        """The words of `answers`, without what is escaped."""
+        return [words_of(message) for message in self.answers(channel, thread_ts)]
+
+    async def answered(self, channel: str, thread_ts: str, count: int = 1, timeout: float = 15.0) -> list[str]:  # noqa: ASYNC109
+        """Wait until the bot has posted *count* messages in a thread; gives their words."""
+        await wait_until(
+            lambda: len(self.answers(channel, thread_ts)) >= count,
+            f"{count} answers in the thread; there are {self.said(channel, thread_ts)}",
+            timeout,
+        )
+        return self.said(channel, thread_ts)
+
+    def chats(self) -> list[str]:
+        """The messages that reached any agent, in order."""
+        return [call.body["message"] for call in self.project.calls if call.path.endswith("/chat")]
+
+    async def keys(self) -> list[str]:
+        """Every key of this world's namespace."""
+        return sorted([key async for key in self.redis.scan_iter(f"{{{self.namespace}}}*")])
+
+
+def words_of(message: Message) -> str:
+    """The words that people see: of markdown and section blocks, or else the text."""
+    found: list[str] = []
+    for block in message.blocks or []:
+        found += _words_in(block)
+    return "\n".join(found) or message.text
+
+
+def _words_in(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [words for item in value for words in _words_in(item)]
+    if not isinstance(value, dict):
+        return []
+    text = value.get("text")
+    own = [text] if isinstance(text, str) else []
+    return own + [words for key, item in value.items() if key != "value" for words in _words_in(item)]
+
+
+@asynccontextmanager
+async def a_world(redis_url: str, namespace: str) -> AsyncIterator[World]:
+    """Open a world around a running Redis; whatever bridges it has at the end are killed."""
+    async with AsyncExitStack() as stack:
+        slack = await stack.enter_async_context(
+            EmulatedSlack(signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, retry_delays=(0.2, 1.0, 3.0))
+        )
+        project = await stack.enter_async_context(SampleProject(api_key=API_KEY))
+        redis = Redis.from_url(redis_url, decode_responses=True)
+        stack.push_async_callback(redis.aclose)
+        world = World(slack, project, redis, redis_url, namespace)
+        try:
+            yield world
+        finally:
+            for bridge in world.bridges:
+                if bridge.process is not None:
+                    bridge.send_signal(signal.SIGCONT)
+                    await bridge.kill()
+            check_logs(world)
+
+
+_UNEXPECTED = re.compile(r"failed unexpectedly|broke inside|Traceback|was never retrieved")
+
+
+def check_logs(world: World) -> None:
+    """No bridge may have logged a secret, a person's words, or an exception that nobody expected."""
+    for bridge in world.bridges:
+        text = bridge.log.decode(errors="replace")
+        for secret in (SIGNING_SECRET, BOT_TOKEN, API_KEY):
+            assert secret not in text, "a secret is in the log"
+        for words in [message for message in world.chats() if len(message) > 8]:
+            assert words not in text, "a person's words are in the log"
+        unexpected = _UNEXPECTED.search(text)
+        assert unexpected is None, text[-6000:]

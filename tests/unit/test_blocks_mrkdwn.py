@@ -1,0 +1,79 @@
+"""What people type, freed of Slack's escapes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.blocks.kit import escape
+from bridge.blocks.mrkdwn import mentions_in, message_text, plain_command_text
+
+USERS = {"U1": "Ann & Bob", "U2": "&lt;b&gt;"}
+CHANNELS = {"C1": "general"}
+
+
+def to_agent(raw: str) -> str:
+    return message_text(raw, bot_user="UBOT", user_names=USERS, channel_names=CHANNELS)
+
+
+@pytest.mark.parametrize(
+    ("raw", "plain"),
+    [
+        ("run 3 a &lt; b &amp;&amp; c &gt; d", "run 3 a < b && c > d"),
+        ("&amp;lt;", "&lt;"),
+        ("<https://a.example/?x=1&amp;y=2|a.example>", "https://a.example/?x=1&y=2"),
+        ("<http://a.example>", "http://a.example"),
+        ("<mailto:a@b.example|a@b.example>", "a@b.example"),
+        ("<tel:+123|+123>", "+123"),
+        ("<@U1|ann> and <@U9>", "@ann and @U9"),
+        ("<#C1|general> <#C2|> <#C3>", "#general #C2 #C3"),
+        ("<!here> <!channel|channel> <!everyone>", "@here @channel @everyone"),
+        ("<!subteam^S1|@ops> <!subteam^S2>", "@ops @S2"),
+        ("<!date^1392734382^{date}|Feb 18>", "Feb 18"),
+        ('{"a": "&lt;b&gt;", "u": "<http://a.example>"}', '{"a": "<b>", "u": "http://a.example"}'),
+        ("1 &lt; 2, &copy; stays", "1 < 2, &copy; stays"),
+        ("plain", "plain"),
+    ],
+)
+def test_the_words_behind_a_command_are_what_was_typed(raw: str, plain: str) -> None:
+    assert plain_command_text(raw) == plain
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("<@UBOT> hello", "hello"),
+        ("<@UBOT>: hello", "hello"),
+        ("<@UBOT|bridge>, hello", "hello"),
+        ("  <@UBOT>   <@UBOT> hello ", "hello"),
+        ("hello <@UBOT> there", "hello there"),
+        ("<@UBOT> :wave: hi", ":wave: hi"),
+        ("<@UBOT>", ""),
+        ("ask <@U1> in <#C1|old-name>", "ask @Ann & Bob in #general"),
+        ("ask <@U2>", "ask @&lt;b&gt;"),
+        ("ask <@U3|carol> and <@U4>", "ask @carol and @U4"),
+        ("see <https://a.example|the page>", "see [the page](https://a.example)"),
+        ("see <https://a.example>", "see https://a.example"),
+        ("see <http://a.example|a.example>", "see [a.example](http://a.example)"),
+        ("see <https://a.example/(x)|[it]>", "see [\\[it\\]](<https://a.example/(x)>)"),
+        ("write <mailto:a@b.example|a@b.example>", "write a@b.example"),
+        ("write <mailto:a@b.example|Ann>", "write [Ann](mailto:a@b.example)"),
+        ("<!here> <!subteam^S1|@ops>", "@here @ops"),
+        ("a &lt;b&gt; &amp;amp; c", "a <b> &amp; c"),
+        ("`if a &lt; b` and `<http://a.example|a.example>`", "`if a < b` and `a.example`"),
+        ("```\nx = a[0](1) &amp; y\n  &lt;@U1&gt;\n```", "```\nx = a[0](1) & y\n  <@U1>\n```"),
+    ],
+)
+def test_an_agent_gets_words_and_names(raw: str, text: str) -> None:
+    assert to_agent(raw) == text
+
+
+def test_mentions_are_found_once_each_in_their_order() -> None:
+    assert mentions_in("<@U2> <@U1|ann> <@U2> <#C1|general> &lt;@U7&gt; <!here>") == (("U2", "U1"), ("C1",))
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))
+def test_a_text_that_was_escaped_comes_back_as_it_was(text: str) -> None:
+    assert plain_command_text(escape(text)) == text
+    assert to_agent(escape(text)) == text.strip()

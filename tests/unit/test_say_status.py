@@ -1,0 +1,127 @@
+"""The sign that an agent works: shown where it can be, cleared always, in nobody's way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web as aioweb
+
+from bridge.metrics import Metrics
+from bridge.slack.status import Status
+from bridge.slack.web import SlackWeb, opened
+from bridge.turns.ports import Place
+from support.clocks import Clock
+from support.wire_slack import CutOff, WireSlack, limited, refused, wire_slack
+
+AGENTS = "agents.sessions.setStatus"
+ASSISTANT = "assistant.threads.setStatus"
+HERE = Place("C1", "1.1")
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[WireSlack]:
+    async with wire_slack() as slack:
+        yield slack
+
+
+@pytest.fixture
+async def web(slack: WireSlack) -> AsyncIterator[SlackWeb]:
+    async with opened(slack.api, "xoxb-1", Metrics()) as web:
+        yield web
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def status(web: SlackWeb, clock: Clock) -> Status:
+    return Status(web, monotonic=clock)
+
+
+async def test_the_newer_method_is_used_where_it_is_there(slack: WireSlack, status: Status) -> None:
+    await status.working(HERE, "is thinking…")
+    await status.idle(HERE)
+
+    assert slack.asked == [
+        (AGENTS, {"channel_id": "C1", "thread_ts": "1.1", "status": "processing"}),
+        (AGENTS, {"channel_id": "C1", "thread_ts": "1.1", "status": "active"}),
+    ]
+
+
+@pytest.mark.parametrize("error", ["feature_disabled", "unknown_method", "not_agent_app", "missing_scope"])
+async def test_where_it_is_not_the_older_one_is_used_and_the_newer_left_alone_for_an_hour(
+    slack: WireSlack, status: Status, clock: Clock, error: str
+) -> None:
+    slack.script[AGENTS] = [refused(error)]
+
+    await status.working(HERE, "is thinking…")
+    await status.idle(HERE)
+    clock.time += 3601
+    await status.idle(HERE)
+
+    assert slack.methods() == [AGENTS, ASSISTANT, ASSISTANT, AGENTS, ASSISTANT]
+    assert [call["status"] for call in slack.calls(ASSISTANT)] == ["is thinking…", "", ""]
+
+
+async def test_where_neither_is_there_nothing_is_asked_any_more(slack: WireSlack, status: Status) -> None:
+    slack.script[AGENTS] = [refused("unknown_method")]
+    slack.script[ASSISTANT] = [refused("not_agent_app")]
+
+    for _ in range(3):
+        await status.working(HERE, "is thinking…")
+        await status.idle(HERE)
+
+    assert slack.methods() == [AGENTS, ASSISTANT]
+
+
+async def test_a_refusal_of_one_thread_says_nothing_about_the_others(slack: WireSlack, status: Status) -> None:
+    slack.script[AGENTS] = [refused("not_authorized"), {"ok": True}]
+
+    await status.working(HERE, "is thinking…")
+    await status.working(Place("C2", "2.2"), "is thinking…")
+
+    assert slack.methods() == [AGENTS, AGENTS]
+
+
+@pytest.mark.parametrize("reaction", [CutOff(), limited(5), aioweb.Response(status=500), aioweb.Response(text="<p>")])
+async def test_nothing_that_slack_does_is_an_error(slack: WireSlack, status: Status, reaction: object) -> None:
+    slack.script[AGENTS] = [reaction]  # type: ignore[list-item]
+
+    await status.working(HERE, "is thinking…")
+    await status.idle(HERE)
+
+    assert len(slack.calls(AGENTS)) == 2
+
+
+async def test_only_twenty_are_shown_a_minute_but_all_of_those_are_cleared(
+    slack: WireSlack, status: Status, clock: Clock
+) -> None:
+    places = [Place("C1", f"{number}.0") for number in range(25)]
+    for place in places:
+        await status.working(place, "is thinking…")
+    for place in places:
+        await status.idle(place)
+
+    shown = [call["thread_ts"] for call in slack.calls(AGENTS) if call["status"] == "processing"]
+    cleared = [call["thread_ts"] for call in slack.calls(AGENTS) if call["status"] == "active"]
+    assert shown == cleared == [place.thread_ts for place in places[:20]]
+
+    clock.time += 61
+    await status.working(places[24], "is thinking…")
+    assert slack.calls(AGENTS)[-1]["thread_ts"] == "24.0"
+
+
+async def test_a_sign_that_another_process_set_is_cleared(slack: WireSlack, status: Status) -> None:
+    await status.idle(HERE)
+
+    assert slack.methods() == [AGENTS]
+
+
+async def test_outside_of_a_thread_there_is_no_sign(slack: WireSlack, status: Status) -> None:
+    await status.working(Place("C1"), "is thinking…")
+    await status.idle(Place("C1"))
+
+    assert slack.asked == []
