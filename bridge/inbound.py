@@ -69,7 +69,8 @@ class SlashCommand(_Inbound):
 class Click(_Inbound):
     """A button or menu choice: *action_id* and *value* are ours, from when the block was made.
 
-    *message_ts* is the message that holds the block, *thread_ts* the thread it is in (``""``: none).
+    *message_ts* is the message that holds the block, *thread_ts* the thread it is in (``""``: none). Only one
+    person sees a message that *is_ephemeral*.
     """
 
     kind: Literal["click"] = "click"
@@ -77,6 +78,7 @@ class Click(_Inbound):
     value: str = ""
     message_ts: str = ""
     thread_ts: str = ""
+    is_ephemeral: bool = False
     response_url: str = ""
     trigger_id: str = ""
 

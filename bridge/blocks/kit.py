@@ -10,7 +10,6 @@ The one text that Slack does parse is a message's ``text``; `fallback` makes it.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -58,15 +57,14 @@ WORD_JOINER: Final = "\u2060"
 """Has no width and allows no line break: put into ``@here`` it is seen by nobody but Slack."""
 
 _BARE_BROADCAST = re.compile(r"(?<![\w@.])@(?=(?:channel|here|everyone)\b)", re.IGNORECASE)
-_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # embeddings, overrides, isolates
+_UNSEEN = re.compile(  # control characters but newline and tab; embeddings, overrides, isolates; half characters
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def clean(text: str) -> str:
     """Take out what is not to be seen but changes how the rest is seen: control and direction characters."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(
-        c for c in text if c in "\n\t" or (c not in _DIRECTION and unicodedata.category(c) not in {"Cc", "Cs"})
-    )
+    return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str, limit: int = SECTION_TEXT) -> str:
@@ -110,7 +108,8 @@ def quiet(text: str) -> str:
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
     """Make a message's ``text`` of plain words, for notifications, screen readers and refused blocks."""
-    return escape(quiet(cut(clean(text), limit)))
+    escaped = escape(quiet(clean(text))).strip() or _NOTHING
+    return escaped if len(escaped) <= limit else re.sub(r"&[a-z]{0,3}$", "", escaped[: limit - 1]) + "…"
 
 
 def plain(text: str, limit: int = SECTION_TEXT) -> Block:
@@ -160,13 +159,11 @@ def actions(*elements: Block) -> Block:
     return {"type": "actions", "elements": list(elements[:ACTIONS_ELEMENTS])}
 
 
-def button(text: str, action_id: str, value: str, *, style: str = "", asks: Block | None = None) -> Block:
+def button(text: str, action_id: str, value: str, *, asks: Block | None = None) -> Block:
     """Make a button. *value* comes back as it is, so that a longer one than Slack keeps is a mistake of ours."""
     if len(value) > BUTTON_VALUE:
         raise ValueError("button value too long")
     element: Block = {"type": "button", "text": plain(text, BUTTON_TEXT), "action_id": action_id, "value": value}
-    if style:
-        element["style"] = style
     if asks is not None:
         element["confirm"] = asks
     return element

@@ -8,6 +8,8 @@ from typing import Protocol, TypeVar
 from bridge.blocks import kit
 from bridge.blocks.reply import Block, Reply
 
+_MOST_WORDS = 20
+
 
 class Listed(Protocol):
     """What both have."""
@@ -28,8 +30,9 @@ T = TypeVar("T", bound=Listed)
 
 def matching(items: Sequence[T], words: str) -> list[T]:
     """Keep what has every one of *words* in its name or description."""
-    wanted = words.casefold().split()
-    return [item for item in items if all(word in _searched(item) for word in wanted)]
+    wanted = dict.fromkeys(words.casefold().split()[:_MOST_WORDS])
+    searched = [(f"{item.name} {item.description or ''}".casefold(), item) for item in items]
+    return [item for text, item in searched if all(word in text for word in wanted)]
 
 
 def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block], more: str) -> Reply:
@@ -40,10 +43,6 @@ def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block], more:
         blocks.append(kit.context(f"… and {left:,} more: {more} filters."))
     names = ", ".join(kit.one_line(item.name, 60) for item in items[: len(shown)])
     return kit.reply(f"{title}: {names}", *blocks)
-
-
-def _searched(item: Listed) -> str:
-    return f"{item.name} {item.description or ''}".casefold()
 
 
 def _fitting(lines: Sequence[Block]) -> list[Block]:

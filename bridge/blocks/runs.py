@@ -22,6 +22,7 @@ CONFIRM: Final = "run:confirm"
 FORM: Final = "run:form"
 NODES: Final = "run:nodes"
 
+_SURE = kit.confirm("Run again?", "It may have run already, and would then run twice.", "Run again", "Cancel")
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
 _MOST_NODES = 20
@@ -65,7 +66,7 @@ def unknown(run: Run) -> Reply:
         "The connection to the service broke off, so it is not known whether this ran. Check before you run it again."
     )
     facts = kit.context(f"Started by {_person(run)}")
-    return _card(run, "outcome unknown", kit.section(words), facts, kit.actions(_again(run)))
+    return _card(run, "outcome unknown", kit.section(words), facts, kit.actions(_again(run, asks=_SURE)))
 
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
@@ -112,8 +113,8 @@ def _person(run: Run) -> str:
     return kit.one_line(run.started_by, 80) or "somebody"
 
 
-def _again(run: Run) -> Block:
-    return kit.button("Run again", AGAIN, again_value(run.workflow, run.input))
+def _again(run: Run, asks: Block | None = None) -> Block:
+    return kit.button("Run again", AGAIN, again_value(run.workflow, run.input), asks=asks)
 
 
 def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:

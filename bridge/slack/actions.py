@@ -30,6 +30,8 @@ def parse_click(body: Body, identity: Identity) -> Click:
     action = mapping(next(iter(items(body.get("actions"))), None))
     container, message = mapping(body.get("container")), mapping(body.get("message"))
     option = mapping(action.get("selected_option"))
+    message_ts = text(container, "message_ts") or text(message, "ts")
+    thread_ts = text(container, "thread_ts") or text(message, "thread_ts")
     return Click(
         team=identity.team,
         channel=text(mapping(body.get("channel")), "id") or text(container, "channel_id"),
@@ -37,8 +39,9 @@ def parse_click(body: Body, identity: Identity) -> Click:
         user_team=text(mapping(body.get("user")), "team_id") or text(mapping(body.get("team")), "id"),
         action_id=text(action, "action_id"),
         value=text(option, "value") or text(action, "value"),
-        message_ts=text(container, "message_ts") or text(message, "ts"),
-        thread_ts=text(container, "thread_ts") or text(message, "thread_ts"),
+        message_ts=message_ts,
+        thread_ts="" if thread_ts == message_ts else thread_ts,  # the root of a thread is not in it
+        is_ephemeral=container.get("is_ephemeral") is True,
         response_url=text(body, "response_url"),
         trigger_id=text(body, "trigger_id"),
     )

@@ -151,6 +151,7 @@ async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) 
     finally:
         server.should_exit = True
         await asyncio.wait([task])
+        listener.close()  # also where the task was cancelled before it could
 
 
 def settle_memory() -> None:

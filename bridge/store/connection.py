@@ -72,7 +72,7 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
         decode_responses=True,
         health_check_interval=HEALTH_CHECK_SECONDS,
         protocol=2,
-        retry=Retry(NoBackoff(), 1),
+        retry=Retry(NoBackoff(), 0),
         socket_connect_timeout=CONNECT_TIMEOUT.total_seconds(),
         socket_timeout=answer_timeout.total_seconds(),
     )

@@ -24,11 +24,16 @@ _PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
 _CLOCK_SKEW = timedelta(minutes=5)
 
 
-def place_of(body: Inbound) -> Place:
-    """Where everybody sees the answer to *body*: its thread, or the channel where it is in none."""
+def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
+    """Where everybody sees the answer to *body*: the thread it is in, or else the channel.
+
+    What is shown to the `Audience.THREAD` of a message that is in none begins one below it.
+    """
     match body:
         case InboundMessage():
             return Place(body.channel, body.thread.root)
+        case Click() if audience is Audience.THREAD and not body.is_ephemeral:
+            return Place(body.channel, body.thread_ts or body.message_ts)
         case Click() | Notice():
             return Place(body.channel, body.thread_ts)
         case SlashCommand() | Submission():
@@ -66,7 +71,7 @@ class Shower:
         while True:
             try:
                 if look and is_public(outcome.reply, taken.turn.body) and not taken.turn.card:
-                    there = await self._find(taken)
+                    there = await self._find(taken, place_of(taken.turn.body, outcome.reply.audience))
                 look = False
                 await self._patience.through_outages(lambda: lease.ensure(SLACK_TIMEOUT))
                 return await self._once(taken, outcome, there)
@@ -78,10 +83,10 @@ class Shower:
             log.warning("slack did not take an answer yet", extra={"attempt": attempt})
             await self._patience.pause(pause)
 
-    async def _find(self, taken: Taken) -> Found:
+    async def _find(self, taken: Taken, place: Place) -> Found:
         since = taken.turn.accepted_at - _CLOCK_SKEW
         try:
-            return await self._say.find(place_of(taken.turn.body), taken.turn.id, since)
+            return await self._say.find(place, taken.turn.id, since)
         except SlackRefused:
             if whom_of(taken.turn.body).response_url:  # the bot may not read, nor then post, here: nothing to find
                 return Found({})
@@ -93,11 +98,14 @@ class Shower:
             await self._say.whisper(whom_of(body), reply)
             return ""
         mark = Mark(outcome.mark, taken.turn.id, outcome.agent, outcome.session)
+        if reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral:
+            await self._say.update(body.channel, body.message_ts, reply, mark)
+            return body.message_ts
         if outcome.mark == "bridge_run" and there.parts:  # the card that was posted when the run began
             await self._say.update(body.channel, there.parts[0], reply, mark)
             return there.parts[0]
         try:
-            return await self._say.post(place_of(body), reply, mark, there)
+            return await self._say.post(place_of(body, reply.audience), reply, mark, there)
         except SlackRefused as exc:
             url = whom_of(body).response_url
             if not url:

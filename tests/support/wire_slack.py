@@ -11,11 +11,23 @@ from typing import Any
 from aiohttp import web
 
 Json = dict[str, Any]
-Reaction = Json | web.Response | Exception | Callable[[Json], Json | web.Response]
 
 
-class CutOff(Exception):  # noqa: N818 - an instruction, not an error
+@dataclass(frozen=True)
+class Raw:
+    """An answer that is not Slack's usual one."""
+
+    body: str | bytes = ""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    content_type: str = "text/html"
+
+
+class CutOff:
     """Close the connection after the request was read whole."""
+
+
+Reaction = Json | Raw | CutOff | Callable[[Json], Json | CutOff]
 
 
 @dataclass
@@ -52,14 +64,17 @@ class WireSlack:
         self.asked.append((name, arguments))
         self.authorizations.append(request.headers.get("Authorization", ""))
         reaction = self._next(name, arguments)
-        if isinstance(reaction, CutOff):
-            assert request.transport is not None
-            request.transport.close()
-            return web.Response()
-        assert not isinstance(reaction, Exception)
-        return reaction if isinstance(reaction, web.StreamResponse) else web.json_response(reaction)
+        match reaction:
+            case CutOff():
+                assert request.transport is not None
+                request.transport.close()
+                return web.Response()
+            case Raw(body, status, headers, content_type):
+                content = body.encode() if isinstance(body, str) else body
+                return web.Response(body=content, status=status, headers={**headers, "Content-Type": content_type})
+        return web.json_response(reaction)
 
-    def _next(self, name: str, arguments: Json) -> Json | web.Response | Exception:
+    def _next(self, name: str, arguments: Json) -> Json | Raw | CutOff:
         reactions = self.script.get(name, [])
         reaction = reactions.pop(0) if len(reactions) > 1 else (reactions[0] if reactions else self._usual(name))
         if callable(reaction):
@@ -74,7 +89,7 @@ class WireSlack:
         self.posted.append({**arguments, "ts": ts, "bot_id": "B1", "user": "UBOT"})
         return {"ok": True, "ts": ts}
 
-    def _usual(self, name: str) -> Reaction:
+    def _usual(self, name: str) -> Json:
         if name in {"conversations.replies", "conversations.history"}:
             return {"ok": True, "messages": list(self.posted)}
         if name == "files.getUploadURLExternal":
@@ -86,8 +101,8 @@ def refused(error: str, **more: Any) -> Json:
     return {"ok": False, "error": error, **more}
 
 
-def limited(seconds: int) -> web.Response:
-    return web.json_response(refused("ratelimited"), status=429, headers={"Retry-After": str(seconds)})
+def limited(seconds: int | str) -> Raw:
+    return Raw('{"ok": false, "error": "ratelimited"}', 429, {"Retry-After": str(seconds)})
 
 
 @asynccontextmanager

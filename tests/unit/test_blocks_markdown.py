@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bridge.blocks import kit
 from bridge.blocks.markdown import neutralised, pieces, plain, split
@@ -124,7 +123,7 @@ def test_no_character_is_lost_or_doubled_and_no_part_is_too_long(markdown: str, 
     parts = list(pieces(markdown, limit))
 
     assert "".join(piece.body for piece in parts) == markdown
-    assert all(0 < len(piece.body) and len(str(piece)) <= limit for piece in parts)
+    assert all(len(piece.body) > 0 and len(str(piece)) <= limit for piece in parts)
 
 
 @given(MARKDOWN, st.integers(400, 900))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bridge.blocks.kit import escape
 from bridge.blocks.mrkdwn import mentions_in, message_text, plain_command_text

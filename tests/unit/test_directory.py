@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused
-from bridge.metrics import Metrics
 from bridge.slack.directory import SlackDirectory
 from bridge.slack.remembered import Remembered
-from bridge.slack.web import Identity, SlackWeb, opened
+from bridge.slack.web import Identity, SlackWeb
 from support.clocks import Clock
-from support.wire_slack import WireSlack, refused, wire_slack
+from support.wire_slack import WireSlack, refused
 
 HOME = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")
 GRID = Identity(team="T1", enterprise="E1", bot_user="UBOT", bot_id="B1")
 ORG_WIDE = Identity(team="E1", enterprise="E1", bot_user="UBOT", bot_id="B1", is_org_wide=True)
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[WireSlack]:
-    async with wire_slack() as slack:
-        yield slack
-
-
-@pytest.fixture
-async def web(slack: WireSlack) -> AsyncIterator[SlackWeb]:
-    async with opened(slack.api, "xoxb-1", Metrics()) as web:
-        yield web
 
 
 def person(**about: Any) -> dict[str, Any]:
@@ -141,7 +127,7 @@ async def test_who_is_in_a_group_that_cannot_be_read_is_not_known(slack: WireSla
     ],
 )
 async def test_home_is_the_workspace_that_installed_the_app(
-    slack: WireSlack, web: SlackWeb, identity: Identity, about: dict[str, Any], expected: bool
+    slack: WireSlack, web: SlackWeb, identity: Identity, about: dict[str, Any], *, expected: bool
 ) -> None:
     slack.script["users.info"] = [person(**about)]
 

@@ -47,7 +47,7 @@ class Bridge:
     may_answer: asyncio.Event = field(default_factory=asyncio.Event)
     began: int = 0
 
-    async def inside(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def inside(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         self.began += 1
         await self.may_answer.wait()
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
@@ -73,10 +73,13 @@ async def get(url: str) -> tuple[int, str]:
 
 
 async def test_a_signed_event_reaches_the_inside_and_no_server_name_goes_out(bridge: Bridge) -> None:
-    async with bridge.served() as address, aiohttp.ClientSession() as http:
-        async with http.post(f"{address.url}/slack/events", data=BODY, headers=headers()) as response:
-            assert (response.status, await response.text()) == (200, "done")
-            assert "Server" not in response.headers
+    async with (
+        bridge.served() as address,
+        aiohttp.ClientSession() as http,
+        http.post(f"{address.url}/slack/events", data=BODY, headers=headers()) as response,
+    ):
+        assert (response.status, await response.text()) == (200, "done")
+        assert "Server" not in response.headers
 
 
 async def test_healthz_answers_while_the_loop_turns(bridge: Bridge) -> None:
@@ -112,10 +115,13 @@ async def test_readyz_says_what_is_reached(bridge: Bridge, readiness: Readiness,
 
 async def test_metrics_are_prometheus_text(bridge: Bridge) -> None:
     bridge.metrics.event("message", "accepted")
-    async with bridge.served() as address, aiohttp.ClientSession() as http:
-        async with http.get(f"{address.url}/metrics") as response:
-            assert response.headers["Content-Type"].startswith("text/plain; version=")
-            assert 'bridge_events_total{kind="message",outcome="accepted"} 1.0' in await response.text()
+    async with (
+        bridge.served() as address,
+        aiohttp.ClientSession() as http,
+        http.get(f"{address.url}/metrics") as response,
+    ):
+        assert response.headers["Content-Type"].startswith("text/plain; version=")
+        assert 'bridge_events_total{kind="message",outcome="accepted"} 1.0' in await response.text()
 
 
 async def test_other_paths_do_not_exist(bridge: Bridge) -> None:
@@ -141,18 +147,24 @@ async def test_a_head_without_end_is_cut_off(bridge: Bridge) -> None:
     async with bridge.served() as address:
         reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
         writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\n")
-        with pytest.raises(ConnectionError):
-            for _ in range(1000):
-                writer.write(b"X-Filler: " + b"x" * 1000 + b"\r\n")
-                await writer.drain()
-                if await asyncio.wait_for(_is_closed(reader), 5):
-                    raise ConnectionResetError
+        taken = await _lines_taken(reader, writer, b"X-Filler: " + b"x" * 1000 + b"\r\n")
         writer.close()
 
+    assert 60 < taken < 10_000
 
-async def _is_closed(reader: asyncio.StreamReader) -> bool:
-    await asyncio.sleep(0)
-    return reader.at_eof() or reader.exception() is not None
+
+async def _lines_taken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: bytes) -> int:
+    """Write until the other side has closed."""
+    for number in range(10_000):
+        writer.write(line)
+        try:
+            await writer.drain()
+        except ConnectionError:
+            return number
+        await asyncio.sleep(0)
+        if reader.at_eof() or reader.exception() is not None:
+            return number
+    return 10_000
 
 
 async def test_requests_of_one_connection_are_answered_one_after_the_other(bridge: Bridge) -> None:

@@ -109,12 +109,12 @@ def test_what_looks_like_a_secret_is_taken_out_wherever_it_is(log_format: logs.F
     with logs.facts(fact=secret):
         log.info("careless %s", secret, extra={"token": secret, "nested": {"headers": [secret]}})
         try:
-            raise ValueError(secret)
+            int(secret)
         except ValueError:
             log.exception("failed")
 
     assert secret not in stream.getvalue()
-    assert secret.split()[-1] not in stream.getvalue()
+    assert secret.rsplit(maxsplit=1)[-1] not in stream.getvalue()
     assert "[redacted]" in stream.getvalue()
 
 
@@ -125,7 +125,7 @@ def test_an_exception_comes_with_its_traceback_and_without_locals(log_format: lo
     def fail(message_text: str) -> None:
         raise RuntimeError(len(message_text))
 
-    private = " ".join(["what", "a", "person", "wrote"])
+    private = "what a person wrote"
     try:
         fail(private)
     except RuntimeError:

@@ -42,7 +42,7 @@ def pace(clock: Clock) -> Pace:
 
 
 def post(
-    pace: Pace, clock: Clock, slack: Channel, what: str, channel: str = "C1", seconds: float = 10
+    pace: Pace, clock: Clock, slack: Channel, what: str, *, channel: str = "C1", seconds: float = 10
 ) -> asyncio.Task[object]:
     deadline = Deadline.after(seconds, clock)
     return asyncio.create_task(pace.run("chat.postMessage", channel, slack.send(what), deadline))

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-from aiohttp import web as aioweb
 
-from bridge.metrics import Metrics
 from bridge.slack.status import Status
-from bridge.slack.web import SlackWeb, opened
+from bridge.slack.web import SlackWeb
 from bridge.turns.ports import Place
 from support.clocks import Clock
-from support.wire_slack import CutOff, WireSlack, limited, refused, wire_slack
+from support.wire_slack import CutOff, Raw, Reaction, WireSlack, limited, refused
 
 AGENTS = "agents.sessions.setStatus"
 ASSISTANT = "assistant.threads.setStatus"
 HERE = Place("C1", "1.1")
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[WireSlack]:
-    async with wire_slack() as slack:
-        yield slack
-
-
-@pytest.fixture
-async def web(slack: WireSlack) -> AsyncIterator[SlackWeb]:
-    async with opened(slack.api, "xoxb-1", Metrics()) as web:
-        yield web
 
 
 @pytest.fixture
@@ -86,9 +70,9 @@ async def test_a_refusal_of_one_thread_says_nothing_about_the_others(slack: Wire
     assert slack.methods() == [AGENTS, AGENTS]
 
 
-@pytest.mark.parametrize("reaction", [CutOff(), limited(5), aioweb.Response(status=500), aioweb.Response(text="<p>")])
-async def test_nothing_that_slack_does_is_an_error(slack: WireSlack, status: Status, reaction: object) -> None:
-    slack.script[AGENTS] = [reaction]  # type: ignore[list-item]
+@pytest.mark.parametrize("reaction", [CutOff(), limited(5), Raw(status=500), Raw("<p>")])
+async def test_nothing_that_slack_does_is_an_error(slack: WireSlack, status: Status, reaction: Reaction) -> None:
+    slack.script[AGENTS] = [reaction]
 
     await status.working(HERE, "is thinking…")
     await status.idle(HERE)

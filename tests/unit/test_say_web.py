@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import socket
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from aiohttp import web as aioweb
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.metrics import Metrics
 from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
-from support.wire_slack import CutOff, Reaction, WireSlack, limited, refused, wire_slack
+from support.wire_slack import CutOff, Raw, Reaction, WireSlack, limited, refused, wire_slack
 
 METHOD = "chat.postMessage"
 TOKEN = "xoxb-a-token"
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[WireSlack]:
-    async with wire_slack() as slack:
-        yield slack
 
 
 @pytest.fixture
@@ -35,10 +30,6 @@ def metrics() -> Metrics:
 async def web(slack: WireSlack, metrics: Metrics) -> AsyncIterator[SlackWeb]:
     async with opened(slack.api, TOKEN, metrics) as web:
         yield web
-
-
-def text(body: str, status: int = 200) -> aioweb.Response:
-    return aioweb.Response(text=body, status=status)
 
 
 async def test_a_call_sends_json_with_the_token_and_leaves_out_what_is_none(slack: WireSlack, web: SlackWeb) -> None:
@@ -56,18 +47,18 @@ async def test_reading_sends_a_query(slack: WireSlack, web: SlackWeb) -> None:
 
 AMBIGUOUS: dict[str, Reaction] = {
     "cut off after the request": CutOff(),
-    "500": text("oops", 500),
-    "503": text('{"ok": false}', 503),
-    "HTML": text("<html>welcome</html>"),
-    "nothing": text(""),
-    "a list": text("[]"),
-    "a number": text("1"),
-    "not UTF-8": aioweb.Response(body=b'{"ok": "\xff"}', content_type="application/json"),
-    "no ok": text("{}"),
-    "ok that is not true": text('{"ok": "yes"}'),
-    "neither ok nor error": text('{"ok": false}'),
-    "Slack's own failure": text('{"ok": false, "error": "internal_error"}'),
-    "may have been done": text('{"ok": false, "error": "fatal_error"}'),
+    "500": Raw("oops", 500),
+    "503": Raw('{"ok": false}', 503),
+    "HTML": Raw("<html>welcome</html>"),
+    "nothing": Raw(""),
+    "a list": Raw("[]"),
+    "a number": Raw("1"),
+    "not UTF-8": Raw(b'{"ok": "\xff"}', content_type="application/json"),
+    "no ok": Raw("{}"),
+    "ok that is not true": Raw('{"ok": "yes"}'),
+    "neither ok nor error": Raw('{"ok": false}'),
+    "Slack's own failure": Raw('{"ok": false, "error": "internal_error"}'),
+    "may have been done": Raw('{"ok": false, "error": "fatal_error"}'),
 }
 
 
@@ -96,7 +87,7 @@ async def test_a_connection_that_was_kept_alive_and_dies_does_not_repeat_a_post(
     assert len(slack.asked) == 2
 
 
-async def test_no_answer_in_time_leaves_the_outcome_open(slack: WireSlack, web: SlackWeb) -> None:
+async def test_no_answer_in_time_leaves_the_outcome_open() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         async with opened(f"http://127.0.0.1:{silent.getsockname()[1]}/api/", TOKEN, Metrics()) as quiet_web:
             with pytest.raises(SlackAmbiguous):
@@ -123,7 +114,7 @@ async def test_tls_that_does_not_come_about_sends_nothing(slack: WireSlack) -> N
     ("said", "seconds"), [("7", 7), ("0", 0), ("", 1), ("soon", 1), ("-3", 1), ("²", 1), ("999999", 3600)]
 )
 async def test_a_429_says_when_to_come_back(slack: WireSlack, web: SlackWeb, said: str, seconds: int) -> None:
-    slack.script[METHOD] = [aioweb.Response(status=429, headers={"Retry-After": said})]
+    slack.script[METHOD] = [limited(said)]
 
     with pytest.raises(SlackUnreachable) as caught:
         await web.call(METHOD, {})
@@ -144,9 +135,7 @@ async def test_a_refusal_has_slacks_word_and_the_scope_it_wants(slack: WireSlack
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_the_token_follows_no_redirect(slack: WireSlack, web: SlackWeb, status: int) -> None:
     async with wire_slack() as elsewhere:
-        slack.script[METHOD] = [
-            aioweb.Response(status=status, headers={"Location": f"{elsewhere.api}chat.postMessage"})
-        ]
+        slack.script[METHOD] = [Raw(status=status, headers={"Location": f"{elsewhere.api}chat.postMessage"})]
 
         with pytest.raises(SlackRefused) as caught:
             await web.call(METHOD, {"text": "private"})
@@ -160,7 +149,7 @@ async def test_the_token_follows_no_redirect(slack: WireSlack, web: SlackWeb, st
 async def test_who_we_are(slack: WireSlack, web: SlackWeb) -> None:
     answer = {"ok": True, "team_id": "T1", "user_id": "UBOT", "bot_id": "B1", "enterprise_id": None}
     slack.script["auth.test"] = [
-        aioweb.json_response(answer, headers={"X-OAuth-Scopes": "chat:write,files:write, users:read"})
+        Raw(json.dumps(answer), headers={"X-OAuth-Scopes": "chat:write,files:write, users:read"})
     ]
 
     assert await web.auth_test() == Identity(
@@ -183,7 +172,7 @@ async def test_who_we_are(slack: WireSlack, web: SlackWeb) -> None:
         ({}, False),
     ],
 )
-def test_only_our_own_messages_are_ours(message: dict[str, Any], is_ours: bool) -> None:
+def test_only_our_own_messages_are_ours(message: dict[str, Any], *, is_ours: bool) -> None:
     identity = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")
 
     assert identity.wrote(message) is is_ours
@@ -192,16 +181,14 @@ def test_only_our_own_messages_are_ours(message: dict[str, Any], is_ours: bool) 
 @pytest.mark.parametrize(
     ("reaction", "error"),
     [
-        (text("used_url", 404), "used_url"),
-        (text("expired_url", 404), "expired_url"),
-        (aioweb.json_response(refused("invalid_blocks")), "invalid_blocks"),
-        (aioweb.json_response(refused("invalid_blocks"), status=400), "invalid_blocks"),
-        (text("<html>No.</html>", 403), "http_403"),
+        (Raw("used_url", 404), "used_url"),
+        (Raw("expired_url", 404), "expired_url"),
+        (refused("invalid_blocks"), "invalid_blocks"),
+        (Raw('{"ok": false, "error": "invalid_blocks"}', 400), "invalid_blocks"),
+        (Raw("<html>No.</html>", 403), "http_403"),
     ],
 )
-async def test_a_response_url_says_why_not(
-    slack: WireSlack, web: SlackWeb, reaction: aioweb.Response, error: str
-) -> None:
+async def test_a_response_url_says_why_not(slack: WireSlack, web: SlackWeb, reaction: Reaction, error: str) -> None:
     slack.script["the_response_url"] = [reaction]
 
     with pytest.raises(SlackRefused) as caught:
@@ -210,7 +197,7 @@ async def test_a_response_url_says_why_not(
     assert caught.value.error == error
 
 
-@pytest.mark.parametrize("reaction", [text("ok"), text(""), {"ok": True}])
+@pytest.mark.parametrize("reaction", [Raw("ok"), Raw(""), {"ok": True}])
 async def test_a_response_url_takes_a_message_without_seeing_the_token(
     slack: WireSlack, web: SlackWeb, reaction: Reaction
 ) -> None:
@@ -223,7 +210,7 @@ async def test_a_response_url_takes_a_message_without_seeing_the_token(
 
 
 async def test_a_file_goes_up_without_the_token_too(slack: WireSlack, web: SlackWeb) -> None:
-    slack.script["the_upload"] = [text("OK - 5")]
+    slack.script["the_upload"] = [Raw("OK - 5")]
 
     await web.upload(f"{slack.api}the_upload", b"bytes")
 
@@ -241,10 +228,8 @@ async def test_every_end_of_a_call_is_counted(slack: WireSlack, web: SlackWeb, m
     slack.script[METHOD] = [{"ok": True}, refused("not_in_channel"), limited(1)]
 
     for _ in range(3):
-        try:
+        with contextlib.suppress(SlackError):
             await web.call(METHOD, {})
-        except SlackError:
-            pass
 
     exposed = metrics.exposition().decode()
     for outcome in ("ok", "refused", "rate_limited"):

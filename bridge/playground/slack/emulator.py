@@ -74,9 +74,11 @@ class EmulatedSlack(Hands):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._background.close()
-        await self._deliverer.close()
-        await self._server.stop()
+        try:
+            await self._background.close()
+        finally:
+            await self._deliverer.close()
+            await self._server.stop()
 
     async def stop(self) -> None:
         """Be unreachable: the socket is closed, connections break. What is in the workspace stays."""

@@ -1,0 +1,116 @@
+"""Slash commands, their ``!`` twins, and the conversation that a command begins."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT
+from support.waiting import wait_until
+from support.world import World, words_of
+
+
+async def private_answer(world: World, user: str, channel: str, command: str, text: str) -> str:
+    before = len(world.slack.ephemerals(user))
+    answer = await world.slack.command(user, channel, command, text)
+    assert answer.status == 200
+    await wait_until(lambda: len(world.slack.ephemerals(user)) > before, "the answer is there")
+    return words_of(world.slack.ephemerals(user)[-1])
+
+
+async def test_reading_commands_answer_only_the_person_who_typed(world: World) -> None:
+    await world.start_bridge()
+
+    assert "Summarise text" in await private_answer(world, ALICE, GENERAL, "/workflows", "")
+    assert "Summarise text" in await private_answer(world, ALICE, NOBOT, "/workflows", "list")
+    assert "Slow report" in await private_answer(world, ALICE, GENERAL, "/workflows", "show slow")
+    assert "Writer" in await private_answer(world, ALICE, GENERAL, "/agents", "list")
+    assert "search_docs" in await private_answer(world, ALICE, GENERAL, "/agents", "show support")
+    assert await private_answer(world, ALICE, GENERAL, "/project", "")
+    assert await private_answer(world, ALICE, GENERAL, "/stats", "")
+    assert "/workflows run" in await private_answer(world, ALICE, GENERAL, "/workflows", "help")
+    assert [message for message in world.slack.messages(GENERAL) if message.user == BRIDGE] == []
+
+
+async def test_share_shows_the_answer_to_the_channel(world: World) -> None:
+    await world.start_bridge()
+
+    await world.slack.command(ALICE, GENERAL, "/stats", "--share")
+    await wait_until(lambda: any(m.user == BRIDGE for m in world.slack.messages(GENERAL)), "it is in the channel")
+    await world.slack.command(ALICE, NOBOT, "/stats", "--share")
+    await wait_until(lambda: world.slack.messages(NOBOT), "it is in the channel without the bot, too")
+
+    assert world.slack.ephemerals(ALICE) == []
+
+
+async def test_what_is_mistyped_is_answered_with_the_nearest(world: World) -> None:
+    await world.start_bridge()
+
+    assert "/workflows list" in await private_answer(world, ALICE, GENERAL, "/workflows", "lits")
+    assert "Echo" in await private_answer(world, ALICE, GENERAL, "/workflows", "show Ecko")
+    assert "/workflows show" in await private_answer(world, ALICE, GENERAL, "/workflows", "show")
+
+
+async def test_a_command_begins_a_thread_and_its_agent_answers_there(world: World) -> None:
+    await world.start_bridge()
+
+    await world.slack.command(ALICE, GENERAL, "/agents", "chat Memory my name is Alice")
+    await wait_until(lambda: any(m.user == BRIDGE for m in world.slack.messages(GENERAL)), "the root is there")
+    root = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
+    await world.answered(GENERAL, root.ts, 2)
+    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root.ts)
+    said = await world.answered(GENERAL, root.ts, 3)
+
+    assert world.chats() == ["my name is Alice", "what is my name?"]
+    assert "Alice" in said[2]
+
+
+async def test_a_channels_default_agent_answers_its_mentions(world: World) -> None:
+    await world.start_bridge()
+
+    await private_answer(world, ALICE, GENERAL, "/agents", "default Writer")
+    root = await world.mention(ALICE, GENERAL, "hello writer")
+    await world.answered(GENERAL, root)
+
+    assert [call.path for call in world.project.calls if call.method == "POST"] == ["/api/sdk/agents/2/chat"]
+
+
+async def test_exclamation_marks_are_commands_in_threads_and_direct_messages(world: World) -> None:
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    root = await world.mention(ALICE, GENERAL, "my name is Alice")
+    await world.answered(GENERAL, root)
+
+    await world.slack.say(BOB, GENERAL, "!workflows list", thread_ts=root)
+    await wait_until(lambda: world.slack.ephemerals(BOB), "Bob's list is there")
+    assert world.slack.ephemerals(BOB)[-1].thread_ts == root
+    direct = await world.slack.say(ALICE, DM_ALICE, "!stats")
+    await world.answered(DM_ALICE, direct)
+    await world.slack.say(ALICE, GENERAL, "!workflows run 1 hello", thread_ts=root)
+    await world.answered(GENERAL, root, 2)
+    await world.slack.say(ALICE, GENERAL, "!session", thread_ts=root)
+    await wait_until(lambda: world.slack.ephemerals(ALICE), "the session is shown")
+
+    assert "Memory" in words_of(world.slack.ephemerals(ALICE)[-1])
+    assert world.chats() == ["my name is Alice"]
+
+
+async def test_new_begins_a_fresh_session_in_its_place_in_the_queue(world: World) -> None:
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    root = await world.mention(ALICE, GENERAL, "my name is Alice")
+    await world.answered(GENERAL, root)
+
+    await world.slack.say(ALICE, GENERAL, "!new", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    await world.answered(GENERAL, root, 3)
+
+    bodies = [call.body for call in world.project.calls if call.path.endswith("/chat")]
+    assert "sessionId" not in bodies[1]
+
+
+@pytest.mark.parametrize("words", ["!important: read this", "! hello", "!!", "!unknown thing"])
+async def test_other_words_after_an_exclamation_mark_are_ordinary_text(world: World, words: str) -> None:
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+
+    direct = await world.slack.say(ALICE, DM_ALICE, words)
+    await world.answered(DM_ALICE, direct)
+
+    assert world.chats() == [words]

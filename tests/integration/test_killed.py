@@ -1,0 +1,123 @@
+"""kill -9 at any moment: nothing is lost, nothing is doubled, the order stays."""
+
+from __future__ import annotations
+
+import signal
+
+from bridge.playground.project.answers import Hang, Proper
+from bridge.playground.slack.faults import DropAfter, Slow
+from bridge.playground.slack.sample import ALICE, BOB, GENERAL, RANDOM
+from support.waiting import wait_until
+from support.world import TAKEOVER_SECONDS, World, words_of
+
+CHAT = "/api/sdk/agents/1/chat"
+PATIENCE = TAKEOVER_SECONDS + 10.0
+
+
+async def test_a_request_whose_answer_never_came_is_said_to_be_unknown_and_can_be_sent_again(world: World) -> None:
+    world.project.on("POST", CHAT, Hang())
+    bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    root = await world.mention(ALICE, GENERAL, "remember the number 42")
+    await wait_until(lambda: len(world.chats()) == 1, "the agent was asked")
+    await world.slack.say(BOB, GENERAL, "and the number 43", thread_ts=root)
+
+    await bridge.kill()
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    said = await world.answered(GENERAL, root, 2, timeout=PATIENCE)
+
+    assert "not known" in said[0]
+    assert world.chats() == ["remember the number 42", "and the number 43"], "asked once each, in order"
+
+    notice = world.answers(GENERAL, root)[0]
+    await world.slack.click(ALICE, GENERAL, notice.ts, "turn:again")
+    await world.slack.click(ALICE, GENERAL, notice.ts, "turn:again")
+    said = await world.answered(GENERAL, root, 3)
+
+    assert world.chats()[2:] == ["remember the number 42"], "sent again once, at the end"
+    assert "Sent again" in words_of(world.answers(GENERAL, root)[0])
+
+
+async def test_what_waited_in_several_threads_is_answered_in_order_after_the_restart(world: World) -> None:
+    bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    world.project.on("POST", CHAT, Proper(delay=0.3), times=None)
+    roots = [await world.mention(ALICE, channel, f"first in {channel}") for channel in (GENERAL, RANDOM)]
+    for number in range(3):
+        for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
+            await world.slack.say(BOB, channel, f"number {number} in {channel}", thread_ts=root)
+
+    await bridge.kill()
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
+        await world.answered(channel, root, 4, timeout=PATIENCE)
+
+    for channel in (GENERAL, RANDOM):
+        asked = [words for words in world.chats() if channel in words]
+        expected = [f"first in {channel}", *(f"number {number} in {channel}" for number in range(3))]
+        assert asked == expected, "each exactly once, in order"
+    for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
+        assert len(world.answers(channel, root)) == 4
+
+
+async def test_an_answer_that_slack_took_is_not_posted_again_by_the_successor(world: World) -> None:
+    bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    await world.answered(GENERAL, root)
+    world.slack.faults.on("chat.postMessage", Slow(1.0))
+    await world.slack.say(ALICE, GENERAL, "hello again", thread_ts=root)
+    await wait_until(lambda: len(world.chats()) == 2, "the agent was asked")
+    await wait_until(lambda: len(world.slack.calls_of("chat.postMessage")) == 2, "the answer is on its way")
+
+    await bridge.kill()
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    await world.slack.say(ALICE, GENERAL, "and once more", thread_ts=root)
+    await world.answered(GENERAL, root, 3, timeout=PATIENCE)
+
+    assert world.chats() == ["hello there", "hello again", "and once more"]
+    assert len(world.answers(GENERAL, root)) == 3
+
+
+async def test_an_ambiguous_post_is_settled_by_looking_into_the_thread(world: World) -> None:
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    world.slack.faults.on("chat.postMessage", DropAfter())
+
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    await world.answered(GENERAL, root)
+    await world.slack.say(ALICE, GENERAL, "and again", thread_ts=root)
+    await world.answered(GENERAL, root, 2)
+
+    assert len(world.answers(GENERAL, root)) == 2
+
+
+async def test_another_process_goes_on_within_twenty_seconds_and_the_suspended_one_does_nothing(world: World) -> None:
+    first = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    world.project.on("POST", CHAT, Proper(delay=3.0))
+    root = await world.mention(ALICE, GENERAL, "this takes a while")
+    await wait_until(lambda: len(world.chats()) == 1, "the agent was asked")
+    first.send_signal(signal.SIGSTOP)
+
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    await world.slack.say(ALICE, GENERAL, "are you there?", thread_ts=root)
+    said = await world.answered(GENERAL, root, 2, timeout=PATIENCE)
+    first.send_signal(signal.SIGCONT)
+    await world.slack.say(ALICE, GENERAL, "still there?", thread_ts=root)
+    await world.answered(GENERAL, root, 3, timeout=PATIENCE)
+
+    assert "not known" in said[0]
+    assert world.chats() == ["this takes a while", "are you there?", "still there?"]
+    assert len(world.answers(GENERAL, root)) == 3, "the suspended process posted nothing late"
+
+
+async def test_two_processes_share_the_work_and_answer_everything_once(world: World) -> None:
+    first = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    second = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    roots = []
+    for number in range(20):
+        world.slack.events_url = f"{(first, second)[number % 2].url}/slack/events"
+        roots.append(await world.mention(ALICE, GENERAL, f"thread {number}"))
+        await world.slack.say(BOB, GENERAL, f"reply {number}", thread_ts=roots[-1])
+
+    for root in roots:
+        await world.answered(GENERAL, root, 2, timeout=30)
+
+    assert sorted(world.chats()) == sorted([f"{what} {number}" for what in ("thread", "reply") for number in range(20)])
+    assert all(len(world.answers(GENERAL, root)) == 2 for root in roots)

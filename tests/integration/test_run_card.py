@@ -1,0 +1,122 @@
+"""Workflows are run by command, by form and by button, and each run keeps one card."""
+
+from __future__ import annotations
+
+from bridge.playground.project.answers import Hang, Proper
+from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL, NOBOT, RUNNERS
+from support.waiting import wait_until
+from support.world import TAKEOVER_SECONDS, World, words_of
+
+
+def runs(world: World) -> list[object]:
+    return [call.body["input"] for call in world.project.calls if call.path.endswith("/run")]
+
+
+def cards(world: World, channel: str = GENERAL) -> list[str]:
+    return [words_of(message) for message in world.slack.messages(channel) if message.user == BRIDGE]
+
+
+async def test_a_run_by_command_ends_in_one_card_in_the_channel(world: World) -> None:
+    await world.start_bridge()
+
+    answer = await world.slack.command(ALICE, GENERAL, "/workflows", 'run Echo {"order": 7, "ok": true}')
+    await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
+
+    assert answer.status == 200
+    assert runs(world) == [{"order": 7, "ok": True}]
+    assert len(cards(world)) == 1
+    assert '"order": 7' in cards(world)[0]
+    assert "alice" in cards(world)[0].lower()
+
+
+async def test_a_slow_run_shows_its_card_at_once_and_changes_it(world: World) -> None:
+    await world.start_bridge()
+    world.project.on("POST", "/api/sdk/workflows/1/run", Proper(delay=1.5))
+
+    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
+    await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
+
+    assert len(cards(world)) == 1, "one card, brought up to date"
+    assert runs(world) == ["hello"]
+
+
+async def test_run_again_and_node_results_are_on_the_card(world: World) -> None:
+    await world.start_bridge()
+    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
+    card = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
+
+    await world.slack.click(BOB, GENERAL, card.ts, "run:nodes")
+    await wait_until(lambda: len(world.answers(GENERAL, card.ts)) == 2, "the node results are in the card's thread")
+    await world.slack.click(BOB, GENERAL, card.ts, "run:again")
+    await wait_until(lambda: len(cards(world)) == 2, "the second run has a card of its own")
+
+    assert runs(world) == ["hello", "hello"]
+
+
+async def test_without_input_a_form_opens_and_runs_what_is_typed(world: World) -> None:
+    await world.start_bridge()
+
+    await world.slack.command(ALICE, GENERAL, "/workflows", "run echo")
+    await wait_until(lambda: world.slack.views(ALICE), "the form is open")
+    view = world.slack.views(ALICE)[-1]
+    wrong = await world.slack.submit(view.id, {"input": "{not json", "kind": "json"}, ALICE)
+    assert "input" in (wrong.json or {})["errors"]
+    await world.slack.submit(view.id, {"input": '["a", 1]', "kind": "json"}, ALICE)
+    await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
+
+    assert runs(world) == [["a", 1]]
+
+
+async def test_an_inactive_workflow_asks_before_it_runs(world: World) -> None:
+    await world.start_bridge()
+
+    await world.slack.command(ALICE, GENERAL, "/workflows", "run 12 hello")
+    await wait_until(lambda: world.slack.ephemerals(ALICE), "the question is there")
+    assert runs(world) == []
+    question = world.slack.ephemerals(ALICE)[-1]
+    await world.slack.click(ALICE, GENERAL, question.ts, "run:confirm")
+    await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
+
+    assert runs(world) == ["hello"]
+
+
+async def test_only_runners_run_and_the_refusal_is_private(world: World) -> None:
+    await world.start_bridge(BRIDGE_RUNNERS=RUNNERS)
+
+    await world.slack.command(BOB, GENERAL, "/workflows", "run 1 hello")
+    await wait_until(lambda: world.slack.ephemerals(BOB), "Bob is refused")
+    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await wait_until(lambda: cards(world), "Alice's run has a card")
+
+    assert runs(world) == ["hello"]
+    card = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
+    await world.slack.click(BOB, GENERAL, card.ts, "run:again")
+    await wait_until(lambda: len(world.slack.ephemerals(BOB)) == 2, "Bob's click is refused, too")
+    assert runs(world) == ["hello"]
+
+
+async def test_where_the_bot_is_not_the_result_comes_by_response_url(world: World) -> None:
+    await world.start_bridge()
+
+    await world.slack.command(ALICE, NOBOT, "/workflows", "run 1 hello")
+    await wait_until(lambda: any("completed" in words_of(one) for one in world.slack.messages(NOBOT)), "a card is there")
+
+    assert runs(world) == ["hello"]
+
+
+async def test_a_run_is_started_once_although_the_bridge_is_killed(world: World) -> None:
+    bridge = await world.start_bridge()
+    world.project.on("POST", "/api/sdk/workflows/1/run", Hang())
+    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
+
+    await bridge.kill()
+    await world.start_bridge()
+    await wait_until(
+        lambda: any("unknown" in card for card in cards(world)), "the card says so", timeout=TAKEOVER_SECONDS + 10.0
+    )
+
+    assert runs(world) == ["hello"]
+    assert len(cards(world)) == 1

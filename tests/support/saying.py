@@ -1,0 +1,29 @@
+"""Who says what where, in the tests of what is said in Slack."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from bridge.blocks.reply import Reply
+from bridge.ids import TurnId
+from bridge.slack.web import Identity
+from bridge.turns.ports import Mark, Place
+
+HERE = Place("C1", "1699999999.000001")
+TURN = TurnId("abcDEF123-_xyz00")
+MARK = Mark("bridge_turn", TURN, agent=3, session=77)
+US = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1", scopes=frozenset({"files:write"}))
+NO_FILES = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")
+FOOTER = {"type": "context", "elements": [{"type": "plain_text", "text": "used search"}]}
+SECTION = {"type": "section", "text": {"type": "plain_text", "text": "hi"}}
+SINCE = datetime(2023, 11, 14, tzinfo=UTC)
+
+
+def long_markdown(characters: int) -> str:
+    lines = [f"Paragraph {number} has some words in it, to be read.\n\n" for number in range(characters // 50 + 1)]
+    return "".join(lines)[:characters]
+
+
+def answer(markdown: str, **more: Any) -> Reply:
+    return Reply(text="An answer", markdown=markdown, **more)

@@ -1,0 +1,415 @@
+"""What people see: within Slack's limits, never crashing, and never parsed where it came from outside."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from bridge.blocks import agents, answers, failures, forms, kit, menu, notices, project, runs, stats, workflows
+from bridge.blocks.reply import Audience, Reply
+from bridge.errors import CannotConnect
+from bridge.project.models import Agent, AgentDetail, Project, RunResult, Stats, Workflow, WorkflowDetail
+
+NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"
+LONG = NASTY * 200
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.dictionaries(
+            st.sampled_from(["id", "name", "type", "source", "target", "data", "tool", "x"]), inner, max_size=5
+        )
+    ),
+    max_leaves=25,
+)
+
+
+def workflow(id_: int = 1, name: str = "Report", **more: Any) -> Workflow:
+    facts = {"description": None, "is_active": True, "trigger_type": "manual", "node_count": 3} | more
+    return Workflow(id=id_, name=name, **facts)
+
+
+def agent(id_: int = 1, name: str = "Support", **more: Any) -> Agent:
+    return Agent(id=id_, name=name, **({"model": "large"} | more))
+
+
+def a_run(name: str = "Report", input_: Any = "x") -> runs.Run:
+    return runs.Run(workflow=3, name=name, input=input_, started_by=name, turn="turn-1")
+
+
+def result(output: Any, nodes: Any = None, status: str = "completed") -> RunResult:
+    return RunResult(runId=4711, status=status, output=output, nodeResults=nodes)
+
+
+def the_stats(names: int = 2, name: str = "billing") -> Stats:
+    counts = [{"name": f"{name}{number}", "count": number} for number in range(names)]
+    return Stats.model_validate({
+        "promptCount": 1234567, "runCount": 5, "versionCount": 0, "categories": counts, "tags": counts,
+        "lastUpdated": "2026-11-20T12:00:00.000Z",
+    })  # fmt: skip
+
+
+def the_project(text: str) -> Project:
+    facts = {"id": 1, "visibility": text, "promptCount": 1, "memberCount": 2, "createdAt": "2026-11-20T12:00:00.000Z"}
+    return Project.model_validate(facts | {"name": text, "description": text})
+
+
+def every_reply(text: str) -> Iterator[Reply]:
+    """Make every kind of reply, with *text* wherever something comes from outside."""
+    many = [workflow(number, text, description=text, trigger_type=text) for number in range(300)]
+    some = [agent(number, text, description=text, model=text, welcome_message=text) for number in range(300)]
+    nodes = [{"id": text, "name": text}, {"id": 2, "type": text}]
+    edges = [{"source": text, "target": 2}]
+    yield workflows.workflow_list(many)
+    yield workflows.workflow_list(many, text)
+    yield workflows.workflow_card(many[0], WorkflowDetail(name=text, nodes=nodes, edges=edges))
+    yield agents.agent_list(some, default=3)
+    yield agents.agent_card(some[0], AgentDetail(name=text, tools=[text, {"name": text}] * 100))
+    yield agents.conversation_root(some[0], text, text)
+    yield agents.default_set(some[0])
+    yield project.project_card(the_project(text))
+    yield stats.stats_card(the_stats(300, text))
+    yield answers.answer(text, [text, {"name": text}], notes=[notices.SESSION_GONE])
+    yield runs.running(a_run(text))
+    for output in (text, [text] * 20, None, 3):
+        yield runs.finished(a_run(text, text), result(output, {text: text}, text), timedelta(seconds=5))
+    yield runs.failed(a_run(text), CannotConnect("run_workflow"), timedelta(minutes=3))
+    yield runs.unknown(a_run(text))
+    yield runs.confirm(many[0], text)
+    yield runs.offer_form(many[0])
+    yield runs.offer_form(None)
+    yield runs.node_results({f"{text}{number}": {"value": text} for number in range(60)})
+    yield runs.node_results(None)
+    yield menu.agent_menu(some)
+    yield menu.agent_menu(some[:100])
+    yield menu.chosen(text)
+    yield notices.session_info(text, 5)
+    yield notices.session_info(text, None)
+    yield notices.help_lines("What you can ask for", [("/stats", "Show the statistics.")] * 30, "A note.")
+    yield notices.too_old("turn-1", timedelta(hours=30))
+    for plain_notice in (
+        notices.mention_without_text, notices.file_without_text, notices.thread_full, notices.not_taken,
+        notices.sent_again, notices.message_gone, notices.service_down, notices.no_agents, notices.no_conversation,
+        notices.conversation_begins_anew, agents.default_taken_away,
+    ):  # fmt: skip
+        yield plain_notice()
+    yield notices.outcome_unknown("turn-1")
+    yield notices.failed("turn-1", text)
+    yield answers.answer("late", notes=[notices.waited(timedelta(minutes=5))])
+    yield notices.told("thread_full")
+    yield notices.told("stranger")
+    yield failures.unexpected("abc123")
+
+
+def objects(shown: Any) -> Iterator[dict[str, Any]]:
+    """Go through all objects in blocks."""
+    if isinstance(shown, dict):
+        yield shown
+        shown = list(shown.values())
+    if isinstance(shown, (list, tuple)):
+        for inner in shown:
+            yield from objects(inner)
+
+
+LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "section": lambda b: len(b.get("text", {}).get("text", "")) <= 3000 and len(b.get("fields", [])) <= 10,
+    "header": lambda b: 0 < len(b["text"]["text"]) <= 150,
+    "context": lambda b: 0 < len(b["elements"]) <= 10,
+    "actions": lambda b: 0 < len(b["elements"]) <= 25,
+    "button": lambda b: len(b["text"]["text"]) <= 75 and len(b["value"]) <= 2000 and len(b["action_id"]) <= 255,
+    "static_select": lambda b: 0 < len(b["options"]) <= 100,
+    "external_select": lambda b: b["min_query_length"] == 0,
+    "plain_text": lambda b: len(b["text"]) > 0 and b["emoji"] is False,
+    "mrkdwn": lambda b: b["verbatim"] and re.sub(r"<!date\^[^<>]*>", "", b["text"]).count("<") == 0,
+    "text": lambda b: len(b["text"]) > 0,
+    "rich_text": lambda b: len(b["elements"]) > 0,
+    "rich_text_section": lambda b: len(b["elements"]) > 0,
+    "rich_text_list": lambda b: len(b["elements"]) > 0,
+    "rich_text_preformatted": lambda b: len(b["elements"]) == 1,
+}
+
+
+@pytest.mark.parametrize("text", ["Report", "", " \n", NASTY, LONG], ids=["usual", "empty", "blank", "nasty", "long"])
+def test_every_reply_keeps_slack_s_limits_and_is_not_parsed(text: str) -> None:
+    for reply in every_reply(text):
+        assert 1 <= len(reply.blocks) <= 50 or reply.markdown
+        assert kit.text_length(list(reply.blocks)) + len(reply.markdown if text != LONG else "") <= kit.MESSAGE
+        for shown in objects([*reply.blocks, *reply.footer]):
+            if "type" in shown:
+                assert LENGTHS[shown["type"]](shown), shown
+        assert 0 < len(reply.text) <= 3000
+        assert not re.search(r"&(?!amp;|lt;|gt;)", reply.text)
+        assert not re.search(r"<(?!!date)|(?<!\w)@here", reply.text)
+
+
+def test_a_name_is_shown_as_it_was_written() -> None:
+    reply = workflows.workflow_list([workflow(name="*bold* `code` <!channel>")])
+
+    assert {"type": "text", "text": "*bold* `code` <!channel>", "style": {"bold": True}} in list(objects(reply.blocks))
+
+
+def texts(reply: Reply) -> str:
+    return "".join(shown["text"] for shown in objects(reply.blocks) if isinstance(shown.get("text"), str))
+
+
+def test_inactive_workflows_are_marked_and_come_last() -> None:
+    reply = workflows.workflow_list([workflow(1, "A", is_active=False), workflow(2, "B")])
+
+    assert re.search(r"B.*A.* inactive$", texts(reply))
+    assert texts(reply).count("inactive") == 1
+
+
+def test_a_list_that_does_not_fit_says_how_many_are_left_out() -> None:
+    reply = workflows.workflow_list(
+        [workflow(number, f"Flow {number}", description="about " * 20) for number in range(300)]
+    )
+
+    shown = len(re.findall(r"Flow \d+", texts(reply)))
+    assert 20 < shown < 300
+    assert f"and {300 - shown} more: /workflows list WORDS" in texts(reply)
+
+
+def test_words_filter_a_list_by_name_and_description() -> None:
+    found = [workflow(1, "Invoice"), workflow(2, "Other", description="about INVOICES"), workflow(3, "Third")]
+
+    assert re.findall("Invoice|Other|Third", texts(workflows.workflow_list(found, "invoice"))) == ["Invoice", "Other"]
+    assert "No workflow has “xyz”" in workflows.workflow_list(found, "xyz").text
+
+
+def test_nodes_and_edges_are_drawn_as_chains() -> None:
+    nodes = [
+        {"id": "a", "type": "start"},
+        {"id": "b", "type": "agent", "data": {"name": "Writer"}},
+        {"id": "c", "type": "condition"},
+        {"id": "d", "type": "end"},
+        {"id": "e", "type": "transform"},
+    ]
+    edges = [["a", "b"], {"from": "b", "to": "c"}, {"source": "c", "target": "d"}, {"source": "c", "target": "e"}]
+
+    card = texts(workflows.workflow_card(workflow(), WorkflowDetail(nodes=nodes, edges=edges)))
+
+    assert "start → Writer (agent) → condition → end" in card
+    assert "condition → transform" in card
+
+
+def test_nodes_in_a_circle_are_drawn_once_around() -> None:
+    nodes = [{"id": 1, "name": "one"}, {"id": 2, "name": "two"}]
+    edges = [{"source": 1, "target": 2}, {"source": 2, "target": 1}]
+
+    assert "one → two → one" in texts(workflows.workflow_card(workflow(), WorkflowDetail(nodes=nodes, edges=edges)))
+
+
+@given(ANY_JSON, ANY_JSON)
+def test_undocumented_shapes_never_crash(one: Any, other: Any) -> None:
+    workflows.workflow_card(workflow(), WorkflowDetail(nodes=one, edges=other))
+    agents.agent_card(agent(), AgentDetail(tools=one))
+    answers.answer("text", one)
+    runs.finished(a_run(), result(one, other), timedelta())
+    runs.node_results(one)
+
+
+@pytest.mark.parametrize(
+    ("tools", "line"),
+    [
+        (["search", "search", "mail"], "search (x2), mail"),
+        (
+            [{"name": "search", "id": 1}, {"tool": "mail"}, {"function": {"name": "sum"}}, {"id": 7}],
+            "search, mail, sum, 7",
+        ),
+        ({"search": 1, "mail": {}}, "search, mail"),
+        ("search", "search"),
+        ([["search"], [{"tool": {"name": "mail"}}]], "search, mail"),
+    ],
+)
+def test_tools_of_any_shape_are_named(tools: Any, line: str) -> None:
+    footer = answers.answer("text", tools).footer
+
+    assert footer[0]["elements"][-1]["text"] == f"Tools used: {line}"
+
+
+def test_an_answer_goes_to_the_thread_as_markdown() -> None:
+    reply = answers.answer("**Hello** <!here>", None)
+
+    assert (reply.audience, reply.footer) == (Audience.THREAD, ())
+    assert reply.markdown == f"**Hello** <{kit.WORD_JOINER}!here>"
+
+
+def test_an_empty_answer_says_so() -> None:
+    assert "empty" in answers.answer("  \n").markdown
+
+
+def test_numbers_are_grouped_and_what_is_rare_is_summed() -> None:
+    card = texts(stats.stats_card(the_stats(14)))
+
+    assert "1,234,567" in card
+    assert "billing13: 13" in card
+    assert "4 others: 6" in card
+    assert f"<!date^{int(NOON.timestamp())}^" in card
+
+
+def test_json_is_shown_as_json_and_text_as_text() -> None:
+    as_json = runs.finished(a_run(), result({"a": ["ä"]}), timedelta(seconds=1.25))
+    as_text = runs.finished(a_run(), result("two\nlines"), timedelta(seconds=65))
+
+    assert '{\n  "a": [\n    "ä"\n  ]\n}' in texts(as_json)
+    assert "took 1.2 s" in texts(as_json)
+    assert "two\nlines" in texts(as_text)
+    assert "took 1 min 5 s" in texts(as_text)
+    assert as_json.files == as_text.files == ()
+
+
+def test_code_cannot_be_broken_out_of() -> None:
+    reply = runs.finished(a_run(), result({"a": "```\n<!channel>"}), timedelta())
+
+    code = next(shown for shown in objects(reply.blocks) if shown.get("type") == "rich_text_preformatted")
+    assert "<!channel>" in code["elements"][0]["text"]
+
+
+def test_long_output_goes_along_whole_as_a_file() -> None:
+    output = {"rows": list(range(5000))}
+
+    reply = runs.finished(a_run(), result(output), timedelta())
+
+    assert reply.files[0].name == "run-4711-output.json"
+    assert json.loads(reply.files[0].content) == output
+    assert "in the file" in texts(reply)
+
+
+def buttons(reply: Reply) -> dict[str, str]:
+    return {shown["action_id"]: shown["value"] for shown in objects(reply.blocks) if shown.get("type") == "button"}
+
+
+def test_a_finished_run_offers_its_nodes_and_another_run() -> None:
+    reply = runs.finished(a_run(input_={"x": 1}), result("ok", {"n": 1}), timedelta())
+
+    assert buttons(reply) == {"run:nodes": "turn-1", "run:again": '{"w":3,"i":{"x":1}}'}
+
+
+def test_input_that_is_too_long_for_a_button_is_left_out() -> None:
+    assert buttons(runs.unknown(a_run(input_="x" * 3000))) == {"run:again": '{"w":3}'}
+    assert buttons(runs.confirm(workflow(3), "x" * 3000)) == {"run:confirm": '{"w":3}'}
+
+
+def test_a_run_that_may_have_happened_asks_before_it_is_repeated() -> None:
+    asked = [
+        shown["confirm"]["text"]["text"]
+        for shown in objects(runs.unknown(a_run()).blocks)
+        if "confirm" in shown and "value" in shown
+    ]
+
+    assert asked == ["It may have run already, and would then run twice."]
+
+
+def test_results_nested_deeper_than_python_goes_are_not_a_crash() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    assert "nested too deeply" in texts(runs.finished(a_run(), result(deep), timedelta()))
+
+
+def test_a_project_without_workflows_or_agents_says_so() -> None:
+    assert workflows.workflow_list([]).text == "This project has no workflows yet."
+    assert agents.agent_list([]).text == "This project has no agents yet."
+    assert "No agent has “x”" in agents.agent_list([agent()], "x").text
+
+
+@pytest.mark.parametrize(
+    ("tools", "shown"), [(None, "none"), ([], "none"), ([None, None], "2"), ([{"name": "mail"}], "mail")]
+)
+def test_an_agent_s_tools_are_named_or_counted(tools: Any, shown: str) -> None:
+    assert f"Tools: {shown}" in texts(agents.agent_card(agent(), AgentDetail(tools=tools)))
+
+
+def test_node_results_that_were_cut_go_along_whole() -> None:
+    results = {f"node {number}": "x" * 400 for number in range(100)}
+
+    reply = runs.node_results(results)
+
+    assert json.loads(reply.files[0].content) == results
+    assert runs.node_results({"a": 1}).files == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"workflow": "3", "kind": "text", "input": '{"a"'}, forms.RunRequest(3, '{"a"')),
+        ({"workflow": "3", "kind": "json", "input": '{"a": 1}'}, forms.RunRequest(3, {"a": 1})),
+        ({"workflow": "3", "kind": "json", "input": "“quoted”"}, forms.RunRequest(3, "quoted")),
+        ({"workflow": "3", "kind": "json", "input": "null"}, forms.RunRequest(3, None)),
+        ({"workflow": "3"}, forms.RunRequest(3, "")),
+        ({"workflow": "", "input": "x"}, forms.FormErrors({"workflow": "Choose a workflow from the list."})),
+        (
+            {"workflow": "3", "kind": "json", "input": '{"a"\n:}'},
+            forms.FormErrors({"input": "This is not JSON: Expecting value, in line 2 at character 2."}),
+        ),
+        (
+            {"workflow": "3", "kind": "json", "input": " "},
+            forms.FormErrors({"input": "Write a JSON value, or choose Text."}),
+        ),
+    ],
+)
+def test_the_form_is_read_as_typed(values: dict[str, str], expected: object) -> None:
+    assert forms.read_run_form(values) == expected
+
+
+@pytest.mark.parametrize("typed", ["NaN", "[Infinity]", "1e999", '"\\ud800"', "9" * 5000, "[" * 100_000])
+def test_json_that_could_not_be_sent_is_an_error_under_the_field(typed: str) -> None:
+    problems = forms.read_run_form({"workflow": "3", "kind": "json", "input": typed})
+
+    assert isinstance(problems, forms.FormErrors)
+    assert list(problems.by_block) == ["input"]
+
+
+def test_what_slack_sends_of_a_form_is_read_by_field() -> None:
+    state = {
+        "workflow": {"workflow": {"type": "external_select", "selected_option": {"value": "3"}}},
+        "input": {"input": {"type": "plain_text_input", "value": None}},
+        "kind": {"kind": {"type": "static_select", "selected_option": None}},
+    }
+
+    assert forms.form_values(state) == {"workflow": "3", "input": "", "kind": ""}
+
+
+def test_the_form_carries_where_it_was_opened() -> None:
+    origin = forms.Origin(channel="C1", thread_ts="1.2", response_url="https://hooks.example/x", is_sure=True)
+
+    view = forms.run_form(workflow(3, "x" * 200, is_active=False), origin)
+
+    assert forms.Origin.parse(view["private_metadata"]) == origin
+    assert forms.Origin.parse("of another release") == forms.Origin()
+    assert view["blocks"][0]["element"]["initial_option"]["value"] == "3"
+    assert view["blocks"][0]["element"]["initial_option"]["text"]["text"].endswith("… (inactive)")
+    assert len(view["blocks"][0]["element"]["initial_option"]["text"]["text"]) <= 75
+
+
+def test_the_best_matches_are_offered_first() -> None:
+    known = [workflow(1, "A report"), workflow(2, "Report"), workflow(3, "Reporting"), workflow(4, "Other")]
+
+    assert [option["value"] for option in forms.workflow_options(known, "report")] == ["2", "3", "1"]
+    assert [option["value"] for option in forms.workflow_options(known, "4")] == ["4"]
+    assert len(forms.workflow_options([workflow(number) for number in range(300)], "")) == 100
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0.0 s"),
+        (0.44, "0.4 s"),
+        (12, "12 s"),
+        (120, "2 min"),
+        (185, "3 min 5 s"),
+        (7800, "2 h 10 min"),
+        (2e5, "2 days"),
+    ],
+)
+def test_durations_are_said_shortly(seconds: float, words: str) -> None:
+    assert kit.spoken(timedelta(seconds=seconds)) == words

@@ -1,0 +1,132 @@
+"""Which workflow or agent a person means, and where its name ends."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from bridge.commands.input import typed_input
+from bridge.commands.picking import pick
+from bridge.errors import NoSuch, SeveralFit
+
+
+class Named(NamedTuple):
+    id: int
+    name: str
+
+
+KNOWN = [
+    Named(1, "Report"),
+    Named(2, "Report daily"),
+    Named(3, "Invoice run 2026"),
+    Named(4, "Überblick für Straße"),
+    Named(5, "3 musketeers"),
+    Named(6, 'The "best" flow'),
+    Named(7, "Twin"),
+    Named(8, "twin"),
+    Named(9, "Bob's job "),
+    Named(10, "12"),
+]
+
+
+@pytest.mark.parametrize(
+    ("typed", "id_", "rest"),
+    [
+        ("3 hello world", 3, "hello world"),
+        ("#3 hello", 3, "hello"),
+        ("3", 3, ""),
+        ("report", 1, ""),
+        ("REPORT  DAILY", 2, ""),
+        ("Report daily hello", 2, "hello"),
+        ("Report d", 1, "d"),
+        ("Report hello\n  world", 1, "hello\n  world"),
+        ('"Report" daily', 1, "daily"),
+        ("“Report daily” x", 2, "x"),
+        ("'Report daily' x", 2, "x"),
+        ("„Report“ daily", 1, "daily"),
+        ("inv {}", 3, "{}"),
+        ("invoice run go", 3, "go"),
+        ("überblick FÜR strasse los", 4, "los"),
+        ("3 musketeers", 3, "musketeers"),
+        ('"3 musketeers" x', 5, "x"),
+        ('The "best" flow x', 6, "x"),
+        ("the “best” flow x", 6, "x"),
+        ("Bob's job x", 9, "x"),
+        ("Bob\u2019s job x", 9, "x"),
+        ("12 x", 10, "x"),
+        ("  Report   x  ", 1, "x"),
+        ('Report "x', 1, '"x'),
+    ],
+)
+def test_a_name_may_be_followed_by_more(typed: str, id_: int, rest: str) -> None:
+    found, left = pick("workflow", typed, KNOWN, takes_rest=True)
+
+    assert (found.id, left) == (id_, rest)
+
+
+@pytest.mark.parametrize(
+    ("typed", "id_"),
+    [("3 musketeers", 5), ("Report d", 2), ("report", 1), ("#4", 4), ('"Report daily"', 2), ('"inv"', 3), ("12", 10)],
+)
+def test_where_nothing_may_follow_the_whole_is_the_name(typed: str, id_: int) -> None:
+    assert pick("workflow", typed, KNOWN, takes_rest=False)[0].id == id_
+
+
+@pytest.mark.parametrize(("typed", "ids"), [("twin", (7, 8)), ("Rep", (1, 2)), ('"re"', (1, 2)), ("t", (6, 7, 8))])
+def test_several_that_fit_are_named(typed: str, ids: tuple[int, ...]) -> None:
+    with pytest.raises(SeveralFit) as caught:
+        pick("workflow", typed, KNOWN, takes_rest=False)
+
+    assert tuple(id_ for id_, _ in caught.value.matches) == ids
+
+
+@pytest.mark.parametrize(
+    ("typed", "takes_rest", "nearest"),
+    [
+        ("Reprot", False, "Report"),
+        ("Reprot hello world", True, "Report"),
+        ("daily", False, "Report daily"),
+        ("Report weekly x", False, "Report"),
+        ("musketeers", False, "3 musketeers"),
+    ],
+)
+def test_none_that_fits_brings_the_nearest_names(typed: str, nearest: str, *, takes_rest: bool) -> None:
+    with pytest.raises(NoSuch) as caught:
+        pick("workflow", typed, KNOWN, takes_rest=takes_rest)
+
+    assert nearest in caught.value.nearest
+
+
+@pytest.mark.parametrize("typed", ["99", "zzzzzz", '""', "9" * 6000, "?"])
+def test_nothing_is_near_to_nonsense(typed: str) -> None:
+    with pytest.raises(NoSuch) as caught:
+        pick("agent", typed, KNOWN, takes_rest=False)
+
+    assert (caught.value.kind, caught.value.nearest) == ("agent", ())
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ('{"a": [1, null]}', {"a": [1, None]}),
+        ("[1, 2]", [1, 2]),
+        ('"text"', "text"),
+        ('""', ""),
+        ("{“a”: “b”}", {"a": "b"}),
+        ("“text”", "text"),
+        ('{"a": "says “hi”"}', {"a": "says “hi”"}),
+        ("3", "3"),
+        ("true", "true"),
+        ("null", "null"),
+        ("NaN", "NaN"),
+        ("[NaN]", "[NaN]"),
+        ('{"a": ', '{"a": '),
+        ("{curly} words", "{curly} words"),
+        ('"quoted" and more', '"quoted" and more'),
+        ("it's", "it's"),
+        ('{"a": 1} trailing', '{"a": 1} trailing'),
+    ],
+)
+def test_input_is_the_value_or_the_words_that_were_typed(typed: str, value: object) -> None:
+    assert typed_input(typed) == value

@@ -1,0 +1,123 @@
+"""One usage line declares a command; what is declared wrongly does not come into being."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bridge.commands import bang_line, router
+from bridge.commands.deps import Call, Deps
+from bridge.commands.routing import Router
+from bridge.turns.plan import Nothing, Plan
+
+
+async def plain(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - the shape of a command
+    """Do nothing."""
+    return Nothing("test")
+
+
+async def with_word(deps: Deps, call: Call, *, word: str) -> Plan:  # noqa: ARG001 - the shape of a command
+    """Do nothing with a word."""
+    return Nothing(word)
+
+
+async def with_default(deps: Deps, call: Call, *, word: str = "") -> Plan:  # noqa: ARG001 - the shape of a command
+    """Do nothing with a word, or without."""
+    return Nothing(word)
+
+
+async def positional(deps: Deps, call: Call, word: str) -> Plan:  # noqa: ARG001 - the shape of a command
+    """Take a word in the wrong way."""
+    return Nothing(word)
+
+
+async def undocumented(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - that is the point
+    return Nothing("test")
+
+
+def not_async(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - the shape of a command
+    """Forget to be async."""
+    return Nothing("test")
+
+
+async def without_call(deps: Deps) -> Plan:  # noqa: ARG001 - the shape of a command
+    """Forget the call."""
+    return Nothing("test")
+
+
+@pytest.mark.parametrize(
+    ("usage", "handler"),
+    [
+        ("workflows", plain),
+        ("/Workflows", plain),
+        ("/x <word", with_word),
+        ("/x [word] <other>", with_word),
+        ("/x <word> list", with_word),
+        ("/x", with_word),
+        ("/x <other>", with_word),
+        ("/x <word>", with_default),
+        ("/x [word]", with_word),
+        ("/x <word>", positional),
+        ("/x", undocumented),
+        ("/x", not_async),
+        ("/x", without_call),
+        ("/x help", plain),
+        ("/taken", plain),
+        ("!taken", plain),
+    ],
+)
+def test_a_wrong_registration_fails_at_once(usage: str, handler: Callable[..., Any]) -> None:
+    router = Router()
+    router.command("/taken")(plain)
+
+    with pytest.raises(TypeError):
+        router.command(usage)(handler)
+
+
+def test_a_command_that_two_routers_have_fails() -> None:
+    one, other = Router(), Router()
+    one.command("/x")(plain)
+    other.command("/x")(plain)
+
+    with pytest.raises(TypeError, match="twice"):
+        Router(one, other)
+
+
+def test_a_command_has_one_default() -> None:
+    router = Router()
+    router.command("/x a", default=True)(plain)
+
+    with pytest.raises(TypeError, match="default"):
+        router.command("/x b", default=True)(plain)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("!workflows run 3 hello  world", "/workflows run 3 hello  world"),
+        ("  !Stats", "/Stats"),
+        ("!help", "/help"),
+        ("!new", "/new"),
+        ("!session", "/session"),
+        ("!project\n", "/project"),
+        ("!important: read this", None),
+        ("!workflowsx", None),
+        ("!new-idea", None),
+        ("! stats", None),
+        ("stats", None),
+        ("!", None),
+        ("wow !stats", None),
+    ],
+)
+def test_only_known_words_behind_an_exclamation_mark_are_commands(text: str, line: str | None) -> None:
+    assert bang_line(text) == line
+
+
+def test_the_manifest_gets_each_slash_command_once_with_its_hint() -> None:
+    commands = {command.name: command for command in router.slash_commands("acme-")}
+
+    assert list(commands) == ["/acme-workflows", "/acme-agents", "/acme-project", "/acme-stats"]
+    assert commands["/acme-workflows"].usage_hint == ("list [words] | show <workflow> | run <workflow> [input] | help")
+    assert all(len(command.name) <= 32 and command.description for command in commands.values())

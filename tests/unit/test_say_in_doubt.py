@@ -1,0 +1,155 @@
+"""What is done when Slack holds us back, or nobody knows what became of a message; and how messages are found."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bridge.errors import SlackAmbiguous, SlackUnreachable
+from bridge.slack.say import SlackSay
+from bridge.slack.web import SlackWeb
+from bridge.turns.ports import Found, Place, Recalled
+from support.clocks import Clock
+from support.saying import HERE, MARK, SINCE, TURN, US, answer, long_markdown
+from support.wire_slack import CutOff, Json, Raw, WireSlack, limited, refused
+
+
+async def test_a_429_is_waited_out(slack: WireSlack, web: SlackWeb) -> None:
+    clock = Clock()
+    slack.script["chat.postMessage"] = [limited(3), {"ok": True}]
+    say = SlackSay(web, US, monotonic=clock, sleep=lambda seconds: _pass(clock, seconds))
+
+    await say.post(HERE, answer("Hello"), MARK, Found({}))
+
+    assert len(slack.posted) == 1
+    assert clock.time == pytest.approx(1003)
+
+
+async def _pass(clock: Clock, seconds: float) -> None:
+    clock.time += seconds
+    await asyncio.sleep(0)
+
+
+async def test_a_429_beyond_the_budget_says_when_to_come_back_and_what_is_done(slack: WireSlack, say: SlackSay) -> None:
+    slack.script["chat.postMessage"] = [{"ok": True}, limited(30)]
+    there = Found({})
+
+    with pytest.raises(SlackUnreachable) as caught:
+        await say.post(HERE, answer(long_markdown(30_000)), MARK, there)
+
+    assert caught.value.retry_after is not None
+    assert caught.value.retry_after > timedelta(seconds=29)
+    assert list(there.parts) == [0]
+    slack.script["chat.postMessage"] = [{"ok": True}]
+
+
+async def test_in_doubt_a_message_that_is_there_is_not_posted_again(slack: WireSlack, say: SlackSay) -> None:
+    def lost(message: Json) -> Any:
+        slack.keep(message)
+        return CutOff()
+
+    slack.script["chat.postMessage"] = [lost]
+
+    ts = await say.post(HERE, answer("Hello"), MARK, Found({}))
+
+    assert len(slack.posted) == 1
+    assert ts == slack.posted[0]["ts"]
+    assert slack.methods() == ["chat.postMessage", "conversations.replies"]
+
+
+async def test_in_doubt_a_message_that_is_surely_not_there_is_posted(slack: WireSlack, say: SlackSay) -> None:
+    slack.script["chat.postMessage"] = [Raw(status=502), {"ok": True}]
+
+    await say.post(HERE, answer("Hello"), MARK, Found({}))
+
+    assert len(slack.posted) == 1
+
+
+@pytest.mark.parametrize("look", [refused("missing_scope"), limited(60), Raw(status=500)])
+async def test_where_nobody_can_look_the_doubt_remains(slack: WireSlack, say: SlackSay, look: Any) -> None:
+    slack.script["chat.postMessage"] = [CutOff(), {"ok": True}]
+    slack.script["conversations.replies"] = [look]
+
+    with pytest.raises(SlackAmbiguous):
+        await say.post(HERE, answer("Hello"), MARK, Found({}))
+
+    assert slack.posted == []
+
+
+async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: WireSlack, say: SlackSay) -> None:
+    slack.script["chat.postMessage"] = [CutOff()]
+
+    with pytest.raises(SlackAmbiguous):
+        await say.post(HERE, answer("Hello"), MARK, Found({}))
+
+    assert len(slack.calls("chat.postMessage")) == 2
+
+
+def marked(turn: str = TURN, part: int = 0, **more: Any) -> Json:
+    payload = {"turn": turn, "part": part, "agent": 3, "session": 77}
+    return {
+        "ts": f"17.{part}",
+        "bot_id": "B1",
+        "metadata": {"event_type": "bridge_turn", "event_payload": payload},
+        **more,
+    }
+
+
+async def test_finding_goes_through_all_pages_of_the_thread(slack: WireSlack, say: SlackSay) -> None:
+    slack.script["conversations.replies"] = [
+        {"ok": True, "messages": [marked(part=0)], "response_metadata": {"next_cursor": "more"}},
+        {"ok": True, "messages": [marked(part=1)], "response_metadata": {"next_cursor": ""}},
+    ]
+
+    assert await say.find(HERE, TURN, SINCE) == Found({0: "17.0", 1: "17.1"})
+
+    first, second = slack.calls("conversations.replies")
+    assert first["include_all_metadata"] == "true"
+    assert (first["ts"], float(first["oldest"])) == (HERE.thread_ts, SINCE.timestamp())
+    assert second["cursor"] == "more"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        marked(bot_id="B2"),
+        marked(bot_id=None, user="U1"),
+        marked(turn="another"),
+        {"ts": "1.1", "bot_id": "B1"},
+        {"ts": "1.1", "bot_id": "B1", "metadata": {"event_type": "bridge_turn", "event_payload": {"turn": TURN}}},
+        {"ts": "1.1", "bot_id": "B1", "metadata": "odd", "files": ["odd", {"name": None}, {"name": "output.json"}]},
+        {"ts": "1.1", "user": "U1", "files": [{"name": f"output-{TURN}-2000000.json"}]},
+        "odd",
+    ],
+)
+async def test_finding_believes_only_own_messages_of_the_turn(slack: WireSlack, say: SlackSay, message: Any) -> None:
+    slack.script["conversations.replies"] = [{"ok": True, "messages": [message]}]
+
+    assert await say.find(HERE, TURN, SINCE) == Found({})
+
+
+async def test_finding_in_a_channel_looks_below_the_message_too(slack: WireSlack, say: SlackSay) -> None:
+    slack.script["conversations.history"] = [{"ok": True, "messages": [marked()]}]
+    file = {"ts": "17.5", "bot_id": "B1", "files": [{"name": f"output-{TURN}-2000000.json"}]}
+    slack.script["conversations.replies"] = [{"ok": True, "messages": [marked(), file]}]
+
+    assert await say.find(Place("C1"), TURN, SINCE) == Found({0: "17.0", 2_000_000: "17.5"})
+    assert slack.calls("conversations.replies")[0]["ts"] == "17.0"
+
+
+async def test_the_newest_answer_of_a_thread_says_which_session_it_was(slack: WireSlack, say: SlackSay) -> None:
+    newer = marked(turn="later")
+    newer["metadata"]["event_payload"]["session"] = 78
+    forged = marked(turn="forged", bot_id="B2")
+    forged["metadata"]["event_payload"]["session"] = 666
+    notice = {"ts": "18", "bot_id": "B1", "metadata": {"event_type": "bridge_notice", "event_payload": {}}}
+    slack.script["conversations.replies"] = [{"ok": True, "messages": [marked(), newer, forged, notice]}]
+
+    assert await say.recall(HERE) == Recalled(agent=3, session=78)
+
+
+async def test_a_thread_without_answers_says_nothing(say: SlackSay) -> None:
+    assert await say.recall(HERE) is None
