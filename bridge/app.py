@@ -207,6 +207,7 @@ class Bridge:
             sessions=sessions,
             results=Results(scripts),
             may_run=access.may_run,
+            name_of=directory.user_name,
             command_prefix=settings.command_prefix,
         )
         turns = Turns(

@@ -20,6 +20,11 @@ def new_turn_id() -> TurnId:
     return TurnId(secrets.token_urlsafe(12))
 
 
+def aside(turn: TurnId, what: str) -> TurnId:
+    """Name what a turn shows besides its answer, so that nobody who looks for the answer finds that instead."""
+    return TurnId(f"{turn}.{what}")
+
+
 class ThreadKey(NamedTuple):
     """A Slack thread: the installing *team*, the *channel*, and the ``ts`` of the thread's *root* message."""
 

@@ -13,6 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import MessageKey, ThreadKey
 
+WAITING_LIMIT = 50
+"""How many messages may wait in one thread."""
+
 
 class _Inbound(BaseModel):
     model_config = ConfigDict(frozen=True)

@@ -16,7 +16,7 @@ def agent_list(agents: Sequence[Agent], words: str = "", default: int | None = N
     if not found:
         return kit.reply(_nothing(words))
     title = f"Agents with “{kit.one_line(words, 60)}”" if words else "Agents"
-    return list_reply(title, found, lambda agent: _line(agent, is_default=agent.id == default), "/agents list WORDS")
+    return list_reply(title, found, lambda agent: _line(agent, is_default=agent.id == default))
 
 
 def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
@@ -54,7 +54,7 @@ def default_taken_away() -> Reply:
 
 def _nothing(words: str) -> str:
     if words:
-        return f"No agent has “{kit.one_line(words, 60)}” in its name or description. /agents lists them all."
+        return f"No agent has “{kit.one_line(words, 60)}” in its name or description. Without words, all are listed."
     return "This project has no agents yet."
 
 

@@ -84,7 +84,7 @@ def _no_such(error: errors.NoSuch) -> str:
     known = f"There is no {error.kind} “{kit.one_line(error.name, 60)}”."
     if error.nearest:
         return f"{known} Did you mean {_either([kit.one_line(name, 80) for name in error.nearest])}?"
-    return f"{known} /{error.kind}s lists them."
+    return f"{known} The list shows which there are."
 
 
 def _several_fit(error: errors.SeveralFit) -> str:

@@ -35,12 +35,12 @@ def matching(items: Sequence[T], words: str) -> list[T]:
     return [item for text, item in searched if all(word in text for word in wanted)]
 
 
-def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block], more: str) -> Reply:
-    """Show as many items as fit into one message; *more* is the command that finds the rest."""
+def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block]) -> Reply:
+    """Show as many items as fit into one message."""
     shown = _fitting([line(item) for item in items])
     blocks = [kit.header(title), kit.rich(kit.bullets(shown))]
     if left := len(items) - len(shown):
-        blocks.append(kit.context(f"… and {left:,} more: {more} filters."))
+        blocks.append(kit.context(f"… and {left:,} more. Words behind “list” narrow it down."))
     names = ", ".join(kit.one_line(item.name, 60) for item in items[: len(shown)])
     return kit.reply(f"{title}: {names}", *blocks)
 

@@ -13,10 +13,9 @@ from bridge.blocks import kit
 from bridge.blocks.failures import failure
 from bridge.blocks.reply import Audience, Block, Reply
 from bridge.errors import NotAllowed
+from bridge.inbound import WAITING_LIMIT
 
 SEND_AGAIN: Final = "turn:again"
-
-WAITING_LIMIT: Final = 50
 
 
 def told(what: str) -> Reply:

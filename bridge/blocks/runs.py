@@ -78,6 +78,13 @@ def confirm(workflow: Workflow, typed: Any) -> Reply:
     return kit.reply(words, kit.section(words), kit.actions(yes))
 
 
+def confirmed(workflow: Workflow) -> Reply:
+    """Take the question's place after it was answered: one question starts one run."""
+    return kit.reply(
+        f"{kit.one_line(workflow.name, 100)} is inactive, and runs as you confirmed.", replaces_original=True
+    )
+
+
 def offer_form(workflow: Workflow | None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
     words = f"{kit.one_line(workflow.name, 100)} needs an input." if workflow else "Which workflow is to run?"

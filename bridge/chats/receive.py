@@ -1,4 +1,4 @@
-"""A message arrives: is it for an agent, and if so, in which lane does it wait?
+"""Decide about a message that arrives: whether it is for an agent, and in which lane it waits.
 
 This runs at the door, before Slack is told that the message was taken. It ends with one `Inbox.put`, which marks
 the message as seen and queues it in one step; only then is Slack answered.

@@ -26,10 +26,10 @@ async def show_agent(deps: Deps, call: Call, *, agent: Agent) -> Plan:  # noqa: 
 
 
 @router.command("/agents chat <agent> <message>")
-async def chat_with_agent(deps: Deps, call: Call, *, agent: Agent, message: str) -> Plan:  # noqa: ARG001 - every command gets deps
+async def chat_with_agent(deps: Deps, call: Call, *, agent: Agent, message: str) -> Plan:
     """Ask an agent, in a new thread of this channel."""
     # Queued like a message that was typed, which has Slack's escapes.
-    return StartThread(agent.id, conversation_root(agent, message, call.user_name), escape(message))
+    return StartThread(agent.id, conversation_root(agent, message, await deps.name_of(call.user)), escape(message))
 
 
 @router.command("/agents default <agent>")

@@ -55,7 +55,7 @@ async def _run(deps: Deps, call: Call, click: Click) -> Plan:
     workflow = await workflow_by_id(deps, value.workflow)
     if not value.has_input:
         return ask_for_input(call, workflow, is_sure=is_sure)
-    return start(workflow, value.input, is_sure=is_sure)
+    return start(workflow, value.input, is_sure=is_sure, replaces=runs.confirmed(workflow) if is_sure else None)
 
 
 async def _open_form(deps: Deps, call: Call, click: Click) -> Plan:

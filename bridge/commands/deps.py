@@ -13,13 +13,17 @@ from bridge.store.sessions import Results, Sessions
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What they look things up in. *may_run* says whether a person (by Slack id) may run workflows."""
+    """What they look things up in.
+
+    *may_run* says whether a person (by Slack id) may run workflows, *name_of* what a person is called.
+    """
 
     catalog: Catalog
     project: ProjectClient
     sessions: Sessions
     results: Results
     may_run: Callable[[str], Awaitable[bool]]
+    name_of: Callable[[str], Awaitable[str]]
     command_prefix: str = ""
 
 
@@ -34,4 +38,3 @@ class Call:
     thread: ThreadKey | None = None
     trigger_id: str = ""
     response_url: str = ""
-    user_name: str = ""  # as the workspace shows it, where it was looked up

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bridge.blocks.forms import Origin, run_form
+from bridge.blocks.reply import Reply
 from bridge.blocks.runs import confirm, offer_form
 from bridge.commands.deps import Call, Deps
 from bridge.errors import NoSuch, NotAllowed
@@ -26,10 +27,10 @@ async def workflow_by_id(deps: Deps, id_: int) -> Workflow:
     raise NoSuch("workflow", str(id_))
 
 
-def start(workflow: Workflow, given: Any, *, is_sure: bool = False) -> Plan:
+def start(workflow: Workflow, given: Any, *, is_sure: bool = False, replaces: Reply | None = None) -> Plan:
     """Start a run, or ask first where the workflow is inactive."""
     if workflow.is_active or is_sure:
-        return RunWorkflow(workflow.id, workflow.name, given)
+        return RunWorkflow(workflow.id, workflow.name, given, replaces)
     return Show(confirm(workflow, given))
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
-from bridge.blocks import forms, menu
+from bridge.blocks import forms, menu, runs
 from bridge.blocks.reply import Block
 from bridge.chats.access import Access
 from bridge.errors import BridgeError, SlackError
@@ -85,7 +86,7 @@ class Actions:
     async def on_click(self, body: Body) -> BoltResponse:
         """Keep a click. Slack never repeats it, so a person whose click was not taken is told in private."""
         click = parse_click(body, self._identity)
-        taken = await self._door.take(click, identity=f"trigger:{click.trigger_id}" if click.trigger_id else "")
+        taken = await self._door.take(click, identity=_identity_of(click))
         if taken == "not taken":
             await self._tell(click)
         return ok()
@@ -130,6 +131,13 @@ class Actions:
                 await self._say.whisper(whom, NOT_TAKEN)
         except (SlackError, TimeoutError):
             log.warning("a person could not be told that a click was not taken")
+
+
+def _identity_of(click: Click) -> str:
+    """What makes a click the same click: for a question that was answered, that it is the same question."""
+    if click.action_id == runs.CONFIRM and click.message_ts:
+        return f"confirmed:{click.channel}:{click.message_ts}"
+    return f"trigger:{click.trigger_id}" if click.trigger_id else ""
 
 
 def _errors(by_block: dict[str, str]) -> BoltResponse:

@@ -21,9 +21,9 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
-from bridge.inbound import Inbound, InboundMessage, to_json
+from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.store.connection import translated
-from bridge.store.keys import GROUP, SEEN, WAITING_LIMIT, milliseconds
+from bridge.store.keys import GROUP, SEEN, milliseconds
 from bridge.store.scripting import Scripts
 
 _BATCH = 64
@@ -105,9 +105,9 @@ class Inbox:
         """Keep *inbound*, once for each *event* identity and *message*. Raises `StoreUnavailable`.
 
         *thread* is what the *condition* speaks of and, if *in_order*, where it waits for those before it; else it
-        gets a lane of its own. *is_plain*: nothing about it needs to be looked up or
-        decided once its thread has an agent. *agent* binds the thread to that agent if it has none. With *within*, it is not kept after that time,
-        not even by a Redis that answers to a command only once it wakes up: its sender will have been told so.
+        gets a lane of its own. *is_plain*: nothing about it needs to be looked up or decided once its thread has
+        an agent. *agent* binds the thread to that agent if it has none. With *within*, it is not kept after that
+        time, not even by a Redis that wakes up later with the command in its ear: its sender was told so.
         """
         turn = new_turn_id()
         answer = await self._scripts.run(
@@ -126,12 +126,16 @@ class Inbox:
             int(is_plain),
             "" if agent is None else agent,
             self._scripts.redis_time(self._now(), within) if within else "",
+            inbound.kind,
             confirmed=True,
         )
         return _put_answer(turn, answer)
 
     async def edit(self, message: InboundMessage, *, is_plain: bool) -> str:
-        """Give a waiting message its new text. Returns ``edited``, ``late`` (sent already) or ``unknown``."""
+        """Give a waiting message its new text. Returns ``edited``, ``late`` (sent already) or ``unknown``.
+
+        A message that was refused is ``unknown``: its new text is as little for the agent as the first.
+        """
         return str(await self._scripts.run("edit", str(message.key), to_json(message), int(is_plain), confirmed=True))
 
     async def withdraw(self, message: MessageKey) -> str:

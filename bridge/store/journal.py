@@ -67,19 +67,20 @@ class Journal:
         self._now = now
 
     async def take(
-        self, held: Held, *, may_send: bool, oldest: datetime, token: str
+        self, held: Held, *, may_send: bool, oldest: datetime, token: str, begins: bool = True
     ) -> Taken | Unreadable | None:
         """Read the head of a lane; None where it is empty.
 
         Where nothing is left to decide and *may_send*, this writes SENT too (`Turn.was_sent_now`), unless the turn
-        was accepted before *oldest*. *token* is new for each take, and the same when a take is repeated.
+        was accepted before *oldest*. *token* is new for each take, and the same when a take is repeated. With *begins*
+        it counts as a take; a worker that has waited and looks again says False.
         """
-        answer = await self._run("take", held, held.lane, self._ms(), token, int(may_send), _ms(oldest))
+        answer = await self._run("take", held, held.lane, self._ms(), token, int(may_send), _ms(oldest), int(begins))
         if answer[0] == "empty":
             return None
-        _, turn_id, turn, conversation, fresh = answer
+        _, turn_id, turn, conversation, fresh, handed_out = answer
         try:
-            read = Turn.from_redis(turn_id, pairs(turn), was_sent_now=fresh == "1")
+            read = Turn.from_redis(turn_id, pairs(turn), was_sent_now=fresh == "1", handed_out=int(handed_out))
         except RecordNotUnderstood:
             return Unreadable(held, TurnId(turn_id))
         return Taken(held, read, Conversation.from_redis(pairs(conversation)), token)

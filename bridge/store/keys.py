@@ -14,7 +14,8 @@ key                             type     holds                                  
 ``parked``                      hash     lane → turn that waits for a choice                   for ever: never expires
 ``seen:e:<event id>``           string   the turn that an event became                         25 h
 ``seen:m:<team>:<ch>:<ts>``     string   the turn that a message became                        25 h
-``thread:<team>:<ch>:<root>``   hash     agent, session, told (that the service is down)       session days
+``thread:<team>:<ch>:<root>``   hash     agent, session                                        session days
+``told:<team>:<ch>:<root>``     string   a thread that was told that the service is down       25 h, or an answer
 ``looked:<team>:<ch>:<root>``   string   a thread that was searched for a lost session         25 h
 ``defaults``                    hash     <team>:<ch> → the channel's default agent             for ever: a setting
 ``results:<turn>``              string   node results of a run, shown on demand                7 days
@@ -35,7 +36,6 @@ TRACE = timedelta(days=7)
 DEAD = timedelta(days=30)
 RESULTS = timedelta(days=7)
 GROUP = "workers"
-WAITING_LIMIT = 50
 
 PERMANENT_PATTERNS: tuple[str, ...] = tuple(
     rf"^\{{[^}}]+\}}:{name}$" for name in ("owner", "ready", "parked", "defaults", "dead", r"box:.+", r"turn:.+")

@@ -17,7 +17,8 @@ class Namespace:
     """The part of a Redis that belongs to one bot.
 
     `since` is when this store was first opened: a thread that is older may have been bound before the store was
-    lost. `is_held` is whether that went well the last time. `hold` is called at start and every few seconds, so that a wiped store is noticed and set up again.
+    lost. `hold` is called at start and every few seconds, so that a wiped store is noticed and set up again;
+    `is_held` is whether that went well the last time.
     """
 
     def __init__(self, scripts: Scripts, *, name: str, team: str, bot: str, now: Callable[[], datetime]) -> None:

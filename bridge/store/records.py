@@ -31,13 +31,12 @@ class Conversation:
 
     agent: int | None = None
     session: int | None = None
-    was_told: bool = False  # that the service is down, since the last answer
 
     @classmethod
     def from_redis(cls, fields: Mapping[str, str]) -> Conversation:
         """Read the ``thread:`` hash."""
         agent, session = fields.get("agent"), fields.get("session")
-        return cls(int(agent) if agent else None, int(session) if session else None, "told" in fields)
+        return cls(int(agent) if agent else None, int(session) if session else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,8 @@ class Turn:
     """One message, command, click or form on its way.
 
     *body* is what came in; *outcome* the reply to be shown, as JSON, from POSTING on. *takes* counts how often
-    a worker has begun with it: more than once means that an earlier one did not finish. *edits* counts changes of
+    a worker has begun with it: more than once means that an earlier one did not finish. *handed_out* counts the
+    workers that had it and neither finished it nor gave it back. *edits* counts changes of
     the text. *searches*: it is a reply in a thread that may have been bound before the store was wiped.
     """
 
@@ -55,6 +55,7 @@ class Turn:
     body: Inbound
     accepted_at: datetime
     takes: int = 1
+    handed_out: int = 1
     edits: int = 0
     outcome: str = ""
     run: str = ""  # the workflow run that SENT stands for, as JSON
@@ -65,7 +66,9 @@ class Turn:
     was_sent_now: bool = False  # this very take wrote SENT; the request has not gone out
 
     @classmethod
-    def from_redis(cls, id_: str, fields: Mapping[str, str], *, was_sent_now: bool = False) -> Turn:
+    def from_redis(
+        cls, id_: str, fields: Mapping[str, str], *, was_sent_now: bool = False, handed_out: int = 1
+    ) -> Turn:
         """Read the ``turn:`` hash. Raises `RecordNotUnderstood`, also for a record of a later release."""
         try:
             if int(fields["v"]) > VERSION:
@@ -77,6 +80,7 @@ class Turn:
                 body=from_json(fields["body"]),
                 accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
                 takes=int(fields.get("takes", "0")),
+                handed_out=handed_out,
                 edits=int(fields.get("edits", "0")),
                 outcome=fields.get("outcome", ""),
                 run=fields.get("run", ""),

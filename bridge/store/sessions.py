@@ -55,7 +55,8 @@ class Sessions:
     async def tell_once(self, thread: ThreadKey) -> bool:
         """Whether this is the first time, since the last answer, that *thread* is told that the service is down."""
         with translated():
-            return bool(await self._redis.hsetnx(self._thread_key(thread), "told", "1"))
+            key = f"{self._scripts.prefix}told:{thread}"
+            return bool(await self._redis.set(key, "1", nx=True, px=milliseconds(SEEN)))
 
     async def was_searched(self, thread: ThreadKey) -> bool:
         """Whether *thread* was searched for a lost binding lately."""

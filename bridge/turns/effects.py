@@ -7,7 +7,7 @@ import logging
 from bridge.blocks import notices
 from bridge.blocks.reply import Reply
 from bridge.errors import SlackError
-from bridge.ids import MessageKey, ThreadKey, TurnId
+from bridge.ids import MessageKey, ThreadKey, TurnId, aside
 from bridge.inbound import Click, InboundMessage, SlashCommand, Submission
 from bridge.store.inbox import Condition, Inbox
 from bridge.store.journal import Taken
@@ -16,6 +16,7 @@ from bridge.turns import plan as plans
 from bridge.turns.outcome import NewThread, Outcome
 from bridge.turns.patience import Patience
 from bridge.turns.ports import Found, Mark, Place, Say
+from bridge.turns.show import whom_of
 
 log = logging.getLogger(__name__)
 
@@ -87,9 +88,16 @@ class Effects:
             )
         )
 
+    async def whisper(self, taken: Taken, reply: Reply) -> None:
+        """Show a private line beside what the turn is about; one that Slack does not take is left out."""
+        try:
+            await self._say.whisper(whom_of(taken.turn.body), reply)
+        except SlackError as exc:
+            log.info("a private line could not be shown", extra={"detail": exc.detail})
+
     async def tell(self, place: Place, reply: Reply, turn: TurnId) -> None:
         """Post a notice in a thread, at most once: a notice that Slack does not take is not worth a second try."""
         try:
-            await self._say.post(place, reply, Mark("bridge_notice", turn), Found({}))
+            await self._say.post(place, reply, Mark("bridge_notice", aside(turn, "notice")), Found({}))
         except SlackError:
             log.warning("a notice could not be posted", extra={"turn": turn})

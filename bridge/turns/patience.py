@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bridge.errors import StoreUnavailable
 
@@ -14,19 +14,22 @@ _STORE_RETRY = timedelta(seconds=0.5)
 T = TypeVar("T")
 
 
-class Draining(Exception):  # noqa: N818 - not an error: the process ends, and this work is handed on
+class Draining(Exception):
     """The process ends; what only waits is given back for another to go on with."""
 
 
 class Patience:
     """Waits that end when *draining* is set."""
 
-    def __init__(self, draining: asyncio.Event) -> None:
+    def __init__(
+        self, draining: asyncio.Event, *, sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
+    ) -> None:
         self._draining = draining
+        self._sleep = sleep
 
     async def pause(self, duration: timedelta) -> None:
         """Wait for *duration*. Raises `Draining`."""
-        await self.wait_for(asyncio.sleep(duration.total_seconds()))
+        await self.wait_for(self._sleep(duration.total_seconds()))
 
     async def wait_for(self, what: Awaitable[None]) -> None:
         """Wait for *what*. Raises `Draining`."""
@@ -50,4 +53,4 @@ class Patience:
             try:
                 return await step()
             except StoreUnavailable:
-                await asyncio.sleep(_STORE_RETRY.total_seconds())
+                await self._sleep(_STORE_RETRY.total_seconds())

@@ -41,11 +41,15 @@ class AskAgent:
 
 @dataclass(frozen=True, slots=True)
 class RunWorkflow:
-    """Start one run of a workflow with *input* (any JSON value) and keep a card about it in the channel."""
+    """Start one run of a workflow with *input* (any JSON value) and keep a card about it in the channel.
+
+    *replaces* takes the place of the private question whose button was pressed.
+    """
 
     workflow: int
     workflow_name: str
     input: Any
+    replaces: Reply | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,10 @@ from bridge.turns.outcome import Outcome
 from bridge.turns.patience import Patience
 from bridge.turns.plan import RunWorkflow
 from bridge.turns.ports import Directory, Found, Mark, Say
-from bridge.turns.show import place_of
+from bridge.turns.show import RUN_MARK, place_of
 from bridge.turns.sign import after_a_while
 
 log = logging.getLogger(__name__)
-
-MARK = "bridge_run"
 
 
 def to_json(plan: RunWorkflow) -> str:
@@ -98,7 +96,7 @@ class Runs:
     async def _post_card(self, taken: Taken, run: cards.Run) -> str:
         """Show that it runs. Where Slack does not take that, the result is posted as a new message later."""
         try:
-            mark = Mark(MARK, taken.turn.id)
+            mark = Mark(RUN_MARK, taken.turn.id)
             ts = await self._say.post(place_of(taken.turn.body), cards.running(run), mark, Found({}))
         except SlackError as exc:
             log.info("the card of a run could not be posted yet", extra={"detail": exc.detail})
@@ -108,4 +106,4 @@ class Runs:
 
 
 def _outcome(what: str, card: Reply) -> Outcome:
-    return Outcome(what=what, reply=card, mark=MARK)
+    return Outcome(what=what, reply=card, mark=RUN_MARK)

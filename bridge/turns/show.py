@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from bridge.blocks.reply import Audience, Reply
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
+from bridge.ids import TurnId, aside
 from bridge.inbound import Click, Inbound, InboundMessage, Notice, SlashCommand, Submission
 from bridge.store.journal import Taken
 from bridge.turns.lease import SLACK_TIMEOUT, Lease
@@ -22,6 +23,9 @@ log = logging.getLogger(__name__)
 
 _PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
 _CLOCK_SKEW = timedelta(minutes=5)
+
+RUN_MARK = "bridge_run"
+MENU_MARK = "bridge_menu"
 
 
 def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
@@ -65,13 +69,15 @@ class Shower:
         *may_be_there*: an earlier worker may have posted it. Raises `SlackRefused` where Slack will never take
         it, `LaneLost`, and `Draining`.
         """
-        there = Found({0: taken.turn.card} if taken.turn.card else {})
+        # The card of a run becomes its result. A menu that was shown before the answer is a message of its own.
+        has_card = bool(taken.turn.card) and outcome.mark == RUN_MARK
+        there = Found({0: taken.turn.card} if has_card else {})
         look = may_be_there
         attempt = 0
         while True:
             try:
-                if look and is_public(outcome.reply, taken.turn.body) and not taken.turn.card:
-                    there = await self._find(taken, place_of(taken.turn.body, outcome.reply.audience))
+                if look and is_public(outcome.reply, taken.turn.body) and not has_card:
+                    there = await self._find(taken, outcome, place_of(taken.turn.body, outcome.reply.audience))
                 look = False
                 await self._patience.through_outages(lambda: lease.ensure(SLACK_TIMEOUT))
                 return await self._once(taken, outcome, there)
@@ -83,10 +89,10 @@ class Shower:
             log.warning("slack did not take an answer yet", extra={"attempt": attempt})
             await self._patience.pause(pause)
 
-    async def _find(self, taken: Taken, place: Place) -> Found:
+    async def _find(self, taken: Taken, outcome: Outcome, place: Place) -> Found:
         since = taken.turn.accepted_at - _CLOCK_SKEW
         try:
-            return await self._say.find(place, taken.turn.id, since)
+            return await self._say.find(place, _marked(taken, outcome), since)
         except SlackRefused:
             if whom_of(taken.turn.body).response_url:  # the bot may not read, nor then post, here: nothing to find
                 return Found({})
@@ -97,13 +103,14 @@ class Shower:
         if not is_public(reply, body):
             await self._say.whisper(whom_of(body), reply)
             return ""
-        mark = Mark(outcome.mark, taken.turn.id, outcome.agent, outcome.session)
+        mark = Mark(outcome.mark, _marked(taken, outcome), outcome.agent, outcome.session)
         if reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral:
             await self._say.update(body.channel, body.message_ts, reply, mark)
             return body.message_ts
-        if outcome.mark == "bridge_run" and there.parts:  # the card that was posted when the run began
-            await self._say.update(body.channel, there.parts[0], reply, mark)
-            return there.parts[0]
+        if outcome.mark == RUN_MARK and there.parts:  # the card that was posted when the run began
+            card = there.parts[min(there.parts)]
+            await self._say.update(body.channel, card, reply, mark)
+            return card
         try:
             return await self._say.post(place_of(body, reply.audience), reply, mark, there)
         except SlackRefused as exc:
@@ -113,3 +120,7 @@ class Shower:
             log.info("the bot may not post here, answering by response_url", extra={"error": exc.error})
             await self._say.respond(url, reply)
             return ""
+
+
+def _marked(taken: Taken, outcome: Outcome) -> TurnId:
+    return aside(taken.turn.id, "menu") if outcome.mark == MENU_MARK else taken.turn.id

@@ -33,13 +33,13 @@ from bridge.turns.outcome import Outcome
 from bridge.turns.patience import Draining, Patience
 from bridge.turns.ports import Say
 from bridge.turns.runs import Runs, to_json
-from bridge.turns.show import Shower, place_of
+from bridge.turns.show import MENU_MARK, Shower, place_of
 from bridge.turns.sign import working
 from bridge.turns.slots import Slots
 
 log = logging.getLogger(__name__)
 
-_TAKES = 8  # a turn that was begun this often, and never finished, is buried
+_HANDED_OUT = 8  # a turn that so many workers had, and none finished or gave back, is buried
 _TRANSIENT = timedelta(seconds=2)
 
 Plan = Callable[[Taken], Awaitable[plans.Plan]]
@@ -66,16 +66,19 @@ class Turns:
     async def work(self, lease: Lease) -> None:
         """Bring the head of a lane to its end, however long that takes. Raises `LaneLost`."""
         try:
-            while not await self._step(lease):
-                pass
+            begins = True
+            while not await self._step(lease, begins=begins):
+                begins = False
         except Draining:
             await self.journal.release(lease.held)
 
-    async def _step(self, lease: Lease) -> bool:
+    async def _step(self, lease: Lease, *, begins: bool) -> bool:
         """Take the head and go on with it; True when this worker is finished with the lane."""
         oldest, token = self.now() - self.max_age, secrets.token_hex(8)
         taken = await self.patience.through_outages(
-            lambda: self.journal.take(lease.held, may_send=self.project.is_up, oldest=oldest, token=token)
+            lambda: self.journal.take(
+                lease.held, may_send=self.project.is_up, oldest=oldest, token=token, begins=begins
+            )
         )
         if taken is None:
             return True
@@ -86,7 +89,7 @@ class Turns:
 
     async def _go_on(self, taken: Taken, lease: Lease) -> bool:
         turn = taken.turn
-        if turn.takes > _TAKES:
+        if turn.handed_out > _HANDED_OUT:
             return await self._bury(lease, turn.id, "begun again and again, never finished")
         if turn.step is Step.POSTING:
             return await self._show(taken, Outcome.from_json(turn.outcome), lease, may_be_there=True)
@@ -108,7 +111,7 @@ class Turns:
     async def _planned(self, taken: Taken) -> plans.Plan | ProjectError:
         """What is to be done; a transient failure of the service where a message can wait for it to pass."""
         try:
-            return await self.plan(taken)
+            return await self.patience.through_outages(lambda: self.plan(taken))
         except ProjectError as exc:
             if isinstance(taken.turn.body, InboundMessage) and _passes(exc):
                 return exc
@@ -157,6 +160,8 @@ class Turns:
             return False
         lease.check()
         answer, taken = await self.runs.run(taken, plan)
+        if plan.replaces is not None:
+            await self.effects.whisper(taken, plan.replaces)
         return await self._record(taken, answer, lease)
 
     async def _sent(self, taken: Taken, run: str = "") -> bool:
@@ -200,11 +205,14 @@ class Turns:
         return True
 
     async def _park(self, taken: Taken, plan: plans.WaitForChoice, lease: Lease) -> bool:
-        menu = Outcome(what="menu", reply=plan.menu, mark="bridge_menu")
+        menu = Outcome(what="menu", reply=plan.menu, mark=MENU_MARK)
         if not taken.turn.card:
-            ts = await self.shower.show(taken, menu, lease, may_be_there=taken.turn.takes > 1)
-            await self.journal.card(taken, ts)
-        return await self.journal.park(taken, _thread(taken))
+            try:
+                ts = await self.shower.show(taken, menu, lease, may_be_there=taken.turn.takes > 1)
+            except SlackRefused as exc:
+                return await self._bury(lease, taken.turn.id, f"slack: {exc.error}")
+            await self.patience.through_outages(lambda: self.journal.card(taken, ts))
+        return await self.patience.through_outages(lambda: self.journal.park(taken, _thread(taken)))
 
     async def _wait_for_service(self, taken: Taken, exc: ProjectError) -> bool:
         """The message is kept, and tried again by itself; then the head is taken anew, for it may have changed."""
@@ -220,7 +228,7 @@ class Turns:
 
     async def _tell_that_it_is_down(self, taken: Taken) -> None:
         place = place_of(taken.turn.body)
-        if await self.sessions.tell_once(_thread(taken)):
+        if await self.patience.through_outages(lambda: self.sessions.tell_once(_thread(taken))):
             await self.effects.tell(place, notices.service_down(), taken.turn.id)
 
 

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from redis.asyncio import Redis
@@ -39,7 +40,7 @@ class Worker:
     """Works on lanes until `draining` is set.
 
     *blocking* is a Redis connection of its own, for reads that wait. *drain* is how long turns in flight may take
-    to finish after that.
+    to finish after that; *block* how long one such read waits.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Worker:
         drain: timedelta,
         draining: asyncio.Event,
         monotonic: Callable[[], float],
+        block: timedelta = _BLOCK,
     ) -> None:
         self._inbox = inbox
         self._journal = journal
@@ -62,6 +64,7 @@ class Worker:
         self._drain = drain
         self._draining = draining
         self._monotonic = monotonic
+        self._block = block
         self.depth = 0  # lanes that have work, anywhere
         self._held: dict[str, Lease] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -118,14 +121,15 @@ class Worker:
 
     async def _take_new(self, begin: Callable[[Held, float], None]) -> None:
         try:
-            async with asyncio.timeout(_BLOCK.total_seconds()):
+            async with asyncio.timeout(self._block.total_seconds()):
                 room = await self._slots.room()  # first a free place, so that what is taken is begun at once
         except TimeoutError:
             return
         began = self._monotonic()
-        for held in await self._inbox.wait_for_lanes(self._blocking, most=room, block=_BLOCK):
+        for held in await self._inbox.wait_for_lanes(self._blocking, most=room, block=self._block):
             if self._draining.is_set():
-                await self._journal.release(held)
+                with suppress(LaneLost):  # this process was suspended since, and another one has it
+                    await self._journal.release(held)
             else:
                 begin(held, began)
 

@@ -32,7 +32,10 @@ async def test_while_the_service_is_down_messages_are_kept_and_answered_when_it_
     assert "down" in said[1]
     assert "kept" in said[1]
     assert world.chats()[0:1] == ["hello there"]
-    assert [words for words in world.chats() if words in {"are you there?", "and now?"}] == ["are you there?", "and now?"]
+    assert [words for words in world.chats() if words in {"are you there?", "and now?"}] == [
+        "are you there?",
+        "and now?",
+    ]
     assert sum("down" in words for words in world.said(GENERAL, root)) == 1, "told once"
 
 

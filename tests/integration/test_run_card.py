@@ -77,9 +77,11 @@ async def test_an_inactive_workflow_asks_before_it_runs(world: World) -> None:
     assert runs(world) == []
     question = world.slack.ephemerals(ALICE)[-1]
     await world.slack.click(ALICE, GENERAL, question.ts, "run:confirm")
+    await world.slack.click(ALICE, GENERAL, question.ts, "run:confirm")
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
+    await wait_until(lambda: "confirmed" in words_of(world.slack.ephemerals(ALICE)[-1]), "the question is gone")
 
-    assert runs(world) == ["hello"]
+    assert runs(world) == ["hello"], "one question, one run"
 
 
 async def test_only_runners_run_and_the_refusal_is_private(world: World) -> None:
@@ -101,7 +103,9 @@ async def test_where_the_bot_is_not_the_result_comes_by_response_url(world: Worl
     await world.start_bridge()
 
     await world.slack.command(ALICE, NOBOT, "/workflows", "run 1 hello")
-    await wait_until(lambda: any("completed" in words_of(one) for one in world.slack.messages(NOBOT)), "a card is there")
+    await wait_until(
+        lambda: any("completed" in words_of(one) for one in world.slack.messages(NOBOT)), "a card is there"
+    )
 
     assert runs(world) == ["hello"]
 

@@ -174,7 +174,7 @@ def test_a_list_that_does_not_fit_says_how_many_are_left_out() -> None:
 
     shown = len(re.findall(r"Flow \d+", texts(reply)))
     assert 20 < shown < 300
-    assert f"and {300 - shown} more: /workflows list WORDS" in texts(reply)
+    assert f"and {300 - shown} more. Words behind" in texts(reply)
 
 
 def test_words_filter_a_list_by_name_and_description() -> None:

@@ -81,6 +81,10 @@ def scripts(redis: Redis) -> Scripts:
     return Scripts(redis, "test", Metrics())
 
 
+async def _name_of(user: str) -> str:
+    return f"the name of {user}"
+
+
 @pytest.fixture
 async def deps(scripts: Scripts, service: Service) -> AsyncIterator[Deps]:
     async def may_run(user: str) -> bool:
@@ -88,7 +92,7 @@ async def deps(scripts: Scripts, service: Service) -> AsyncIterator[Deps]:
 
     async with ProjectClient("http://project.example", "key", transport=httpx.MockTransport(service)) as client:
         sessions = Sessions(scripts, session_lifetime=timedelta(days=90))
-        yield Deps(Catalog(client), client, sessions, Results(scripts), may_run)
+        yield Deps(Catalog(client), client, sessions, Results(scripts), may_run, _name_of)
 
 
 def shown(plan: Plan) -> Reply:
@@ -211,7 +215,11 @@ async def test_an_inactive_workflow_runs_once_it_is_confirmed(deps: Deps) -> Non
 
     assert "inactive" in asked.text
     assert asked.audience is Audience.PRIVATE
-    assert await clicked(deps, CALL, button_of(asked)) == RunWorkflow(3, "Old one", {"x": 1})
+    run = await clicked(deps, CALL, button_of(asked))
+        assert isinstance(run, RunWorkflow)
+        assert (run.workflow, run.input) == (3, {"x": 1})
+        assert run.replaces is not None
+        assert run.replaces.replaces_original
 
 
 async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again_for_confirmation(deps: Deps) -> None:
@@ -277,7 +285,9 @@ async def test_a_session_is_told_while_the_service_is_away(deps: Deps, service: 
 
 
 async def test_commands_are_shown_with_the_configured_prefix(deps: Deps) -> None:
-    prefixed = Deps(deps.catalog, deps.project, deps.sessions, deps.results, deps.may_run, command_prefix="acme-")
+    prefixed = Deps(
+        deps.catalog, deps.project, deps.sessions, deps.results, deps.may_run, _name_of, command_prefix="acme-"
+    )
 
     assert "/acme-workflows show <workflow>" in words_of(shown(await router.answer("/help", prefixed, CALL)))
     with pytest.raises(BadUsage, match="/acme-workflows show"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bridge.blocks.reply import Attachment, Reply
 from bridge.errors import SlackAmbiguous, SlackUnreachable
 from bridge.slack.say import SlackSay
 from bridge.slack.web import SlackWeb
@@ -153,3 +154,48 @@ async def test_the_newest_answer_of_a_thread_says_which_session_it_was(slack: Wi
 
 async def test_a_thread_without_answers_says_nothing(say: SlackSay) -> None:
     assert await say.recall(HERE) is None
+
+
+async def test_a_page_that_comes_too_late_does_not_take_away_what_was_recalled(slack: WireSlack, say: SlackSay) -> None:
+    first: Json = {"ok": True, "messages": [marked()], "response_metadata": {"next_cursor": "more"}}
+    slack.script["conversations.replies"] = [first, limited(60)]
+
+    assert await say.recall(HERE) == Recalled(agent=3, session=77)
+
+
+async def test_a_thread_that_cannot_be_read_recalls_nothing_by_mistake(slack: WireSlack, say: SlackSay) -> None:
+    slack.script["conversations.replies"] = [limited(60)]
+
+    with pytest.raises(SlackUnreachable):
+        await say.recall(HERE)
+
+
+async def test_what_nobody_saw_of_a_file_may_be_sent_again(slack: WireSlack, say: SlackSay) -> None:
+    slack.script["the_upload"] = [CutOff()]
+    there = Found({})
+    reply = Reply(text="ran", files=(Attachment(name="output.txt", content="all of it"),))
+
+    with pytest.raises(SlackUnreachable):
+        await say.post(HERE, reply, MARK, there)
+    slack.script["the_upload"] = [Raw("OK")]
+    await say.post(HERE, reply, MARK, there)
+
+    assert slack.texts() == ["ran"]
+    assert len(slack.calls("files.completeUploadExternal")) == 1
+
+
+async def test_what_cannot_be_ended_in_time_is_not_begun(slack: WireSlack, web: SlackWeb) -> None:
+    clock = Clock()
+
+    def slowly(_: Json) -> Json:
+        clock.time += 9.5
+        return {"ok": True}
+
+    slack.script["chat.postMessage"] = [slowly]
+    there = Found({})
+
+    with pytest.raises(SlackUnreachable):
+        await SlackSay(web, US, monotonic=clock).post(HERE, answer(long_markdown(30_000)), MARK, there)
+
+    assert list(there.parts) == [0]
+    assert len(slack.posted) == 1

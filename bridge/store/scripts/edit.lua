@@ -3,7 +3,9 @@
 local turn = redis.call('GET', prefix .. 'seen:m:' .. ARGV[1])
 if not turn then return 'unknown' end
 local key = turn_of(turn)
-if redis.call('HGET', key, 'step') ~= 'queued' then return 'late' end
+local seen = redis.call('HMGET', key, 'step', 'kind')
+if seen[1] ~= 'queued' then return 'late' end
+if seen[2] ~= 'message' then return 'unknown' end -- it was refused, and a refusal is all that waits
 redis.call('HSET', key, 'body', ARGV[2])
 redis.call('HINCRBY', key, 'edits', 1)
 if ARGV[3] == '1' and redis.call('HEXISTS', key, 'starts') == 0 then

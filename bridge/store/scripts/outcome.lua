@@ -14,7 +14,7 @@ if ARGV[12] ~= '' then redis.call('SET', prefix .. 'results:' .. turn, ARGV[12],
 local thread, session = ARGV[8], ARGV[9]
 if thread ~= '' and session ~= '' then
   local conversation = prefix .. 'thread:' .. thread
-  redis.call('HDEL', conversation, 'told')
+  redis.call('DEL', prefix .. 'told:' .. thread)
   if (redis.call('HGET', conversation, 'session') or '') == ARGV[10] then
     redis.call('HSET', conversation, 'v', 1, 'session', session)
   end

@@ -15,9 +15,10 @@ local function retire(entry)
 end
 
 -- The fence: the lane's entry is pending for this consumer (and the turn is the head of its lane).
--- Whoever fails it has been taken for dead, and must touch nothing more.
+-- Whoever fails it has been taken for dead, and must touch nothing more. So must whoever finds no group: the store
+-- was wiped under us. Also returns how often the entry was handed out.
 local function owns(entry, consumer, lane, turn)
-  local pending = redis.call('XPENDING', READY, GROUP, entry, entry, 1)
-  if #pending == 0 or pending[1][2] ~= consumer then return false end
-  return turn == nil or redis.call('LINDEX', box_of(lane), 0) == turn
+  local pending = redis.pcall('XPENDING', READY, GROUP, entry, entry, 1)
+  if pending.err or #pending == 0 or pending[1][2] ~= consumer then return false end
+  return turn == nil or redis.call('LINDEX', box_of(lane), 0) == turn, pending[1][4]
 end

@@ -1,7 +1,7 @@
 -- Mark as seen AND queue, or neither.
 -- ARGV: turn, lane, event identity or '', message identity or '', condition, thread or '', waiting limit,
 --       now (ms), seen (ms), thread lifetime (ms), body, nothing to decide ('1'), agent or '',
---       end of its time by this server's clock (ms) or ''.
+--       end of its time by this server's clock (ms) or '', kind of what came in.
 -- condition: 'none'; 'start' binds the thread; 'bound' wants it bound; 'search' wants it not yet searched.
 -- Returns {'queued', waiting before it} | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
@@ -33,7 +33,8 @@ if condition == 'start' then
 end
 if condition == 'start' or condition == 'bound' then redis.call('PEXPIRE', conversation, thread_ms) end
 for _, mark in ipairs(marks) do redis.call('SET', mark, turn, 'PX', seen_ms) end
-redis.call('HSET', turn_of(turn), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread)
+redis.call('HSET', turn_of(turn), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
+  'kind', ARGV[15])
 if starts then redis.call('HSET', turn_of(turn), 'starts', 1) -- its words may choose the agent
 elseif plain == '1' then redis.call('HSET', turn_of(turn), 'plain', 1) end
 if condition == 'search' then redis.call('HSET', turn_of(turn), 'searches', 1) end

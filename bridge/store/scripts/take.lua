@@ -1,9 +1,12 @@
 -- Read the head of a lane. Where nothing is left to decide (a plain reply in a thread that has its agent), SENT
 -- is written in the same step, which saves a round trip.
--- ARGV: entry, consumer, lane, now (ms), token of this take, may send ('1'), oldest 'at' that may be sent (ms).
--- Returns {'lost'} | {'empty'} | {'turn', id, turn hash, thread hash, '1' if SENT was written by this take}.
+-- ARGV: entry, consumer, lane, now (ms), token of this take, may send ('1'), oldest 'at' that may be sent (ms),
+--       begins ('1': the first look of this worker, '0': it has waited and looks again).
+-- Returns {'lost'} | {'empty'} | {'turn', id, turn hash, thread hash, '1' if SENT was written by this take,
+--          how often the entry was handed out}.
 local entry, consumer, lane, now, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-if not owns(entry, consumer, lane) then return {'lost'} end
+local is_ours, handed_out = owns(entry, consumer, lane)
+if not is_ours then return {'lost'} end
 local id = redis.call('LINDEX', box_of(lane), 0)
 if not id then
   retire(entry)
@@ -19,6 +22,6 @@ if step == 'queued' and plain and not withdrawn and ARGV[6] == '1' and at >= ton
   redis.call('HSET', key, 'step', 'sent', 't_sent', now, 'by', token)
   fresh = true
 end
-redis.call('HINCRBY', key, 'takes', 1)
+if ARGV[8] == '1' then redis.call('HINCRBY', key, 'takes', 1) end
 redis.call('HSET', key, 'process', consumer)
-return {'turn', id, redis.call('HGETALL', key), redis.call('HGETALL', conversation), fresh and '1' or '0'}
+return {'turn', id, redis.call('HGETALL', key), redis.call('HGETALL', conversation), fresh and '1' or '0', handed_out}
