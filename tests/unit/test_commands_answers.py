@@ -216,10 +216,10 @@ async def test_an_inactive_workflow_runs_once_it_is_confirmed(deps: Deps) -> Non
     assert "inactive" in asked.text
     assert asked.audience is Audience.PRIVATE
     run = await clicked(deps, CALL, button_of(asked))
-        assert isinstance(run, RunWorkflow)
-        assert (run.workflow, run.input) == (3, {"x": 1})
-        assert run.replaces is not None
-        assert run.replaces.replaces_original
+    assert isinstance(run, RunWorkflow)
+    assert (run.workflow, run.input) == (3, {"x": 1})
+    assert run.replaces is not None
+    assert run.replaces.replaces_original
 
 
 async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again_for_confirmation(deps: Deps) -> None:
