@@ -1,9 +1,7 @@
 """The settings: what the environment says, checked as a whole before anything starts.
 
 `load` takes the environment as an argument and reports every problem at once, each with its cure. It never
-shows a value, not even one that is no secret: a token pasted into the wrong variable would be one. (So it is
-plain pydantic: pydantic-settings reads the process's environment by itself, knows no ``NAME_FILE`` and puts the
-rejected input into its errors.)
+shows a value, not even one that is no secret: a token pasted into the wrong variable would be one.
 
 The descriptions of the fields are the documentation: ``python -m bridge.settings`` prints them as
 ``.env.example``, and a test holds the file to it. Only `bridge.cli` and `bridge.app` know this module; every
@@ -21,8 +19,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bridge import shapes
 from bridge.errors import ConfigurationError
@@ -33,10 +32,26 @@ def _setting(variable: str, *, description: str, default: Any = ..., example: st
     return Field(default, alias=variable, description=description, examples=[example] if example else None)
 
 
-class Settings(BaseModel):
+class Settings(BaseSettings):
     """Everything that can be configured. An attribute's variable is its alias."""
 
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, validate_default=True)
+    model_config = SettingsConfigDict(frozen=True, hide_input_in_errors=True, validate_default=True)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic-settings'
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take only what `load` hands over.
+
+        The sources that the library brings read the process's environment by themselves, know no ``NAME_FILE``,
+        and cannot say which of two places a value came from.
+        """
+        return (init_settings,)
 
     slack_bot_token: Annotated[SecretStr, shapes.token("xoxb-", "the bot token")] = _setting(
         "SLACK_BOT_TOKEN",
@@ -183,7 +198,7 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
         problems.setdefault("REDIS_URL", "is missing: set it, or start with --embedded-redis (one machine only)")
     given.setdefault("BRIDGE_DATA_DIR", _data_folder(environ, sys.platform))
     try:
-        settings = Settings.model_validate(given)
+        settings = Settings(**given)  # type: ignore[arg-type]  # text, which the fields' validators read
     except ValidationError as exc:
         # A problem of the file comes first: the variable is missing only because the file could not be read.
         problems = {**_explained(exc), **problems}

@@ -1,0 +1,466 @@
+"""Exhaustive model of the inbox and the journal: every interleaving that one lane can meet.
+
+Two messages, each delivered twice; two workers; as many kills, lost leases, lost replies of Redis, requests that did
+not arrive, drains and withdrawals as a `Budget` says. The search visits every reachable state and checks the promises.
+The model is tested by its mutants: each leaves out one precaution, and has to be caught.
+
+What is modelled is what ``bridge/store/scripts`` does: one yielded move is one script, one effect outside, or one
+misfortune. Run: ``python tests/model/inbox_model.py``
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+MESSAGES = 2
+DEAD = -1  # the owner of an entry whose worker was killed
+NONE = -1
+
+
+class Budget(NamedTuple):
+    """How much may go wrong, of each kind, in one life of the lane."""
+
+    kills: int = 0
+    stalls: int = 0  # a worker is slow for longer than its lease, and its clock says so too
+    losses: int = 0  # a script ran, its reply was lost, and it is run again
+    refusals: int = 0  # a request surely did not arrive
+    releases: int = 0  # a draining worker gives its lane back
+    withdrawals: int = 0
+
+
+class Turn(NamedTuple):
+    """One message: *by* is the token of the take that wrote SENT."""
+
+    step: str = "queued"  # queued, sent, posting, done
+    outcome: str = ""  # answer, unknown
+    by: int = NONE
+    is_withdrawn: bool = False
+
+
+class Worker(NamedTuple):
+    """One worker: *token* is of its last take, *has_lease* what it believes, by its own clock."""
+
+    at: str = "idle"
+    entry: int = NONE
+    turn: int = NONE
+    token: int = NONE
+    has_lease: bool = False
+
+
+class State(NamedTuple):
+    """The lane, its workers, what reached the agent, and what people saw."""
+
+    delivered: tuple[int, ...] = (0,) * MESSAGES
+    seen: frozenset[int] = frozenset()
+    box: tuple[int, ...] = ()
+    ready: tuple[int, ...] = ()  # entries that nobody has
+    pending: frozenset[tuple[int, int]] = frozenset()  # (entry, owner)
+    is_parked: bool = False
+    has_agent: bool = True
+    turns: tuple[Turn, ...] = (Turn(),) * MESSAGES
+    workers: tuple[Worker, ...] = (Worker(), Worker())
+    sent: tuple[int, ...] = ()
+    posts: tuple[tuple[int, str], ...] = ()
+    left: Budget = Budget()
+
+    def with_turn(self, number: int, **changes: object) -> State:
+        """Change one turn."""
+        turns = list(self.turns)
+        turns[number] = turns[number]._replace(**changes)  # type: ignore[arg-type]
+        return self._replace(turns=tuple(turns))
+
+    def with_worker(self, number: int, **changes: object) -> State:
+        """Change one worker."""
+        workers = list(self.workers)
+        workers[number] = workers[number]._replace(**changes)  # type: ignore[arg-type]
+        return self._replace(workers=tuple(workers))
+
+    def spend(self, kind: str) -> State:
+        """Take one from the budget."""
+        return self._replace(left=self.left._replace(**{kind: getattr(self.left, kind) - 1}))
+
+    def idle(self, number: int) -> State:
+        """Let a worker stop and touch nothing more."""
+        return self.with_worker(number, **Worker()._asdict())
+
+    def woken(self) -> State:
+        """Add an entry, by a number that nobody holds or remembers."""
+        used = {*self.ready, *(entry for entry, _ in self.pending), *(worker.entry for worker in self.workers)}
+        return self._replace(ready=(*self.ready, min(set(range(len(used) + 1)) - used)))
+
+    def holding(self, number: int) -> State:
+        """Let a worker begin a take, with a new token."""
+        used = {*(turn.by for turn in self.turns), *(worker.token for worker in self.workers)}
+        token = min(set(range(len(used) + 1)) - used)
+        return self.with_worker(number, at="held", turn=NONE, token=token)
+
+    def retired(self, entry: int) -> State:
+        """Take an entry away, whoever has it."""
+        return self._replace(pending=frozenset(pair for pair in self.pending if pair[0] != entry))
+
+
+Move = tuple[str, State]
+
+MUTANTS = {
+    "no dedup": Budget(),
+    "always wake": Budget(),
+    "never wake after done": Budget(),
+    "no fence": Budget(stalls=1),
+    "ask again": Budget(kills=1),
+    "no look": Budget(kills=1),
+    "no clock": Budget(stalls=1),
+    "renewal steals": Budget(stalls=1),
+    "no token": Budget(losses=1),
+    "unsent without fence": Budget(stalls=1, losses=1, refusals=1),
+    "unsent forgotten": Budget(refusals=1),
+    "sent in spite of withdrawal": Budget(withdrawals=1),
+    "take in spite of withdrawal": Budget(withdrawals=1),
+    "park without looking for the choice": Budget(),
+    "park without looking for the withdrawal": Budget(withdrawals=1),
+    "park without retiring": Budget(),
+    "choice wakes nobody": Budget(),
+    "withdrawal wakes nobody": Budget(withdrawals=1),
+    "release without retiring": Budget(releases=1),
+    "release without waking": Budget(releases=1),
+}
+"""What is left out, and how much has to go wrong for that to be seen."""
+
+LIVES = {
+    "a kill and a slow worker": (True, Budget(kills=1, stalls=1)),
+    "a kill and a withdrawal": (True, Budget(kills=1, withdrawals=1)),
+    "a slow worker and a withdrawal": (True, Budget(stalls=1, withdrawals=1)),
+    "two kills": (True, Budget(kills=2)),
+    "two stalls": (True, Budget(stalls=2)),
+    "lost replies": (True, Budget(stalls=1, losses=1)),
+    "requests that do not arrive": (True, Budget(kills=1, losses=1, refusals=1)),
+    "a drain": (True, Budget(kills=1, refusals=1, releases=1)),
+    "a drain of a slow worker": (True, Budget(stalls=1, releases=1)),
+    "a thread without an agent": (False, Budget(kills=1, withdrawals=1)),
+    "a slow menu": (False, Budget(stalls=1)),
+    "a menu and lost replies": (False, Budget(losses=1, withdrawals=1)),
+    "a drained menu": (False, Budget(releases=1, withdrawals=1)),
+}
+"""Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
+
+_WITHOUT_AGENT = ("park", "choice", "withdrawal wakes")
+
+
+class Lane:
+    """The rules, with one precaution left out where there is a *mutant*."""
+
+    def __init__(self, mutant: str = "") -> None:
+        self.mutant = mutant
+        self._works: dict[str, Callable[[State, int], Iterator[Move]]] = {
+            "idle": self._idle,
+            "held": self._held,
+            "menu": self._menu,
+            "decided": self._decided,
+            "sending": self._sending,
+            "refused": self._refused,
+            "calling": self._calling,
+            "unsure": self._unsure,
+            "looking": self._looking,
+            "posting": self._posting,
+            "posted": self._posted,
+        }
+
+    def moves(self, s: State) -> Iterator[Move]:
+        """Yield what may happen next."""
+        yield from self._outside(s)
+        for i, worker in enumerate(s.workers):
+            for what, after in self._works[worker.at](s, i):
+                yield f"w{i} {what}", after
+            if worker.at != "idle":
+                yield from self._misfortune(s, i)
+
+    # What comes from outside.
+
+    def _outside(self, s: State) -> Iterator[Move]:
+        for m in range(MESSAGES):
+            if s.delivered[m] < 2 and all(s.delivered[:m]):  # as two events, or as a retry
+                delivered = tuple(count + (k == m) for k, count in enumerate(s.delivered))
+                yield f"deliver {m}", self._put(s._replace(delivered=delivered), m)
+            if s.left.withdrawals and m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
+                yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
+        if not s.has_agent:
+            yield "choose", self._choose(s)
+
+    def _put(self, s: State, m: int) -> State:
+        if m in s.seen and self.mutant != "no dedup":
+            return s
+        wakes = not s.box or self.mutant == "always wake"
+        s = s._replace(seen=s.seen | {m}, box=(*s.box, m)).with_turn(m, **Turn()._asdict())
+        return s.woken() if wakes else s
+
+    def _withdraw(self, s: State, m: int) -> State:
+        s = s.with_turn(m, is_withdrawn=True)
+        return self._unparked(s, "withdrawal wakes nobody") if s.box[:1] == (m,) else s
+
+    def _choose(self, s: State) -> State:
+        return self._unparked(s._replace(has_agent=True), "choice wakes nobody")
+
+    def _unparked(self, s: State, mutant: str) -> State:
+        return s._replace(is_parked=False).woken() if s.is_parked and self.mutant != mutant else s
+
+    def _misfortune(self, s: State, i: int) -> Iterator[Move]:
+        worker = s.workers[i]
+        if s.left.kills:
+            owners = frozenset((entry, DEAD if owner == i else owner) for entry, owner in s.pending)
+            yield f"w{i} killed", s._replace(pending=owners).idle(i).spend("kills")
+        if s.left.stalls and worker.has_lease:
+            yield f"w{i} stalls", s.with_worker(i, has_lease=False).spend("stalls")
+        if not worker.has_lease and ((worker.entry, i) in s.pending or self._steals(s, worker)):
+            yield f"w{i} renews", self._claimed(s, worker.entry, i).with_worker(i, has_lease=True)
+
+    def _steals(self, s: State, worker: Worker) -> bool:
+        return self.mutant == "renewal steals" and any(entry == worker.entry for entry, _ in s.pending)
+
+    # What a worker does, by where it is.
+
+    def _owns(self, s: State, i: int) -> bool:
+        """The fence: the entry is pending for this worker, and its turn is the head."""
+        worker = s.workers[i]
+        if self.mutant == "no fence":
+            return True
+        return (worker.entry, i) in s.pending and (worker.turn == NONE or s.box[:1] == (worker.turn,))
+
+    def _script(self, s: State, i: int, what: str, after: State) -> Iterator[Move]:
+        """Do a step behind the fence; its reply may be lost, and then the worker does it again."""
+        if not self._owns(s, i):
+            yield f"{what}: lost it", s.idle(i)
+            return
+        yield what, after
+        if s.left.losses:
+            yield f"{what}, reply lost", after.with_worker(i, **s.workers[i]._asdict()).spend("losses")
+
+    def _claimed(self, s: State, entry: int, i: int) -> State:
+        return s._replace(pending=s.retired(entry).pending | {(entry, i)})
+
+    def _idle(self, s: State, i: int) -> Iterator[Move]:
+        if s.ready:
+            entry = s.ready[0]
+            held = self._claimed(s._replace(ready=s.ready[1:]), entry, i)
+            yield "is woken", held.with_worker(i, entry=entry, has_lease=True).holding(i)
+        for entry, owner in s.pending:
+            holder = s.workers[owner]
+            if owner == DEAD or (owner != i and not (holder.entry == entry and holder.has_lease)):
+                claimed = self._claimed(s, entry, i).with_worker(i, entry=entry, has_lease=True)
+                yield "takes over", claimed.holding(i)
+
+    def _held(self, s: State, i: int) -> Iterator[Move]:
+        """TAKE: read the head; for the second message, a plain reply, SENT is written in the same step."""
+        if not s.box:
+            yield from self._script(s, i, "finds nothing", s.retired(s.workers[i].entry).idle(i))
+            return
+        head = s.box[0]
+        turn = s.turns[head]
+        forgotten = turn.is_withdrawn and self.mutant != "take in spite of withdrawal"
+        if head == 1 and turn.step == "queued" and s.has_agent and not forgotten:
+            taken = s.with_turn(head, step="sent", by=s.workers[i].token).with_worker(i, at="sending", turn=head)
+        else:
+            taken = s.with_worker(i, at=self._next_place(s, turn, i), turn=head)
+        yield from self._script(s, i, f"takes {head}", taken)
+        yield from self._release(s, i)
+
+    def _next_place(self, s: State, turn: Turn, i: int) -> str:
+        if turn.step == "queued":
+            if turn.is_withdrawn and self.mutant != "take in spite of withdrawal":
+                return "posted"  # nothing to show: on to DONE
+            return "decided" if s.has_agent else "menu"
+        if turn.step == "sent":
+            is_own = turn.by == s.workers[i].token and self.mutant != "no token"
+            return "sending" if is_own or self.mutant == "ask again" else "unsure"
+        return "posting" if self.mutant == "no look" else "looking"
+
+    def _menu(self, s: State, i: int) -> Iterator[Move]:
+        """PARK, after the menu was shown: unless somebody has chosen, or withdrawn, meanwhile."""
+        head = s.workers[i].turn
+        chosen = s.has_agent and self.mutant != "park without looking for the choice"
+        forgotten = s.turns[head].is_withdrawn and self.mutant != "park without looking for the withdrawal"
+        if chosen or forgotten:
+            yield from self._script(s, i, "need not park", s.holding(i))
+            return
+        retired = s if self.mutant == "park without retiring" else s.retired(s.workers[i].entry)
+        yield from self._script(s, i, "parks", retired._replace(is_parked=True).idle(i))
+        yield from self._release(s, i)
+
+    def _decided(self, s: State, i: int) -> Iterator[Move]:
+        """SENT, unless the message was withdrawn meanwhile."""
+        turn = s.workers[i].turn
+        if s.turns[turn].is_withdrawn and self.mutant not in {
+            "sent in spite of withdrawal",
+            "take in spite of withdrawal",
+        }:
+            yield from self._script(s, i, "must look again", s.holding(i))
+            return
+        sent = s.with_turn(turn, step="sent", by=s.workers[i].token).with_worker(i, at="sending")
+        yield from self._script(s, i, f"SENT {turn}", sent)
+
+    def _sending(self, s: State, i: int) -> Iterator[Move]:
+        worker = s.workers[i]
+        if not worker.has_lease and self.mutant != "no clock":
+            yield "gives up before the request", s.idle(i)
+            return
+        yield f"asks {worker.turn}", s._replace(sent=(*s.sent, worker.turn)).with_worker(i, at="calling")
+        if s.left.refusals:
+            yield f"cannot ask {worker.turn}", s.with_worker(i, at="refused").spend("refusals")
+
+    def _refused(self, s: State, i: int) -> Iterator[Move]:
+        """UNSENT: the message waits as before, and the head is taken anew."""
+        turn = s.workers[i].turn
+        again = s.holding(i)
+        if s.turns[turn].step == "sent" and self.mutant != "unsent forgotten":
+            again = again.with_turn(turn, step="queued", by=NONE)
+        if self.mutant == "unsent without fence" and not self._owns(s, i):
+            yield f"UNSENT {turn} of another", again.idle(i)
+            return
+        yield from self._script(s, i, f"UNSENT {turn}", again)
+
+    def _calling(self, s: State, i: int) -> Iterator[Move]:
+        yield from self._outcome(s, i, "answer")
+
+    def _unsure(self, s: State, i: int) -> Iterator[Move]:
+        yield from self._outcome(s, i, "unknown")
+
+    def _outcome(self, s: State, i: int, outcome: str) -> Iterator[Move]:
+        """OUTCOME and POSTING in one step. What is written already stays."""
+        turn = s.workers[i].turn
+        written = s if s.turns[turn].step == "posting" else s.with_turn(turn, step="posting", outcome=outcome)
+        yield from self._script(s, i, f"OUTCOME {outcome} {turn}", written.with_worker(i, at="posting"))
+
+    def _looking(self, s: State, i: int) -> Iterator[Move]:
+        """Look for the post of an earlier worker, which is over: the lease outlasts it."""
+        is_there = any(turn == s.workers[i].turn for turn, _ in s.posts)
+        yield "looks", s.with_worker(i, at="posted" if is_there else "posting")
+        yield from self._release(s, i)
+
+    def _posting(self, s: State, i: int) -> Iterator[Move]:
+        worker = s.workers[i]
+        if worker.has_lease or self.mutant == "no clock":
+            post = (worker.turn, s.turns[worker.turn].outcome)
+            yield f"posts {worker.turn}", s._replace(posts=(*s.posts, post)).with_worker(i, at="posted")
+        else:
+            yield "gives up before the post", s.idle(i)
+        yield from self._release(s, i)
+
+    def _posted(self, s: State, i: int) -> Iterator[Move]:
+        """DONE: pop, retire, and wake somebody if more waits."""
+        worker = s.workers[i]
+        rest = s.box[1:]
+        done = s.with_turn(worker.turn, step="done").retired(worker.entry)._replace(box=rest).idle(i)
+        wakes = bool(rest) and self.mutant != "never wake after done"
+        yield from self._script(s, i, f"DONE {worker.turn}", done.woken() if wakes else done)
+
+    def _release(self, s: State, i: int) -> Iterator[Move]:
+        if not s.left.releases or not self._owns(s, i):
+            return
+        freed = s if self.mutant == "release without retiring" else s.retired(s.workers[i].entry)
+        freed = freed.idle(i).spend("releases")
+        yield "gives it back", freed.woken() if s.box and self.mutant != "release without waking" else freed
+
+
+def broken(s: State, budget: Budget) -> str:
+    """Name the promise that a state breaks, or nothing."""
+    for m, turn in enumerate(s.turns):
+        said = [outcome for of, outcome in s.posts if of == m]
+        if s.sent.count(m) > 1:
+            return f"message {m} reached the agent twice"
+        if len(said) > 1:
+            return f"message {m} was answered twice"
+        if m in s.sent and turn.step == "queued":
+            return f"message {m} is queued, and a request went out"
+        if "answer" in said and m not in s.sent:
+            return f"message {m} was answered without being asked"
+        if turn.is_withdrawn and (m in s.sent or said):
+            return f"message {m} was dealt with though it was withdrawn"
+        if "unknown" in said and budget[:2] == s.left[:2]:
+            return f"message {m} has an unknown outcome, and no worker was lost"
+    return _out_of_order(s) or _wrong_entries(s)
+
+
+def _out_of_order(s: State) -> str:
+    posted = [turn for turn, _ in s.posts]
+    if list(s.sent) != sorted(s.sent):
+        return "out of order at the agent"
+    if posted != sorted(posted):
+        return "out of order in the thread"
+    at_work = {worker.turn for worker in s.workers if worker.at in {"calling", "posting"} and worker.has_lease}
+    return "two turns at once" if len(at_work) > 1 else ""
+
+
+def _wrong_entries(s: State) -> str:
+    """Check the invariant: a lane with work has exactly one entry or is parked; one without has none."""
+    entries = len(s.ready) + len(s.pending) + s.is_parked
+    if s.is_parked and s.turns[s.box[0]].is_withdrawn:
+        return "a lane waits behind a message that was withdrawn"
+    return "" if entries == bool(s.box) else f"{entries} entries for a lane with {len(s.box)} turns"
+
+
+def at_the_end(s: State) -> str:
+    """Name what is wrong with a state in which nothing more can happen."""
+    if s.box or any(turn.step != "done" for turn in s.turns):
+        return "stuck with work left"
+    answered = {turn for turn, _ in s.posts} | {m for m, turn in enumerate(s.turns) if turn.is_withdrawn}
+    return "" if answered == set(range(MESSAGES)) else "a message got neither an answer nor a word"
+
+
+class Found(NamedTuple):
+    """What a search found: how many *states*, the *fault*, and the way to it."""
+
+    states: int
+    fault: str
+    path: tuple[str, ...]
+
+
+def search(budget: Budget, *, has_agent: bool = True, mutant: str = "") -> Found:
+    """Visit every state that can be reached, or stop at the first that breaks a promise."""
+    lane = Lane(mutant)
+    start = State(left=budget, has_agent=has_agent)
+    came_from: dict[State, tuple[State | None, str]] = {start: (None, "")}
+    queue = deque([start])
+    while queue:
+        s = queue.popleft()
+        following = list(lane.moves(s))
+        fault = broken(s, budget) or ("" if following else at_the_end(s))
+        if fault:
+            return Found(len(came_from), fault, _path(came_from, s))
+        for what, after in following:
+            if after not in came_from:
+                came_from[after] = (s, what)
+                queue.append(after)
+    return Found(len(came_from), "", ())
+
+
+def search_mutant(mutant: str) -> Found:
+    """Search with one precaution left out, where that can be seen."""
+    return search(MUTANTS[mutant], has_agent=not mutant.startswith(_WITHOUT_AGENT), mutant=mutant)
+
+
+def _path(came_from: dict[State, tuple[State | None, str]], end: State) -> tuple[str, ...]:
+    steps = []
+    at: State | None = end
+    while at is not None:
+        at, what = came_from[at]
+        steps.append(what)
+    return tuple(steps[-2::-1])
+
+
+def main() -> int:
+    """Search all lives and all mutants; 1 where a promise breaks or a mutant is not caught."""
+    failed = False
+    for name, (has_agent, budget) in LIVES.items():
+        states, fault, path = search(budget, has_agent=has_agent)
+        sys.stdout.write("\n  ".join([f"{name}: {states} states, {fault or 'every promise holds'}", *path]) + "\n")
+        failed |= bool(fault)
+    for mutant in MUTANTS:
+        states, fault, path = search_mutant(mutant)
+        sys.stdout.write(f"without it ({mutant}): {fault or 'NOT CAUGHT'} after {len(path)} steps, {states} states\n")
+        failed |= not fault
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

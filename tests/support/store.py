@@ -1,0 +1,204 @@
+"""The store on some Redis, as several processes see it, with a clock that a test moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from redis.asyncio import Redis
+
+from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
+from bridge.inbound import InboundMessage
+from bridge.metrics import Metrics
+from bridge.store.inbox import Condition, Held, Inbox, Put, Queued
+from bridge.store.journal import Journal, Taken, Unreadable
+from bridge.store.namespace import Namespace
+from bridge.store.scripting import Scripts
+from bridge.store.sessions import Results, Sessions
+
+NAMESPACE = "test"
+PREFIX = "{test}:"
+SESSION_LIFETIME = timedelta(days=90)
+START = datetime(2026, 3, 4, 12, tzinfo=UTC)
+AT_ONCE = timedelta(milliseconds=1)
+LONG_IDLE_MS = 60_000
+
+TEAM, CHANNEL, USER = "T1", "C1", "U1"
+ROOT = "1700000000.000100"
+THREAD = ThreadKey(TEAM, CHANNEL, ROOT)
+LANE = thread_lane(THREAD)
+
+
+def message(text: str = "hello there", ts: str = ROOT, **changes: Any) -> InboundMessage:
+    """Make a message of `USER`; one with another *ts* than `ROOT` is a reply in that thread."""
+    fields: dict[str, Any] = {
+        "team": TEAM, "channel": CHANNEL, "user": USER, "text": text, "ts": ts, "event_id": f"Ev{ts}",
+        "thread_ts": "" if ts == ROOT else ROOT,
+    }  # fmt: skip
+    return InboundMessage(**fields | changes)
+
+
+def ts(number: int) -> str:
+    """Give the time stamp of the *number*-th message after `ROOT`."""
+    return f"1700000000.{100 + number:06d}"
+
+
+@dataclass
+class Clock:
+    """An aware now that a test moves."""
+
+    time: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.time
+
+
+@dataclass
+class Process:
+    """What one process does with the store."""
+
+    name: str
+    redis: Redis
+    inbox: Inbox
+    journal: Journal
+    clock: Clock
+    tokens: int = 0
+
+    async def hold(self, most: int = 10) -> list[Held]:
+        """Take the entries that nobody has."""
+        return await self.inbox.wait_for_lanes(self.redis, most=most, block=AT_ONCE)
+
+    async def take_over(self) -> list[Held]:
+        """Take over every lane, as if all leases were over."""
+        return await self.inbox.claim_from_the_dead(lease=timedelta(0), most=10)
+
+    async def look(self, held: Held, **changes: Any) -> Taken | Unreadable | None:
+        """Take the head of a lane, each time with a new token."""
+        self.tokens += 1
+        how: dict[str, Any] = {
+            "may_send": True, "oldest": self.clock() - timedelta(days=1), "token": f"{self.name}-{self.tokens}",
+        }  # fmt: skip
+        return await self.journal.take(held, **how | changes)
+
+    async def take(self, held: Held | None = None, **changes: Any) -> Taken:
+        """Take a readable head: of *held*, or of the next lane that nobody has."""
+        taken = await self.look(held or (await self.hold(most=1))[0], **changes)
+        assert isinstance(taken, Taken)
+        return taken
+
+
+@dataclass
+class Store:
+    """The store of one namespace."""
+
+    redis: Redis
+    scripts: Scripts
+    sessions: Sessions
+    results: Results
+    namespace: Namespace
+    clock: Clock
+    processes: dict[str, Process] = field(default_factory=dict)
+
+    def process(self, name: str = "a") -> Process:
+        """Give the process *name*."""
+        if name not in self.processes:
+            how: Any = {"consumer": name, "session_lifetime": SESSION_LIFETIME, "now": self.clock}
+            inbox, journal = Inbox(self.scripts, **how), Journal(self.scripts, **how)
+            self.processes[name] = Process(name, self.redis, inbox, journal, self.clock)
+        return self.processes[name]
+
+    async def put(self, inbound: InboundMessage | None = None, **changes: Any) -> Put:
+        """Put a message in as the receiver does: it binds its thread, or wants it bound."""
+        inbound = inbound or message()
+        condition = Condition.START if inbound.is_root else Condition.BOUND
+        how: dict[str, Any] = {
+            "event": inbound.event_id, "message": inbound.key, "thread": inbound.thread, "condition": condition,
+        }  # fmt: skip
+        return await self.process().inbox.put(inbound, **how | changes)
+
+    async def queue(self, inbound: InboundMessage | None = None, **changes: Any) -> TurnId:
+        """Put a message in that is surely queued; gives its turn."""
+        put = await self.put(inbound, **changes)
+        assert isinstance(put, Queued)
+        return put.turn
+
+    async def conversation(self, agent: int = 1) -> TurnId:
+        """Begin a conversation with *agent*; its first message is queued, and there is nothing to choose."""
+        return await self.queue(agent=agent)
+
+    async def field(self, turn: TurnId, name: str) -> str | None:
+        """Read one field of a turn's record."""
+        found: str | None = await self.redis.hget(f"{PREFIX}turn:{turn}", name)  # type: ignore[misc]
+        return found
+
+    async def box(self, lane: Lane = LANE) -> list[str]:
+        """List the turns that wait in a lane."""
+        found: list[str] = await self.redis.lrange(f"{PREFIX}box:{lane}", 0, -1)  # type: ignore[misc]
+        return found
+
+    async def entries(self) -> int:
+        """Count the entries of the ready stream."""
+        return int(await self.redis.xlen(f"{PREFIX}ready"))
+
+    async def days_left(self, key: str) -> float:
+        """How long a key has to live, in days."""
+        return float(await self.redis.pttl(f"{PREFIX}{key}")) / 86_400_000
+
+    async def expire_lease(self, held: Held) -> None:
+        """Let an entry be idle for so long that its lease is over."""
+        await self.redis.execute_command(
+            "XCLAIM", f"{PREFIX}ready", "workers", self._owner_of(await self._pending(held)), 0, held.entry,
+            "IDLE", LONG_IDLE_MS, "JUSTID",
+        )  # fmt: skip
+
+    async def _pending(self, held: Held) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = await self.redis.xpending_range(
+            f"{PREFIX}ready", "workers", held.entry, held.entry, 1
+        )
+        return found
+
+    @staticmethod
+    def _owner_of(pending: list[dict[str, Any]]) -> str:
+        return str(pending[0]["consumer"])
+
+    async def dump(self) -> dict[str, Any]:
+        """Read the whole keyspace: values, who holds what, and which keys expire."""
+        keys = sorted([key async for key in self.redis.scan_iter()])
+        return {key: (await self._value(key), await self.redis.pttl(key) >= 0) for key in keys}
+
+    async def _value(self, key: str) -> Any:
+        kind = await self.redis.type(key)
+        if kind == "stream":
+            return await self.redis.xrange(key), await self._all_pending(key)
+        how = {"string": ("GET", key), "hash": ("HGETALL", key), "list": ("LRANGE", key, 0, -1)}
+        command = how.get(kind, ("ZRANGE", key, 0, -1, "WITHSCORES"))
+        return await self.redis.execute_command(*command)
+
+    async def _all_pending(self, key: str) -> list[tuple[Any, ...]]:
+        try:
+            pending = await self.redis.xpending_range(key, "workers", "-", "+", 100)
+        except Exception as exc:  # noqa: BLE001 - a stream without its group, which redis-py has no class for
+            return [("no group", "NOGROUP" in str(exc))]
+        return [(one["message_id"], one["consumer"], one["times_delivered"]) for one in pending]
+
+    async def holds_words(self, words: str) -> bool:
+        """Whether *words* stand anywhere in Redis."""
+        return words in repr(await self.dump())
+
+
+async def a_store(redis: Redis, clock: Clock | None = None) -> Store:
+    """Open a store in the namespace of the tests."""
+    clock = clock or Clock()
+    scripts = Scripts(redis, NAMESPACE, Metrics())
+    namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot="UBOT", now=clock)
+    store = Store(
+        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Results(scripts), namespace, clock
+    )
+    await namespace.hold()
+    return store
+
+
+def key_of(ts: str) -> MessageKey:
+    """Give the identity of the message *ts* in `CHANNEL`."""
+    return MessageKey(TEAM, CHANNEL, ts)

@@ -1,0 +1,25 @@
+"""The inbox's theory of operation holds in every interleaving, and each of its precautions is needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from model.inbox_model import LIVES, MUTANTS, search, search_mutant
+
+
+@pytest.mark.parametrize("life", LIVES)
+def test_every_promise_holds_in_every_interleaving(life: str) -> None:
+    has_agent, budget = LIVES[life]
+
+    found = search(budget, has_agent=has_agent)
+
+    assert not found.fault, "\n".join([found.fault, *found.path])
+    assert found.states > 1000  # it did go round
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_precaution_that_is_left_out_is_missed(mutant: str) -> None:
+    found = search_mutant(mutant)
+
+    assert found.fault
+    assert found.path  # and it takes a while until it shows

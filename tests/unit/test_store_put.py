@@ -1,0 +1,201 @@
+"""Putting turns into the inbox: seen and queued in one step, or neither."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import StoreUnavailable
+from bridge.ids import own_lane
+from bridge.inbound import Click, Notice
+from bridge.store.inbox import Condition, Duplicate, Full, Queued, Unbound
+from support.store import CHANNEL, LANE, ROOT, TEAM, THREAD, USER, a_store, key_of, message, ts
+
+
+async def test_a_message_is_queued_with_one_entry_for_its_lane(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    turn = await store.queue(message("hello"))
+
+    assert await store.box() == [turn]
+    assert await store.entries() == 1
+    assert (await store.process().take()).turn.body == message("hello")
+
+
+async def test_messages_behind_the_first_add_no_entry_and_say_how_many_wait(redis: Redis) -> None:
+    store = await a_store(redis)
+    first = await store.queue()
+
+    second = await store.put(message("more", ts(1)))
+
+    assert isinstance(second, Queued)
+    assert second.waiting == 1
+    assert await store.box() == [first, second.turn]
+    assert await store.entries() == 1
+
+
+async def test_an_event_that_is_delivered_again_is_a_duplicate(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.queue()
+    before = await store.dump()
+
+    again = await store.put()
+
+    assert again == Duplicate(turn)
+    assert await store.dump() == before
+
+
+@pytest.mark.parametrize("first", ["message", "app_mention"])
+async def test_the_two_events_of_one_mention_become_one_turn(redis: Redis, first: str) -> None:
+    store = await a_store(redis)
+    turn = await store.queue(message(event_id=first))
+
+    twin = await store.put(message(event_id="the other one"))
+
+    assert twin == Duplicate(turn)
+    assert await store.box() == [turn]
+
+
+async def test_an_event_is_recognised_by_its_id_alone(redis: Redis) -> None:
+    store = await a_store(redis)
+    click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id="a")
+    inbox = store.process().inbox
+    turn = await inbox.put(click, event="trigger-1")
+
+    assert isinstance(turn, Queued)
+    assert await inbox.put(click, event="trigger-1") == Duplicate(turn.turn)
+    assert isinstance(await inbox.put(click, event="trigger-2"), Queued)
+
+
+async def test_what_has_a_lane_of_its_own_waits_for_nobody(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+
+    turn = await store.queue(message("!stats", ts(1)), in_order=False)
+
+    assert await store.box(own_lane(turn)) == [turn]
+    assert await store.entries() == 2
+
+
+async def test_the_fifty_first_message_is_refused_and_leaves_nothing(redis: Redis) -> None:
+    store = await a_store(redis)
+    for number in range(50):
+        await store.queue(message(f"number {number}", ROOT if number == 0 else ts(number)))
+    before = await store.dump()
+
+    assert await store.put(message("one too many", ts(50))) == Full()
+
+    assert await store.dump() == before
+
+
+async def test_a_refused_message_is_taken_once_there_is_room(redis: Redis) -> None:
+    store = await a_store(redis)
+    for number in range(50):
+        await store.queue(message(f"number {number}", ROOT if number == 0 else ts(number)))
+    await store.put(message("one too many", ts(50)))
+    taken = await store.process().take()
+    await store.process().journal.done(taken)
+
+    assert isinstance(await store.put(message("one too many", ts(50))), Queued)
+
+
+async def test_a_reply_in_an_unbound_thread_leaves_nothing_behind(redis: Redis) -> None:
+    store = await a_store(redis)
+    before = await store.dump()
+
+    assert await store.put(message("a reply", ts(1))) == Unbound()
+
+    assert await store.dump() == before
+
+
+async def test_a_thread_is_bound_when_its_first_message_is_accepted(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    await store.queue()
+
+    assert await store.sessions.thread(THREAD) is not None
+    assert isinstance(await store.put(message("a reply", ts(1))), Queued)
+    assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
+
+
+async def test_every_message_renews_its_threads_lifetime(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+    await redis.pexpire(f"{{test}}:thread:{THREAD}", 1_000_000)
+
+    await store.queue(message("a reply", ts(1)))
+
+    assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
+
+
+async def test_an_unbound_thread_is_searched_until_that_is_remembered(redis: Redis) -> None:
+    store = await a_store(redis)
+    searched = await store.put(message("old thread", ts(1)), condition=Condition.SEARCH)
+    await store.sessions.mark_searched(THREAD)
+
+    assert isinstance(searched, Queued)
+    assert (await store.process().take()).turn.searches
+    assert await store.put(message("old thread", ts(2)), condition=Condition.SEARCH) == Unbound()
+    assert await store.sessions.thread(THREAD) is None
+
+
+async def test_only_the_first_message_of_a_thread_may_choose_its_agent(redis: Redis) -> None:
+    store = await a_store(redis)
+    first = await store.queue(is_plain=True)
+    second = await store.queue(message("<@UBOT> more", ts(1)), condition=Condition.START, is_plain=True)
+
+    assert (await store.field(first, "starts"), await store.field(first, "plain")) == ("1", None)
+    assert (await store.field(second, "starts"), await store.field(second, "plain")) == (None, "1")
+
+
+async def test_a_thread_that_begins_with_its_agent_leaves_nothing_to_choose(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    turn = await store.queue(agent=7)
+
+    assert await store.field(turn, "starts") is None
+    conversation = await store.sessions.thread(THREAD)
+    assert conversation is not None
+    assert conversation.agent == 7
+
+
+async def test_what_comes_too_late_is_not_kept(redis: Redis) -> None:
+    store = await a_store(redis)
+    store.scripts.clock_ahead -= timedelta(seconds=10)  # the server reads the command ten seconds later
+    before = await store.dump()
+
+    with pytest.raises(StoreUnavailable):
+        await store.put(within=timedelta(seconds=3))
+
+    assert await store.dump() == before
+
+
+async def test_what_comes_in_time_is_kept(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    assert isinstance(await store.put(within=timedelta(seconds=3)), Queued)
+
+
+async def test_seen_marks_live_for_25_hours_and_waiting_turns_for_ever(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    turn = await store.queue()
+
+    hours = {24 * await store.days_left(f"seen:{mark}") for mark in (f"e:Ev{ROOT}", f"m:{key_of(ROOT)}")}
+    assert all(24.9 < left <= 25 for left in hours)
+    assert await redis.ttl(f"{{test}}:turn:{turn}") == -1
+    assert await redis.ttl(f"{{test}}:box:{LANE}") == -1
+
+
+async def test_a_private_line_in_place_of_a_message_marks_it_as_seen(redis: Redis) -> None:
+    store = await a_store(redis)
+    notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
+    put = await store.process().inbox.put(
+        notice, event=f"Ev{ROOT}", message=key_of(ROOT), thread=THREAD, in_order=False
+    )
+
+    assert isinstance(put, Queued)
+    assert await store.put() == Duplicate(put.turn)
+    assert await store.sessions.thread(THREAD) is None
