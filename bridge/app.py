@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from redis.asyncio import Redis
-from starlette.types import ASGIApp
+from slack_bolt.async_app import AsyncApp
 
 from bridge import __version__
 from bridge.chats.access import Access
@@ -32,7 +32,7 @@ from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
 from bridge.settings import Settings
 from bridge.slack.actions import Actions
-from bridge.slack.bolt import bolt_app, over_http
+from bridge.slack.bolt import bolt_app, over_http, over_socket
 from bridge.slack.commands import Commands
 from bridge.slack.directory import SlackDirectory
 from bridge.slack.door import Door
@@ -40,6 +40,7 @@ from bridge.slack.guard import Guard
 from bridge.slack.messages import Messages
 from bridge.slack.say import SlackSay
 from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
+from bridge.slack.sockets import Sockets
 from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
 from bridge.store.connection import blocking_connection, connect
 from bridge.store.embedded import embedded_redis as embedded_server
@@ -126,14 +127,16 @@ class Bridge:
         self._consumer = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._identity: Identity | None = None
         self._namespace: Namespace | None = None
+        self._sockets: Sockets | None = None
 
     async def run(self) -> None:
         """Listen at once, work as soon as Slack and Redis have been reached, drain when told to.
 
         What Slack sends while the last turns are finished is still accepted, into the queue.
         """
-        door = NotYet()
-        guard = Guard(door, self._settings.slack_signing_secret.get_secret_value(), self._wires.metrics)
+        door, secret = NotYet(), self._settings.slack_signing_secret
+        uses_http = secret is not None and self._settings.slack_app_token is None
+        guard = Guard(door, secret.get_secret_value(), self._wires.metrics) if secret and uses_http else None
         pages = build(guard, self._readiness, self._wires.metrics)
         async with (
             asyncio.TaskGroup() as group,
@@ -153,10 +156,26 @@ class Bridge:
         )
         await self._patience.through_outages(namespace.hold)
         parts = self._parts(identity, namespace)
-        door.opens(parts.listeners)
+        door.opens(over_http(parts.listeners))
         settle_memory()
         log.info("ready")
-        await parts.worker.run(parts.turns.work)
+        async with self._listening_to_sockets(parts.listeners):
+            await parts.worker.run(parts.turns.work)
+
+    @asynccontextmanager
+    async def _listening_to_sockets(self, listeners: AsyncApp) -> AsyncIterator[None]:
+        """In Socket Mode, have a socket open meanwhile."""
+        token = self._settings.slack_app_token
+        if token is None:
+            yield
+            return
+        dispatch = over_socket(listeners, self._wires.metrics, time.monotonic)
+        self._sockets = sockets = Sockets(lambda: self._wires.web.open_socket(token.get_secret_value()), dispatch)
+        closing = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(sockets.run(closing))
+            yield
+            closing.set()
 
     async def _who_we_are(self) -> Identity:
         """Ask Slack, for as long as it cannot be reached. Raises `SlackRefused` where the token is not accepted."""
@@ -172,11 +191,16 @@ class Bridge:
     def _readiness(self) -> Readiness:
         namespace, project = self._namespace, self._wires.project
         return Readiness(
-            slack=Reach.UP if self._identity else Reach.NOT_YET,
+            slack=self._slack(),
             redis=Reach.NOT_YET if namespace is None or namespace.since is None else _reach(is_up=namespace.is_held),
             project=_reach(is_up=project.is_up),
             draining=self._draining.is_set(),
         )
+
+    def _slack(self) -> Reach:
+        if self._identity is None:
+            return Reach.NOT_YET
+        return Reach.UP if self._sockets is None else _reach(is_up=self._sockets.is_up)
 
     def _parts(self, identity: Identity, namespace: Namespace) -> Parts:
         settings, wires, scripts = self._settings, self._wires, self._scripts
@@ -258,7 +282,7 @@ class Bridge:
             Commands(door, identity, settings.command_prefix),
             Actions(door, identity, catalog, access, say),
         )
-        return Parts(worker, turns, over_http(listeners))
+        return Parts(worker, turns, listeners)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +291,7 @@ class Parts:
 
     worker: Worker
     turns: Turns
-    listeners: ASGIApp
+    listeners: AsyncApp
 
 
 def _reach(*, is_up: bool) -> Reach:

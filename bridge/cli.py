@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from bridge import __version__
-from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackError, StoreUnavailable
+from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackError, SlackGone, StoreUnavailable
 from bridge.settings import Settings, environment, load, unknown_names
 
 CANNOT_RUN = 1
@@ -121,6 +121,10 @@ def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
             return (f"bridge cannot run: Redis is of no use ({trouble.reason}); look at it, and at REDIS_URL",)
         case NamespaceTaken():
             return (f"bridge cannot run: the namespace {trouble}; set BRIDGE_NAMESPACE to another name",)
+        case SlackGone():
+            return (f"bridge ends: {trouble.detail}; start it again, and look at Slack's status",)
+        case SlackError(method="apps.connections.open"):
+            return (f"bridge cannot run: Slack did not accept {trouble}; look at SLACK_APP_TOKEN (xapp-…)",)
         case SlackError():
             return (f"bridge cannot run: Slack did not accept {trouble}; look at SLACK_BOT_TOKEN",)
         case _:

@@ -21,7 +21,8 @@ classes below so that none is without words.
     ├── SlackError                  Slack's Web API
     │   ├── SlackRefused            Slack answered ``ok: false``: the same call will be refused again
     │   ├── SlackUnreachable        surely not taken: no connection, or 429 for longer than one may wait
-    │   └── SlackAmbiguous          sent, outcome not known: a time-out, a broken connection, a 5xx
+    │   ├── SlackAmbiguous          sent, outcome not known: a time-out, a broken connection, a 5xx
+    │   └── SlackGone               Socket Mode: no socket could be had for too long
     ├── StoreError                  Redis
     │   ├── StoreUnavailable        away, loading, full or read-only
     │   ├── NamespaceTaken          the namespace belongs to another bot
@@ -177,6 +178,10 @@ class SlackUnreachable(SlackError):
 
 class SlackAmbiguous(SlackError):
     """The call went out and nobody knows whether Slack took it."""
+
+
+class SlackGone(SlackError):
+    """No socket could be had for so long that a fresh start is worth a try: the process ends."""
 
 
 class StoreError(BridgeError):

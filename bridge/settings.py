@@ -57,9 +57,18 @@ class Settings(BaseSettings):
         "SLACK_BOT_TOKEN",
         description="The bot's token, xoxb-…: your Slack app's page, *OAuth & Permissions*.",
     )
-    slack_signing_secret: Annotated[SecretStr, shapes.secret("the signing secret")] = _setting(
+    slack_signing_secret: Annotated[SecretStr | None, shapes.secret("the signing secret")] = _setting(
         "SLACK_SIGNING_SECRET",
-        description="Proves that a request comes from Slack: your Slack app's page, *Basic Information*.",
+        default=None,
+        description="Proves that a request comes from Slack: your Slack app's page, *Basic Information*. Needed, "
+        "except in Socket Mode.",
+    )
+    slack_app_token: Annotated[SecretStr | None, shapes.token("xapp-", "the app-level token")] = _setting(
+        "SLACK_APP_TOKEN",
+        default=None,
+        example="xapp-1-A0123456789",
+        description="An app-level token, xapp-…, with the scope connections:write: *Basic Information*. When it is "
+        "set, the bridge uses Socket Mode: it calls Slack, and Slack need not reach it.",
     )
     slack_api_url: Annotated[str, shapes.web_url(ends_with_slash=True)] = _setting(
         "SLACK_API_URL",
@@ -183,7 +192,7 @@ class Settings(BaseSettings):
 
 
 VARIABLES = tuple(str(field.alias) for field in Settings.model_fields.values())
-SOCKET_MODE = "SLACK_APP_TOKEN"  # read only to say that it has no effect yet
+_OPEN_IN_THE_EXAMPLE = frozenset({"SLACK_SIGNING_SECRET"})  # needed by most, although not by all
 
 
 def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Settings:
@@ -192,8 +201,10 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
     Raises `ConfigurationError` with all problems there are.
     """
     given, problems = _given(environ)
-    if given.pop(SOCKET_MODE, None):
-        problems[SOCKET_MODE] = "is set, but Socket Mode comes with a later release: remove it and use HTTP"
+    if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
+        problems.setdefault(
+            "SLACK_SIGNING_SECRET", "is missing: set it, or set SLACK_APP_TOKEN for Socket Mode, which needs none"
+        )
     if "REDIS_URL" not in given and not embedded_redis:
         problems.setdefault("REDIS_URL", "is missing: set it, or start with --embedded-redis (one machine only)")
     given.setdefault("BRIDGE_DATA_DIR", _data_folder(environ, sys.platform))
@@ -247,7 +258,7 @@ def _given(environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Collect the values that are set, themselves or by a file, and the problems of the files. Empty is not set."""
     given: dict[str, str] = {}
     problems: dict[str, str] = {}
-    for name in (*VARIABLES, SOCKET_MODE):
+    for name in VARIABLES:
         value, file = environ.get(name, "").strip(), environ.get(f"{name}_FILE", "").strip()
         if value and file:
             problems[name] = f"and {name}_FILE are both set: remove one of them"
@@ -289,7 +300,8 @@ def _example_lines() -> Iterator[str]:
         yield ""
         yield from textwrap.wrap(str(field.description), 116, initial_indent="# ", subsequent_indent="# ")
         shown: Any = (field.examples or [field.default])[0]
-        yield f"{field.alias}=" if field.is_required() else f"#{field.alias}={shown}"
+        is_open = field.is_required() or field.alias in _OPEN_IN_THE_EXAMPLE
+        yield f"{field.alias}=" if is_open else f"#{field.alias}={shown}"
     yield ""
 
 

@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeAsyncRedis
 from redis.asyncio import Redis
 
 from support import waiting
+from support.fake_redis import InProcessRedis
 from support.lifetimes import keys_without_lifetime
 
 HERE = Path(__file__).parent
@@ -30,7 +30,7 @@ async def redis() -> AsyncIterator[Redis]:
     What may stay is in the store's own table of keys.
     """
     permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
-    async with FakeAsyncRedis(decode_responses=True, protocol=2, version=(7,)) as client:
+    async with InProcessRedis(decode_responses=True, protocol=2, version=(7,)) as client:
         yield client
         assert await keys_without_lifetime(client, permanent) == [], "keys were left without a lifetime"
 

@@ -144,6 +144,7 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
     errors.SlackRefused: _slack_refused,
     errors.SlackUnreachable: _says("Slack is not reachable or asks for patience. Please try again in a minute."),
     errors.SlackAmbiguous: _says("It is not known whether Slack took this. Please look before you try again."),
+    errors.SlackGone: _says("The bridge has lost its connection to Slack, and starts again."),
     errors.StoreError: _says(_STORE_AWAY),
     errors.StoreUnavailable: _says(_STORE_AWAY),
     errors.NamespaceTaken: _says("The bridge's store belongs to another bot. Please tell whoever runs the bridge."),

@@ -6,14 +6,21 @@ who we are is known since the start, so that no request has to wait for `auth.te
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Protocol, cast
 
 from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.request.async_request import AsyncBoltRequest
 from starlette.types import ASGIApp
 
+from bridge.metrics import Metrics
+from bridge.slack.payloads import mapping
 from bridge.slack.server import EVENTS_PATH
+from bridge.slack.sockets import Dispatch
 from bridge.slack.web import Identity, SlackWeb
 
 
@@ -50,6 +57,26 @@ def bolt_app(web: SlackWeb, identity: Identity, *surfaces: Surface) -> AsyncApp:
     for surface in surfaces:
         surface.register(app)
     return app
+
+
+def over_socket(app: AsyncApp, metrics: Metrics, monotonic: Callable[[], float]) -> Dispatch:
+    """Bolt for `bridge.slack.sockets`: what comes in, and what is sent back with its acknowledgement."""
+
+    async def dispatch(kind: str, payload: dict[str, Any]) -> dict[str, Any] | None:
+        if kind not in _ENVELOPES:
+            return {}
+        began = monotonic()
+        response = await app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=payload))
+        metrics.acked(_ENVELOPES[kind], monotonic() - began)
+        if response.status != HTTPStatus.OK:
+            return None
+        return dict(mapping(json.loads(response.body))) if response.body else {}
+
+    return dispatch
+
+
+_ENVELOPES = {"events_api": "event", "slash_commands": "command", "interactive": "click"}
+"""The kinds of envelopes that carry something, by what the metrics call them."""
 
 
 def over_http(app: AsyncApp) -> ASGIApp:

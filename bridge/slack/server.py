@@ -49,9 +49,10 @@ class Readiness:
     def is_ready(self) -> bool:
         """Whether requests should come here.
 
-        What is lost later does not count: another replica would fare no better, and here people get an answer.
+        Redis or the service being lost later does not count: another replica would fare no better, and here people
+        get an answer. A silent socket does: nothing comes in by it.
         """
-        return not self.draining and Reach.NOT_YET not in {self.slack, self.redis}
+        return not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,11 @@ async def _unavailable(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("starting", status_code=503)(scope, receive, send)
 
 
-def build(guard: ASGIApp, readiness: Callable[[], Readiness], metrics: Metrics) -> ASGIApp:
-    """Build the application: *guard* at ``/slack/events``, beside it ``/healthz``, ``/readyz`` and ``/metrics``."""
+def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Metrics) -> ASGIApp:
+    """Build the application: *guard* at ``/slack/events``, beside it ``/healthz``, ``/readyz`` and ``/metrics``.
+
+    Without *guard*, in Socket Mode, there is nothing at ``/slack/events``.
+    """
     pages = Starlette(
         routes=[
             Route("/healthz", _health),
@@ -99,7 +103,7 @@ def build(guard: ASGIApp, readiness: Callable[[], Readiness], metrics: Metrics) 
 
     async def door(scope: Scope, receive: Receive, send: Send) -> None:
         # Past Starlette's routing and its two layers of middleware: they cost as much as checking the signature.
-        if scope["type"] == "http" and scope["path"] == EVENTS_PATH:
+        if guard is not None and scope["type"] == "http" and scope["path"] == EVENTS_PATH:
             await guard(scope, receive, send)
         else:
             await pages(scope, receive, send)

@@ -12,6 +12,7 @@ that breaks, a 5xx, a time-out, an answer that is not Slack's: nobody knows.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -30,6 +31,7 @@ from bridge.metrics import Metrics
 
 CALL_SECONDS = 10.0
 _CONNECT_SECONDS = 3.0
+_SOCKET_MESSAGE = 4 * 1024 * 1024  # bytes; Slack's payloads are far smaller
 _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
 
@@ -108,10 +110,28 @@ class SlackWeb:
         with _counted(self._metrics, "upload_url"):
             _judge_plain("upload_url", *await self._exchange("upload_url", seconds, upload_url, data=content))
 
-    async def _send(self, method: str, seconds: float, **request: Any) -> tuple[Answer, Mapping[str, str]]:
+    async def open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
+        """Open a WebSocket of Socket Mode with an app-level token. Raises `SlackError`.
+
+        https://docs.slack.dev/reference/methods/apps.connections.open
+        """
+        method = "apps.connections.open"
+        answer, _ = await self._send(method, CALL_SECONDS, token=app_token)
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                return await self._session.ws_connect(
+                    str(answer.get("url")), autoping=False, max_msg_size=_SOCKET_MESSAGE
+                )
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
+            raise SlackUnreachable(method, type(exc).__name__) from exc
+
+    async def _send(
+        self, method: str, seconds: float, *, token: str = "", **request: Any
+    ) -> tuple[Answer, Mapping[str, str]]:
+        authorization = {"Authorization": f"Bearer {token}"} if token else self._authorization
         with _counted(self._metrics, method):
             status, headers, body = await self._exchange(
-                method, seconds, self._base_url + method, headers=self._authorization, **request
+                method, seconds, self._base_url + method, headers=authorization, **request
             )
             return _judge(method, status, headers, body), headers
 

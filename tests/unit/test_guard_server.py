@@ -92,7 +92,8 @@ async def test_healthz_answers_while_the_loop_turns(bridge: Bridge) -> None:
     [
         (UP, 200),
         (replace(UP, project=Reach.NOT_YET), 200),
-        (replace(UP, redis=Reach.DOWN, slack=Reach.DOWN), 200),
+        (replace(UP, redis=Reach.DOWN), 200),
+        (replace(UP, slack=Reach.DOWN), 503),
         (replace(UP, redis=Reach.NOT_YET), 503),
         (replace(UP, slack=Reach.NOT_YET), 503),
         (replace(UP, draining=True), 503),

@@ -78,7 +78,7 @@ def test_all_problems_are_reported_at_once_in_the_order_of_the_documentation() -
         ("REDIS_URL", "unix://relative", "is not an address of Redis"),
         ("REDIS_URL", "redis+sentinel://a:1,b:2/main/0", "names a sentinel, which comes with a later release"),
         ("REDIS_URL", "rediss+cluster://a:1,b:2", "names a cluster, which comes with a later release"),
-        ("SLACK_APP_TOKEN", "xapp-1234", "is set, but Socket Mode comes with a later release"),
+        ("SLACK_APP_TOKEN", "xoxb-1234", "begins with xoxb-…: use the app-level token xapp-…"),
         ("BRIDGE_NAMESPACE", "a{b}", "has characters that it cannot have"),
         ("BRIDGE_COMMAND_PREFIX", "Acme ", "has characters that it cannot have"),
         ("BRIDGE_PORT", "65536", "is not a whole number from 0 to 65535"),
@@ -141,6 +141,16 @@ def test_lists_of_ids_are_sets() -> None:
 def test_an_empty_variable_is_not_set() -> None:
     assert load({**NEEDED, "BRIDGE_PORT": " ", "SLACK_APP_TOKEN": ""}).port == 3000
     assert problems_of({**NEEDED, "PROJECT_API_KEY": " "})[0].startswith("PROJECT_API_KEY is missing")
+
+
+def test_socket_mode_needs_no_signing_secret_and_http_does() -> None:
+    without = {name: value for name, value in NEEDED.items() if name != "SLACK_SIGNING_SECRET"}
+
+    settings = load({**without, "SLACK_APP_TOKEN": "xapp-1-A0123456789"})
+
+    assert settings.slack_signing_secret is None
+    (line,) = problems_of(without)
+    assert line.startswith("SLACK_SIGNING_SECRET is missing: set it, or set SLACK_APP_TOKEN")
 
 
 def test_a_missing_redis_mentions_the_flag_and_the_flag_makes_it_unnecessary() -> None:

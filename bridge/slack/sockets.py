@@ -1,0 +1,238 @@
+"""Socket Mode: the same listeners over Slack's WebSocket, for a bridge that Slack cannot reach.
+
+https://docs.slack.dev/apis/events-api/using-socket-mode
+
+slack_sdk's own client closes the old socket before it opens the next, and has been seen silent for hours with every
+light green. Here a new connection is open before the old one goes, an envelope is acknowledged only when what it
+carries is kept (Slack repeats an event that is not), and a socket on which nothing at all is heard, not even a ping,
+counts as dead after `SILENCE`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import aiohttp
+
+from bridge.errors import SlackError, SlackGone, SlackRefused
+from bridge.slack.payloads import mapping, text
+
+log = logging.getLogger(__name__)
+
+SILENCE = timedelta(seconds=30)
+GIVE_UP = timedelta(minutes=2)
+PING_EVERY = timedelta(seconds=10)
+_HELLO_WITHIN = timedelta(seconds=10)
+_OLD_ONE_STAYS = timedelta(seconds=15)  # Slack closes it about 10 s after it said so
+_ACK_WITHIN = timedelta(seconds=3)
+_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+
+Json = dict[str, Any]
+Open = Callable[[], Awaitable[aiohttp.ClientWebSocketResponse]]
+Dispatch = Callable[[str, Json], Awaitable[Json | None]]
+"""Takes an envelope's type and payload; gives the payload of the ack, or None where it is not to be acknowledged."""
+
+
+class Sockets:
+    """Keeps one socket open (two while one takes over from the other), and hands on what comes in.
+
+    *open_socket* opens a new one, *dispatch* takes what comes in.
+    """
+
+    def __init__(
+        self,
+        open_socket: Open,
+        dispatch: Dispatch,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        silence: timedelta = SILENCE,
+        give_up: timedelta = GIVE_UP,
+        ping_every: timedelta = PING_EVERY,
+    ) -> None:
+        self._open_socket = open_socket
+        self._dispatch = dispatch
+        self._monotonic = monotonic
+        self._silence = silence.total_seconds()
+        self._give_up = give_up.total_seconds()
+        self._ping_every = ping_every.total_seconds()
+        self._connections: set[_Connection] = set()
+        self._alive_at = monotonic()
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a socket is open on which something was heard lately."""
+        return any(connection.silent_for() < self._silence for connection in self._connections)
+
+    async def run(self, closing: asyncio.Event) -> None:
+        """Keep a socket open until *closing*, then finish what has come in.
+
+        Raises `SlackRefused` where the token is not accepted, `SlackGone` where no socket could be had for long.
+        """
+        async with asyncio.TaskGroup() as group:
+            keeper = group.create_task(self._keep_one_open(group))
+            await asyncio.wait({keeper, group.create_task(closing.wait())}, return_when=asyncio.FIRST_COMPLETED)
+            keeper.cancel()
+            for connection in list(self._connections):
+                await connection.close()
+
+    async def _keep_one_open(self, group: asyncio.TaskGroup) -> None:
+        failures = 0
+        self._alive_at = self._monotonic()
+        while True:
+            try:
+                connection = await self._connected()
+            except SlackRefused:
+                raise
+            except SlackError as exc:
+                log.warning("no socket to slack yet", extra={"detail": exc.detail})
+                await self._pause_or_give_up(failures)
+                failures += 1
+                continue
+            failures = 0
+            group.create_task(self._use(connection))
+            await connection.is_leaving.wait()
+            self._alive_at = self._monotonic()
+
+    async def _pause_or_give_up(self, failures: int) -> None:
+        if self.is_up:
+            self._alive_at = self._monotonic()
+        if self._monotonic() - self._alive_at > self._give_up:
+            raise SlackGone("apps.connections.open", f"no socket for {self._give_up:g} s")
+        await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
+
+    async def _connected(self) -> _Connection:
+        socket = await self._open_socket()
+        connection = _Connection(socket, self._dispatch, self._monotonic)
+        try:
+            async with asyncio.timeout(_HELLO_WITHIN.total_seconds()):
+                await connection.hello()
+        except TimeoutError:
+            await connection.close()
+            raise SlackError("apps.connections.open", "no hello") from None
+        log.info("socket open", extra={"sockets": len(self._connections) + 1})
+        return connection
+
+    async def _use(self, connection: _Connection) -> None:
+        self._connections.add(connection)
+        watch = asyncio.create_task(self._watch(connection))
+        try:
+            await connection.receive()
+        finally:
+            self._connections.discard(connection)
+            watch.cancel()
+            await connection.close()
+            log.info("socket closed", extra={"sockets": len(self._connections)})
+
+    async def _watch(self, connection: _Connection) -> None:
+        """Ping, and give the connection up when nothing comes back, or when its successor has taken over."""
+        leaving_since: float | None = None
+        while connection.silent_for() < self._silence:
+            await asyncio.sleep(min(self._ping_every, self._silence / 4))
+            await connection.ping()
+            if connection.is_leaving.is_set():
+                leaving_since = leaving_since or self._monotonic()
+                if self._monotonic() - leaving_since > _OLD_ONE_STAYS.total_seconds():
+                    break
+        if not connection.is_leaving.is_set():
+            log.warning("the socket has gone silent, opening another")
+        connection.is_leaving.set()
+        await connection.close()
+
+
+class _Connection:
+    """One socket, from its hello to its end."""
+
+    def __init__(
+        self, socket: aiohttp.ClientWebSocketResponse, dispatch: Dispatch, monotonic: Callable[[], float]
+    ) -> None:
+        self.is_leaving = asyncio.Event()
+        self._socket = socket
+        self._dispatch = dispatch
+        self._monotonic = monotonic
+        self._heard_at = monotonic()
+        self._in_work: set[asyncio.Task[None]] = set()
+
+    def silent_for(self) -> float:
+        """Seconds since anything was heard."""
+        return self._monotonic() - self._heard_at
+
+    async def hello(self) -> None:
+        """Wait for Slack's first message. Raises `SlackError` where the socket closes instead."""
+        while True:
+            message = await self._next()
+            if message is None:
+                raise SlackError("apps.connections.open", "closed before hello")
+            if message.get("type") == "hello":
+                return
+
+    async def receive(self) -> None:
+        """Hand on every envelope, each in a task of its own, until the socket closes; then wait for those tasks."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                while (message := await self._next()) is not None:
+                    if message.get("type") == "disconnect":
+                        self._leave(text(message, "reason"))
+                    elif text(message, "envelope_id"):
+                        task = group.create_task(self._take(message))
+                        self._in_work.add(task)
+                        task.add_done_callback(self._in_work.discard)
+        finally:
+            self.is_leaving.set()
+
+    def _leave(self, reason: str) -> None:
+        log.info("slack asks for a new socket", extra={"reason": reason})
+        if reason == "link_disabled":
+            raise SlackRefused("apps.connections.open", reason)
+        self.is_leaving.set()
+
+    async def _take(self, envelope: Json) -> None:
+        answer = await self._dispatch(text(envelope, "type"), dict(mapping(envelope.get("payload"))))
+        if answer is None:
+            return  # not kept: Slack sends an event again
+        ack: Json = {"envelope_id": envelope["envelope_id"]}
+        if answer and envelope.get("accepts_response_payload"):
+            ack["payload"] = answer
+        with suppress(aiohttp.ClientError, ConnectionError):  # closed meanwhile: it is repeated, and known by then
+            await self._socket.send_str(json.dumps(ack))
+
+    async def ping(self) -> None:
+        """Ask for a sign of life."""
+        with suppress(aiohttp.ClientError, ConnectionError):
+            await self._socket.ping()
+
+    async def close(self) -> None:
+        """Close it once what has come in is acknowledged, without waiting long for either side."""
+        if self._in_work:
+            await asyncio.wait(self._in_work, timeout=_ACK_WITHIN.total_seconds())
+        with suppress(aiohttp.ClientError, ConnectionError, TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._socket.close()
+
+    async def _next(self) -> Json | None:
+        """The next message of Slack; None at the end. Pings are answered here, because they are signs of life."""
+        while True:
+            frame = await self._socket.receive()
+            if frame.type in {aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSING, aiohttp.WSMsgType.CLOSED}:
+                return None
+            if frame.type is aiohttp.WSMsgType.ERROR:
+                return None
+            self._heard_at = self._monotonic()
+            if frame.type is aiohttp.WSMsgType.PING:
+                with suppress(aiohttp.ClientError, ConnectionError):
+                    await self._socket.pong(frame.data)
+            elif frame.type is aiohttp.WSMsgType.TEXT:
+                return _json(frame.data)
+
+
+def _json(data: str) -> Json:
+    try:
+        return dict(mapping(json.loads(data)))
+    except ValueError:
+        return {}

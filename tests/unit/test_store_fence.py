@@ -1,0 +1,119 @@
+"""The fence: whoever lost a lane changes nothing, whatever step they are at."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import LaneLost
+from bridge.ids import TurnId
+from bridge.store.journal import Binding, Journal, Taken
+from support.store import THREAD, Store, a_store, message, ts
+
+Act = Callable[[Journal, Taken], Awaitable[object]]
+
+STEPS: dict[str, Act] = {
+    "sent": lambda journal, taken: journal.sent(taken, run="a run"),
+    "unsent": lambda journal, taken: journal.unsent(taken),
+    "outcome": lambda journal, taken: journal.outcome(
+        taken, "an outcome", what="answered", binding=Binding(THREAD, 42, None), results="{}"
+    ),
+    "done": lambda journal, taken: journal.done(taken, what="answered", posted="1.0"),
+    "bury": lambda journal, taken: journal.bury(taken.held, taken.turn.id, reason="r"),
+    "park": lambda journal, taken: journal.park(taken, THREAD),
+    "card": lambda journal, taken: journal.card(taken, "1.0"),
+}
+OF_THE_LANE: dict[str, Act] = {
+    "release": lambda journal, taken: journal.release(taken.held),
+    "take": lambda journal, taken: journal.take(
+        taken.held, may_send=True, oldest=taken.turn.accepted_at, token=taken.token
+    ),
+}
+ALL = STEPS | OF_THE_LANE
+
+
+async def nothing_changes(store: Store, act: Awaitable[object]) -> None:
+    before = await store.dump()
+    with pytest.raises(LaneLost):
+        await act
+    assert await store.dump() == before
+
+
+async def a_lane_with_two(redis: Redis) -> Store:
+    store = await a_store(redis)
+    await store.queue()
+    await store.queue(message("more", ts(1)), is_plain=True)
+    return store
+
+
+@pytest.mark.parametrize("step", ALL)
+async def test_who_was_taken_for_dead_changes_nothing(redis: Redis, step: str) -> None:
+    store = await a_lane_with_two(redis)
+    taken = await store.process("a").take()
+    await store.process("b").take((await store.process("b").take_over())[0])
+
+    await nothing_changes(store, ALL[step](store.process("a").journal, taken))
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_who_speaks_of_a_turn_that_is_not_the_head_changes_nothing(redis: Redis, step: str) -> None:
+    store = await a_lane_with_two(redis)
+    taken = await store.process().take()
+    behind = TurnId((await store.box())[1])
+
+    stale = replace(taken, turn=replace(taken.turn, id=behind))
+
+    await nothing_changes(store, STEPS[step](store.process().journal, stale))
+
+
+@pytest.mark.parametrize("step", ALL)
+async def test_who_wakes_up_when_the_same_lane_has_another_entry_changes_nothing(redis: Redis, step: str) -> None:
+    store = await a_lane_with_two(redis)
+    a, b = store.process("a"), store.process("b")
+    taken = await a.take()
+    await b.journal.done(await b.take((await b.take_over())[0]))
+    await a.hold()  # the lane again, by its new entry, and for this very process
+
+    await nothing_changes(store, ALL[step](a.journal, taken))
+
+
+@pytest.mark.parametrize("step", ALL)
+async def test_who_has_not_noticed_that_the_store_was_wiped_changes_nothing(redis: Redis, step: str) -> None:
+    store = await a_lane_with_two(redis)
+    taken = await store.process().take()
+    await redis.flushdb()
+
+    await nothing_changes(store, ALL[step](store.process().journal, taken))
+
+
+async def test_leases_of_a_wiped_store_are_lost(redis: Redis) -> None:
+    store = await a_lane_with_two(redis)
+    taken = await store.process().take()
+    await redis.flushdb()
+
+    assert await store.process().inbox.renew([taken.held.entry]) == [taken.held.entry]
+
+
+@pytest.mark.parametrize("step", ["sent", "unsent", "outcome", "card"])
+async def test_who_owns_the_lane_may_repeat_a_step_whose_answer_was_lost(redis: Redis, step: str) -> None:
+    store = await a_lane_with_two(redis)
+    taken = await store.process().take()
+    journal = store.process().journal
+    await STEPS[step](journal, taken)
+    before = await store.dump()
+
+    await STEPS[step](journal, taken)
+
+    assert await store.dump() == before
+
+
+@pytest.mark.parametrize("step", ["done", "bury", "park", "release"])
+async def test_who_has_given_the_lane_away_has_lost_it(redis: Redis, step: str) -> None:
+    store = await a_lane_with_two(redis)
+    taken = await store.process().take()
+    await ALL[step](store.process().journal, taken)
+
+    await nothing_changes(store, ALL[step](store.process().journal, taken))

@@ -1,0 +1,111 @@
+"""The namespace: whose it is, what becomes of it when the store is wiped, and who is forgotten."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import NamespaceTaken, StoreUnavailable
+from bridge.metrics import Metrics
+from bridge.store.connection import connect
+from bridge.store.namespace import Namespace
+from bridge.store.scripting import Scripts
+from support.store import NAMESPACE, PREFIX, START, a_store, message, ts
+
+
+async def test_a_namespace_remembers_since_when_it_knows_anything(redis: Redis) -> None:
+    store = await a_store(redis)
+    store.clock.time = START + timedelta(days=3)
+
+    again = await a_store(redis, store.clock)
+
+    assert store.namespace.since == again.namespace.since == START
+    assert again.namespace.is_held
+
+
+@pytest.mark.parametrize(("team", "bot"), [("T2", "UBOT"), ("T1", "UOTHER")])
+async def test_another_bots_namespace_is_refused(redis: Redis, team: str, bot: str) -> None:
+    store = await a_store(redis)
+    other = Namespace(store.scripts, name=NAMESPACE, team=team, bot=bot, now=store.clock)
+    before = await store.dump()
+
+    with pytest.raises(NamespaceTaken) as caught:
+        await other.hold()
+
+    assert (caught.value.namespace, caught.value.owner) == (NAMESPACE, "T1/UBOT")
+    assert not other.is_held
+    assert await store.dump() == before
+
+
+async def test_two_namespaces_on_one_redis_know_nothing_of_each_other(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+    before = await store.dump()
+    scripts = Scripts(redis, "other", Metrics())
+    other = Namespace(scripts, name="other", team="T2", bot="UBOT", now=store.clock)
+
+    await other.hold()
+
+    assert {key: value for key, value in (await store.dump()).items() if key.startswith(PREFIX)} == before
+
+
+async def test_a_wiped_store_is_set_up_again_and_knows_nothing_of_the_past(redis: Redis) -> None:
+    store = await a_store(redis)
+    await redis.flushdb()
+    store.clock.time = START + timedelta(hours=1)
+
+    assert await store.process().hold() == []
+    assert await store.process().take_over() == []
+    await store.namespace.hold()
+    await store.queue()
+
+    assert store.namespace.since == START + timedelta(hours=1)
+    assert len(await store.process().hold()) == 1
+
+
+async def test_a_message_that_comes_between_the_wipe_and_the_heartbeat_is_not_stranded(redis: Redis) -> None:
+    store = await a_store(redis)
+    await redis.flushdb()
+    turn = await store.queue()
+
+    await store.namespace.hold()
+
+    assert (await store.process().take()).turn.id == turn
+
+
+async def test_a_store_that_is_away_is_not_held(redis: Redis) -> None:
+    store = await a_store(redis)
+    async with connect("redis://127.0.0.1:1") as nowhere:
+        gone = Namespace(Scripts(nowhere, NAMESPACE, Metrics()), name=NAMESPACE, team="T1", bot="UBOT", now=store.clock)
+        with pytest.raises(StoreUnavailable):
+            await gone.hold()
+
+    assert not gone.is_held
+
+
+async def test_consumers_that_hold_nothing_and_are_gone_are_forgotten(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    await store.queue(message("x", "1700000009.000100"))
+    holder, idler = store.process("holder"), store.process("idler")
+    await holder.hold(most=1)
+    await idler.journal.done(await idler.take())
+
+    assert await store.namespace.forget_the_gone() == 0  # nobody is gone for long enough
+    dropped = await store.scripts.run("forget", -1)
+
+    assert dropped == 1
+    consumers = await redis.xinfo_consumers(f"{PREFIX}ready", "workers")
+    assert [consumer["name"] for consumer in consumers] == ["holder"]
+
+
+async def test_scripts_that_redis_has_forgotten_are_sent_again(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+    await redis.script_flush()
+
+    await store.queue(message("more", ts(1)))
+
+    assert len(await store.box()) == 2

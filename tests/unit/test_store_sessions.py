@@ -1,0 +1,96 @@
+"""The session map, the channels' defaults, and the marks of searched threads."""
+
+from __future__ import annotations
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import RecordNotUnderstood
+from bridge.ids import TurnId
+from bridge.store.records import Conversation
+from support.store import PREFIX, THREAD, a_store
+
+
+async def test_a_thread_that_nobody_wrote_in_is_not_bound(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    assert await store.sessions.thread(THREAD) is None
+
+
+async def test_a_session_is_replaced_only_by_who_saw_it(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation(agent=7)
+
+    assert await store.sessions.rebind(THREAD, expected=None, session=1)
+    assert not await store.sessions.rebind(THREAD, expected=None, session=2)
+    assert not await store.sessions.rebind(THREAD, expected=9, session=2)
+    assert await store.sessions.rebind(THREAD, expected=1, session=3, agent=8)
+
+    assert await store.sessions.thread(THREAD) == Conversation(agent=8, session=3)
+
+
+async def test_a_binding_that_was_lost_can_be_written_anew(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    assert await store.sessions.rebind(THREAD, expected=None, session=1, agent=7)
+
+    assert await store.sessions.thread(THREAD) == Conversation(agent=7, session=1)
+    assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
+
+
+async def test_a_fresh_session_keeps_the_agent(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation(agent=7)
+    await store.sessions.rebind(THREAD, expected=None, session=1)
+
+    await store.sessions.restart(THREAD)
+
+    assert await store.sessions.thread(THREAD) == Conversation(agent=7)
+
+
+async def test_a_fresh_session_binds_no_thread(redis: Redis) -> None:
+    store = await a_store(redis)
+    before = await store.dump()
+
+    await store.sessions.restart(THREAD)
+
+    assert await store.dump() == before
+
+
+async def test_a_channels_default_is_kept_for_ever_until_it_is_taken_away(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    await store.sessions.set_channel_default("T1", "C1", 7)
+
+    assert await store.sessions.channel_default("T1", "C1") == 7
+    assert await store.sessions.channel_default("T1", "C2") is None
+    assert await redis.ttl(f"{PREFIX}defaults") == -1
+    await store.sessions.set_channel_default("T1", "C1", None)
+    assert await store.sessions.channel_default("T1", "C1") is None
+
+
+async def test_telling_a_thread_of_an_outage_binds_nothing_and_is_forgotten_in_the_end(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    assert await store.sessions.tell_once(THREAD)
+
+    assert await store.sessions.thread(THREAD) is None
+    assert 0 < await store.days_left(f"told:{THREAD}") < 2
+
+
+async def test_a_search_is_remembered_for_a_day(redis: Redis) -> None:
+    store = await a_store(redis)
+    assert not await store.sessions.was_searched(THREAD)
+
+    await store.sessions.mark_searched(THREAD)
+
+    assert await store.sessions.was_searched(THREAD)
+    assert 1 < await store.days_left(f"looked:{THREAD}") < 1.1
+
+
+async def test_results_that_cannot_be_read_say_so(redis: Redis) -> None:
+    store = await a_store(redis)
+    await redis.set(f"{PREFIX}results:t", "{", ex=60)
+
+    with pytest.raises(RecordNotUnderstood):
+        await store.results.get(TurnId("t"))

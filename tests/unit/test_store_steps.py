@@ -1,0 +1,414 @@
+"""The steps of a turn in the journal, from queued to done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import LaneLost
+from bridge.ids import ThreadKey, thread_lane
+from bridge.store.journal import Binding, Unreadable
+from bridge.store.records import VERSION, Conversation, Step
+from support.store import LANE, PREFIX, ROOT, START, THREAD, a_store, message, ts
+
+
+async def test_taking_reads_the_head_and_what_its_thread_is_bound_to(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation(agent=7)
+    await store.queue(message("behind", ts(1)))
+
+    taken = await store.process().take()
+
+    assert (taken.turn.id, taken.turn.lane, taken.turn.step) == (turn, LANE, Step.QUEUED)
+    assert (taken.turn.takes, taken.turn.accepted_at) == (1, START)
+    assert taken.conversation == Conversation(agent=7)
+
+
+async def test_an_empty_lane_is_left_without_an_entry(redis: Redis) -> None:
+    store = await a_store(redis)
+    await redis.xadd(f"{PREFIX}ready", {"lane": LANE})  # by a release whose rules were other ones
+    held = (await store.process().hold())[0]
+
+    assert await store.process().look(held) is None
+
+    assert await store.entries() == 0
+
+
+async def test_a_plain_reply_is_sent_by_the_take_itself(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.queue(agent=7, is_plain=True)
+
+    taken = await store.process().take()
+
+    assert taken.turn.was_sent_now
+    assert taken.turn.step is Step.SENT
+    assert await store.field(turn, "step") == "sent"
+
+
+async def test_a_take_that_is_repeated_knows_its_own_sent(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue(agent=7, is_plain=True)
+    process = store.process()
+    held = (await process.hold())[0]
+    await process.take(held, token="t")
+
+    assert (await process.take(held, token="t")).turn.was_sent_now
+    assert not (await process.take(held, token="another")).turn.was_sent_now
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["not plain", "no agent", "withdrawn", "the service is down", "too old"],
+)
+async def test_the_take_leaves_to_the_turn_what_has_to_be_decided(redis: Redis, reason: str) -> None:
+    store = await a_store(redis)
+    await store.queue(agent=None if reason == "no agent" else 7, is_plain=reason != "not plain")
+    if reason == "withdrawn":
+        await store.process().inbox.withdraw(message().key)
+    oldest = START + timedelta(seconds=1) if reason == "too old" else START
+
+    taken = await store.process().take(may_send=reason != "the service is down", oldest=oldest)
+
+    assert taken.turn.step is Step.QUEUED
+    assert not taken.turn.was_sent_now
+
+
+async def test_a_worker_that_waits_and_looks_again_has_not_taken_it_twice(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    process = store.process()
+    first = await process.take()
+
+    again = await process.take(first.held, begins=False)
+
+    assert (again.turn.takes, again.turn.handed_out) == (1, 1)
+
+
+async def test_each_worker_that_takes_over_is_counted(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    await store.process("a").take()
+
+    over = await store.process("b").take((await store.process("b").take_over())[0])
+
+    assert (over.turn.takes, over.turn.handed_out) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("v", str(VERSION + 1)), ("body", "{"), ("step", "asleep"), ("at", ""), ("body", '{"kind": "telepathy"}')],
+)
+async def test_a_record_that_cannot_be_read_is_named(redis: Redis, field: str, value: str) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    await redis.hset(f"{PREFIX}turn:{turn}", field, value)
+    process = store.process()
+
+    found = await process.look((await process.hold())[0])
+
+    assert isinstance(found, Unreadable)
+    assert found.turn == turn
+    await process.journal.bury(found.held, found.turn, reason="not understood")
+    assert await store.box() == []
+
+
+async def test_fields_of_a_later_release_are_left_alone(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    await redis.hset(f"{PREFIX}turn:{turn}", "later", "1")
+
+    taken = await store.process().take()
+    await store.process().journal.sent(taken)
+
+    assert await store.field(turn, "later") == "1"
+
+
+async def test_sent_is_written_once_and_may_be_repeated_by_the_same_take(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    journal = store.process().journal
+    taken = await store.process().take()
+
+    assert await journal.sent(taken, run='{"workflow": 1}')
+    assert await journal.sent(taken, run='{"workflow": 1}')
+
+    assert await store.field(turn, "step") == "sent"
+    assert await store.field(turn, "run") == '{"workflow": 1}'
+    with pytest.raises(LaneLost):
+        await journal.sent(replace(taken, token="another"))
+
+
+async def test_sent_waits_for_a_second_look_when_the_text_was_edited_meanwhile(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    await process.inbox.edit(message("better words"), is_plain=False)
+
+    assert not await process.journal.sent(taken)
+    assert await store.field(turn, "step") == "queued"
+    again = await process.take(taken.held)
+    assert again.turn.body == message("better words")
+    assert await process.journal.sent(again)
+
+
+async def test_a_withdrawn_message_is_never_marked_as_sent(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    await process.inbox.withdraw(message().key)
+
+    assert not await process.journal.sent(taken)
+    assert await store.field(turn, "step") == "queued"
+    assert (await process.take(taken.held)).turn.is_withdrawn
+
+
+async def test_what_surely_did_not_arrive_waits_as_before(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    await process.journal.sent(taken)
+
+    await process.journal.unsent(taken)
+    await process.journal.unsent(taken)  # its answer was lost
+
+    assert await store.field(turn, "step") == "queued"
+    assert await process.inbox.edit(message("better words"), is_plain=False) == "edited"
+    again = await process.take(taken.held)
+    assert await process.journal.sent(again)
+
+
+async def test_what_is_recorded_stays_recorded(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    await process.journal.sent(taken)
+
+    await process.journal.outcome(taken, "the first", what="answered")
+    await process.journal.outcome(taken, "the second", what="unknown")
+    await process.journal.unsent(taken)
+
+    assert await store.field(turn, "outcome") == "the first"
+    assert await store.field(turn, "step") == "posting"
+
+
+@pytest.mark.parametrize(
+    ("bound_to", "expected", "kept"),
+    [(None, None, 42), (41, 41, 42), (41, None, 41), (None, 41, None), (43, 41, 43)],
+)
+async def test_the_first_session_wins_and_a_later_one_replaces_what_its_turn_began_with(
+    redis: Redis, bound_to: int | None, expected: int | None, kept: int | None
+) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    await store.sessions.rebind(THREAD, expected=None, session=bound_to)
+    taken = await store.process().take()
+
+    await store.process().journal.outcome(taken, "{}", what="answered", binding=Binding(THREAD, 42, expected))
+
+    conversation = await store.sessions.thread(THREAD)
+    assert conversation is not None
+    assert conversation.session == kept
+
+
+async def test_an_answer_renews_its_threads_lifetime(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    taken = await store.process().take()
+    await redis.pexpire(f"{PREFIX}thread:{THREAD}", 1_000_000)
+
+    await store.process().journal.outcome(taken, "{}", what="answered", binding=Binding(THREAD, 42, None))
+
+    assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
+
+
+async def test_an_answer_ends_what_the_thread_was_told_of_an_outage(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    taken = await store.process().take()
+
+    assert await store.sessions.tell_once(THREAD)
+    assert not await store.sessions.tell_once(THREAD)
+    await store.process().journal.outcome(taken, "{}", what="answered", binding=Binding(THREAD, 42, None))
+
+    assert await store.sessions.tell_once(THREAD)
+
+
+async def test_node_results_are_kept_for_a_week(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    taken = await store.process().take()
+
+    await store.process().journal.outcome(taken, "{}", what="ran", results='{"node": [1, null]}')
+
+    assert await store.results.get(turn) == {"node": [1, None]}
+    assert 6.9 < await store.days_left(f"results:{turn}") <= 7
+    assert await store.results.get(taken.turn.id.__class__("nobody")) is None
+
+
+async def test_a_finished_turn_hands_the_lane_on(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    second = await store.queue(message("more", ts(1)))
+    process = store.process()
+
+    await process.journal.done(await process.take(), what="answered", posted="1700000000.000900")
+
+    assert await store.box() == [second]
+    assert (await process.take()).turn.id == second
+
+
+async def test_lanes_take_turns(redis: Redis) -> None:
+    store = await a_store(redis)
+    threads = [ThreadKey("T1", "C1", f"1700000{n}.000100") for n in range(3)]
+    for thread in threads:
+        await store.queue(message(f"first of {thread.root}", thread.root))
+    for thread in threads:
+        second = message(f"second of {thread.root}", f"{thread.root[:-1]}1", thread_ts=thread.root)
+        await store.queue(second)
+    process = store.process()
+    order = []
+    while held := await process.hold(most=1):
+        taken = await process.take(held[0])
+        order.append(taken.turn.lane)
+        await process.journal.done(taken)
+
+    assert order == [thread_lane(thread) for thread in threads] * 2
+
+
+async def test_the_last_turn_leaves_an_empty_lane_and_the_next_message_wakes_it(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    process = store.process()
+    await process.journal.done(await process.take())
+
+    assert (await store.box(), await store.entries()) == ([], 0)
+    await store.queue(message("later", ts(1)))
+    assert await store.entries() == 1
+
+
+async def test_what_people_wrote_leaves_with_done_and_ids_stay_for_a_week(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.queue(message("my secret words"), agent=7)
+    process = store.process()
+    taken = await process.take()
+    await process.journal.sent(taken, run="my secret words again")
+    await process.journal.outcome(taken, "an answer full of secret words", what="answered")
+    assert await store.holds_words("secret words")
+
+    await process.journal.done(taken, what="answered", posted="1700000000.000900")
+
+    assert not await store.holds_words("secret words")
+    assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
+    fields = {name: await store.field(turn, name) for name in ("step", "what", "posted", "lane", "t_done")}
+    assert fields == {
+        "step": "done", "what": "answered", "posted": "1700000000.000900", "lane": LANE,
+        "t_done": str(int(START.timestamp() * 1000)),
+    }  # fmt: skip
+
+
+async def test_a_text_that_a_button_may_send_again_stays_a_week_at_most(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.queue(message("my secret words"), agent=7)
+    process = store.process()
+
+    await process.journal.done(await process.take(), what="unknown", keep_text=True)
+
+    assert await store.holds_words("my secret words")
+    assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
+
+
+async def test_a_dead_letter_keeps_its_reason_and_the_lane_goes_on(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    second = await store.queue(message("more", ts(1)))
+    process = store.process()
+
+    taken = await process.take()
+    await process.journal.bury(taken.held, turn, reason="slack: channel_not_found")
+
+    assert await store.field(turn, "step") == "dead"
+    assert await store.field(turn, "what") == "slack: channel_not_found"
+    assert 29.9 < await store.days_left(f"turn:{turn}") <= 30
+    assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
+    assert (await process.take()).turn.id == second
+
+
+async def test_dead_letters_leave_the_list_with_their_records(redis: Redis) -> None:
+    store = await a_store(redis)
+    process = store.process()
+    for number, days in enumerate((0, 31)):
+        store.clock.time = START + timedelta(days=days)
+        turn = await store.queue(message("x", f"170000000{number}.000100"))
+        taken = await process.take()
+        await process.journal.bury(taken.held, turn, reason="r")
+
+    assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
+
+
+async def test_a_lane_that_is_given_back_is_taken_by_another(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    taken = await store.process("a").take()
+
+    await store.process("a").journal.release(taken.held)
+
+    assert await store.entries() == 1
+    over = await store.process("b").take()
+    assert (over.turn.id, over.turn.takes, over.turn.handed_out) == (turn, 2, 1)
+
+
+async def test_the_card_of_a_turn_is_remembered(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    process = store.process()
+    taken = await process.take()
+
+    await process.journal.card(taken, "1700000000.000900")
+
+    assert (await process.take(taken.held)).turn.card == "1700000000.000900"
+
+
+async def test_only_leases_that_are_over_are_taken_and_renewing_keeps_them(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    a, b = store.process("a"), store.process("b")
+    held = (await a.hold())[0]
+    lease = timedelta(seconds=15)
+
+    assert await b.inbox.claim_from_the_dead(lease=lease, most=10) == []
+    await store.expire_lease(held)
+    assert await a.inbox.renew([held.entry]) == []
+    assert await b.inbox.claim_from_the_dead(lease=lease, most=10) == []
+    await store.expire_lease(held)
+    assert await b.inbox.claim_from_the_dead(lease=lease, most=10) == [held]
+
+
+async def test_renewing_never_takes_a_lane_back(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    a, b = store.process("a"), store.process("b")
+    held = (await a.hold())[0]
+    await b.take_over()
+    before = await store.dump()
+
+    assert await a.inbox.renew([held.entry, "9-9"]) == [held.entry, "9-9"]
+
+    assert await store.dump() == before
+    assert await b.inbox.renew([held.entry]) == []
+    assert await a.inbox.renew([]) == []
+
+
+async def test_the_depth_is_the_number_of_lanes_with_work(redis: Redis) -> None:
+    store = await a_store(redis)
+    for root in (ROOT, "1700000001.000100"):
+        await store.queue(message("x", root))
+    await store.queue(message("y", ts(1)))
+
+    assert await store.process().inbox.depth() == 2

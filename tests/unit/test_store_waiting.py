@@ -1,0 +1,251 @@
+"""What happens to messages while they wait: edits, withdrawals, a choice that is open, and sending again."""
+
+from __future__ import annotations
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.ids import TurnId
+from bridge.inbound import Notice
+from bridge.store.records import Step
+from support.store import CHANNEL, LANE, PREFIX, ROOT, TEAM, THREAD, USER, Process, Store, a_store, key_of, message, ts
+
+
+async def test_the_new_text_of_a_waiting_message_is_what_is_taken(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+
+    assert await store.process().inbox.edit(message("better words"), is_plain=False) == "edited"
+
+    taken = await store.process().take()
+    assert (taken.turn.body, taken.turn.edits) == (message("better words"), 1)
+    assert not await store.holds_words("hello there")
+
+
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
+async def test_an_edit_decides_anew_whether_a_message_is_plain(redis: Redis, *, before: bool, after: bool) -> None:
+    store = await a_store(redis)
+    await store.queue(agent=7, is_plain=before)
+
+    await store.process().inbox.edit(message("edited"), is_plain=after)
+
+    assert (await store.process().take()).turn.was_sent_now is after
+
+
+async def test_an_edit_does_not_take_away_that_a_message_may_choose_the_agent(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+    await store.sessions.choose_agent(THREAD, 7)
+
+    await store.process().inbox.edit(message("Support: help"), is_plain=True)
+
+    taken = await store.process().take()
+    assert taken.turn.starts
+    assert taken.turn.step is Step.QUEUED
+
+
+@pytest.mark.parametrize("progress", ["sent", "posting", "done"])
+async def test_after_it_was_sent_a_message_can_be_neither_edited_nor_withdrawn(redis: Redis, progress: str) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    await process.journal.sent(taken)
+    if progress != "sent":
+        await process.journal.outcome(taken, "{}", what="answered")
+    if progress == "done":
+        await process.journal.done(taken)
+    before = await store.dump()
+
+    assert await process.inbox.edit(message("too late"), is_plain=False) == "late"
+    assert await process.inbox.withdraw(message().key) == "late"
+
+    assert await store.dump() == before
+
+
+async def test_an_unknown_message_can_be_neither_edited_nor_withdrawn(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    assert await store.process().inbox.edit(message("never seen"), is_plain=False) == "unknown"
+    assert await store.process().inbox.withdraw(message().key) == "unknown"
+
+
+async def test_editing_a_refused_message_does_not_bring_it_in(redis: Redis) -> None:
+    store = await a_store(redis)
+    notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
+    await store.process().inbox.put(notice, message=key_of(ROOT), event=f"Ev{ROOT}")
+
+    assert await store.process().inbox.edit(message("let me in"), is_plain=True) == "unknown"
+
+    assert (await store.process().take()).turn.body == notice
+
+
+async def test_a_withdrawn_message_is_marked_and_those_around_it_stay(redis: Redis) -> None:
+    store = await a_store(redis)
+    turns = [await store.conversation(), await store.queue(message("second", ts(1)))]
+
+    assert await store.process().inbox.withdraw(key_of(ts(1))) == "withdrawn"
+
+    process = store.process()
+    first = await process.take()
+    await process.journal.done(first)
+    second = await process.take()
+    assert [first.turn.id, second.turn.id] == turns
+    assert [first.turn.is_withdrawn, second.turn.is_withdrawn] == [False, True]
+
+
+async def parked(store: Store) -> Process:
+    """Let a thread wait for somebody to choose its agent."""
+    await store.queue()
+    process = store.process()
+    assert await process.journal.park(await process.take(), THREAD)
+    return process
+
+
+async def test_a_parked_lane_has_no_entry_and_messages_wait_behind_it(redis: Redis) -> None:
+    store = await a_store(redis)
+    process = await parked(store)
+
+    await store.queue(message("more", ts(1)))
+
+    assert await store.entries() == 0
+    assert await process.hold() == []
+    assert await process.take_over() == []
+
+
+async def test_the_choice_wakes_a_parked_lane(redis: Redis) -> None:
+    store = await a_store(redis)
+    process = await parked(store)
+
+    assert await store.sessions.choose_agent(THREAD, 7) == 7
+
+    taken = await process.take()
+    assert taken.conversation.agent == 7
+    assert await redis.hlen(f"{PREFIX}parked") == 0
+
+
+async def test_a_second_choice_changes_nothing_and_wakes_nobody(redis: Redis) -> None:
+    store = await a_store(redis)
+    await parked(store)
+    await store.sessions.choose_agent(THREAD, 7)
+
+    assert await store.sessions.choose_agent(THREAD, 8) == 7
+
+    assert await store.entries() == 1
+
+
+async def test_a_choice_before_anything_waits_binds_the_thread(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    assert await store.sessions.choose_agent(THREAD, 7) == 7
+
+    assert await store.entries() == 0
+    assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
+
+
+async def test_a_choice_that_came_while_the_menu_was_shown_is_not_missed(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+    process = store.process()
+    taken = await process.take()
+    await store.sessions.choose_agent(THREAD, 7)
+
+    assert not await process.journal.park(taken, THREAD)
+
+    assert (await process.take(taken.held)).conversation.agent == 7
+    assert await store.entries() == 1
+
+
+async def test_a_withdrawal_that_came_while_the_menu_was_shown_is_not_missed(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+    process = store.process()
+    taken = await process.take()
+    await process.inbox.withdraw(message().key)
+
+    assert not await process.journal.park(taken, THREAD)
+
+
+async def test_withdrawing_the_message_that_waits_for_a_choice_lets_the_lane_go_on(redis: Redis) -> None:
+    store = await a_store(redis)
+    process = await parked(store)
+    await store.queue(message("more", ts(1)))
+
+    assert await process.inbox.withdraw(message().key) == "withdrawn"
+
+    assert (await process.take()).turn.is_withdrawn
+    assert await redis.hlen(f"{PREFIX}parked") == 0
+
+
+async def test_withdrawing_a_message_behind_the_parked_one_wakes_nobody(redis: Redis) -> None:
+    store = await a_store(redis)
+    await parked(store)
+    await store.queue(message("more", ts(1)))
+
+    assert await store.process().inbox.withdraw(key_of(ts(1))) == "withdrawn"
+
+    assert await store.entries() == 0
+
+
+async def unanswered(store: Store, text: str = "hello there") -> TurnId:
+    """Have a turn whose text a button may send again."""
+    turn = await store.queue(message(text), agent=7, is_plain=True)
+    process = store.process()
+    await process.journal.done(await process.take(), what="unknown", keep_text=True)
+    return turn
+
+
+async def test_a_message_is_sent_again_at_the_end_of_its_thread(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await unanswered(store)
+    waiting = await store.queue(message("meanwhile", ts(1)))
+
+    assert await store.process().inbox.again(turn) == "queued"
+
+    first, second = await store.box()
+    assert (first, second != turn) == (waiting, True)
+    process = store.process()
+    await process.journal.done(await process.take())
+    again = await process.take()
+    assert again.turn.body == message()
+    assert again.turn.was_sent_now  # there is as little to decide as there was the first time
+
+
+async def test_however_often_it_is_asked_for_a_message_is_sent_again_once(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await unanswered(store, "my secret words")
+    await store.process().inbox.again(turn)
+    before = await store.dump()
+
+    assert await store.process().inbox.again(turn) == "already"
+
+    assert await store.dump() == before
+    process = store.process()
+    await process.journal.done(await process.take())
+    assert not await store.holds_words("my secret words")
+
+
+@pytest.mark.parametrize("progress", ["never was", "waits", "answered"])
+async def test_what_is_not_kept_cannot_be_sent_again(redis: Redis, progress: str) -> None:
+    store = await a_store(redis)
+    turn = TurnId("nobody") if progress == "never was" else await store.conversation()
+    if progress == "answered":
+        await store.process().journal.done(await store.process().take())
+    before = await store.dump()
+
+    assert await store.process().inbox.again(turn) == "gone"
+
+    assert await store.dump() == before
+
+
+async def test_a_full_thread_takes_nothing_again_until_there_is_room(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await unanswered(store)
+    for number in range(50):
+        await store.queue(message("x", ts(number + 1)))
+
+    assert await store.process().inbox.again(turn) == "full"
+    process = store.process()
+    await process.journal.done(await process.take())
+    assert await process.inbox.again(turn) == "queued"
+    assert len(await store.box(LANE)) == 50
