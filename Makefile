@@ -14,10 +14,10 @@ run: $(STAMP) ## Run the bridge with a Redis of its own (needs SLACK_… and PRO
 	@exec $(BIN)/bridge serve --embedded-redis
 
 test: $(STAMP) ## Run all tests, with coverage
-	@$(BIN)/pytest -q --cov --cov-report=term
+	@$(BIN)/pytest -q --numprocesses 4 --cov --cov-report=term:skip-covered
 
 unit: $(STAMP) ## Run the fast tests
-	@$(BIN)/pytest -q tests/unit
+	@$(BIN)/pytest -q --numprocesses 2 tests/unit
 
 check: $(STAMP) ## Look for what tools can see: format, lint, types, directions of imports
 	@$(BIN)/ruff format --check --quiet . || { echo 'make format mends this'; exit 1; }

@@ -25,16 +25,17 @@ AT_ONCE = timedelta(milliseconds=1)
 LONG_IDLE_MS = 60_000
 
 TEAM, CHANNEL, USER = "T1", "C1", "U1"
-ROOT = "1700000000.000100"
+SECOND = "1700000000."
+ROOT = f"{SECOND}000100"
 THREAD = ThreadKey(TEAM, CHANNEL, ROOT)
 LANE = thread_lane(THREAD)
 
 
 def message(text: str = "hello there", ts: str = ROOT, **changes: Any) -> InboundMessage:
-    """Make a message of `USER`; one with another *ts* than `ROOT` is a reply in that thread."""
+    """Make a message of `USER`; one of the same second as `ROOT` is a reply in its thread."""
     fields: dict[str, Any] = {
         "team": TEAM, "channel": CHANNEL, "user": USER, "text": text, "ts": ts, "event_id": f"Ev{ts}",
-        "thread_ts": "" if ts == ROOT else ROOT,
+        "thread_ts": ROOT if ts != ROOT and ts.startswith(SECOND) else "",
     }  # fmt: skip
     return InboundMessage(**fields | changes)
 
@@ -187,10 +188,10 @@ class Store:
         return words in repr(await self.dump())
 
 
-async def a_store(redis: Redis, clock: Clock | None = None) -> Store:
+async def a_store(redis: Redis, clock: Clock | None = None, metrics: Metrics | None = None) -> Store:
     """Open a store in the namespace of the tests."""
     clock = clock or Clock()
-    scripts = Scripts(redis, NAMESPACE, Metrics())
+    scripts = Scripts(redis, NAMESPACE, metrics or Metrics())
     namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot="UBOT", now=clock)
     store = Store(
         redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Results(scripts), namespace, clock

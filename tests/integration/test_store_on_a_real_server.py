@@ -1,0 +1,56 @@
+"""The store's behaviour once more, on a real server: Lua and streams in the fake are not those of Redis."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from importlib import import_module
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.metrics import Metrics
+from bridge.store.connection import connect
+from bridge.store.inbox import Queued
+from support.lifetimes import keys_without_lifetime
+from support.real_redis import RealRedis
+from support.store import a_store
+
+# Every test of these files is collected here, too, and gets the fixture below.
+from unit.test_store_fence import *  # noqa: F403
+from unit.test_store_namespace import *  # noqa: F403
+from unit.test_store_put import *  # noqa: F403
+from unit.test_store_sessions import *  # noqa: F403
+from unit.test_store_steps import *  # noqa: F403
+from unit.test_store_waiting import *  # noqa: F403
+
+DATABASE = 9  # of these tests alone
+
+
+@pytest.fixture
+async def redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
+    """A database of a real server, checked as the fake one is."""
+    permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
+    async with connect(f"{redis_server.url}?db={DATABASE}") as client:
+        await client.flushdb()
+        yield client
+        assert await keys_without_lifetime(client, permanent) == [], "keys were left without a lifetime"
+        await client.flushdb()
+
+
+async def test_who_waits_on_a_wiped_store_is_told_of_nothing(redis: Redis) -> None:
+    store = await a_store(redis)
+    await redis.flushdb()
+
+    assert await store.process().hold() == []
+    assert await store.process().take_over() == []
+    assert await store.process().inbox.depth() == 0
+
+
+async def test_a_write_that_no_replica_confirms_is_kept_and_counted(redis: Redis) -> None:
+    metrics = Metrics()
+    store = await a_store(redis, metrics=metrics)
+    store.scripts.has_replicas = True  # as the heartbeat found; there is none to answer by now
+
+    assert isinstance(await store.put(), Queued)
+
+    assert b"bridge_wait_missing_total 1.0" in metrics.exposition()

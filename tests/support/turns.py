@@ -1,0 +1,350 @@
+"""Turns at work: the real store, planning and client, between a project service and a Slack made of lists.
+
+`MemorySay` and `MemoryDirectory` stand for the two ports of `bridge.turns.ports`; the service stands at the wire.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx
+from redis.asyncio import Redis
+
+from bridge.blocks.reply import Reply, View
+from bridge.chats.decide import Decide
+from bridge.chats.planning import Chats
+from bridge.commands.deps import Deps
+from bridge.errors import SlackAmbiguous, SlackError
+from bridge.ids import TurnId
+from bridge.metrics import Metrics
+from bridge.project import Catalog, ProjectClient
+from bridge.store.inbox import Held
+from bridge.turns.effects import Effects
+from bridge.turns.lease import Lease
+from bridge.turns.patience import Patience
+from bridge.turns.ports import Found, Mark, Place, Recalled, Whom
+from bridge.turns.runs import Runs
+from bridge.turns.show import Shower
+from bridge.turns.slots import Slots
+from bridge.turns.turn import Turns
+from support.store import START, Process, Store, a_store
+
+BOT = "UBOT"
+MAX_AGE = timedelta(hours=24)
+SUPPORT = {"id": 7, "name": "Support", "model": "m"}
+SALES = {"id": 8, "name": "Sales", "model": "m"}
+WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
+MOMENT = "2026-01-02T03:04:05.678Z"
+PROJECT = {
+    "id": 1, "name": "P", "description": "", "visibility": "private", "promptCount": 0, "memberCount": 0,
+    "createdAt": MOMENT,
+}  # fmt: skip
+REFUSED = httpx.ConnectError("refused")
+
+Answer = httpx.Response | Exception
+
+
+@dataclass
+class Posted:
+    """A message that the bot has posted."""
+
+    place: Place
+    reply: Reply
+    mark: Mark
+    ts: str
+
+    @property
+    def words(self) -> str:
+        return self.reply.markdown or self.reply.text
+
+
+@dataclass
+class MemorySay:
+    """Slack, as the port has it. *troubles* are raised by the posts to come, one each (None: that one goes well).
+
+    An ambiguous post did arrive if *ambiguous_arrive*. While *gate* is shut nothing is posted; while *after* is, a
+    post has arrived and its answer is under way.
+    """
+
+    messages: list[Posted] = field(default_factory=list)
+    whispers: list[tuple[Whom, Reply]] = field(default_factory=list)
+    updates: list[tuple[str, Reply]] = field(default_factory=list)
+    responses: list[tuple[str, Reply]] = field(default_factory=list)
+    forms: list[tuple[str, View]] = field(default_factory=list)
+    signs: list[str] = field(default_factory=list)
+    looks: int = 0
+    attempts: int = 0
+    troubles: list[SlackError | None] = field(default_factory=list)
+    look_troubles: list[SlackError] = field(default_factory=list)
+    ambiguous_arrive: bool = False
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    after: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+        self.after.set()
+
+    @property
+    def words(self) -> list[str]:
+        return [message.words for message in self.messages]
+
+    def replies(self, mark: str = "bridge_turn") -> list[Posted]:
+        return [message for message in self.messages if message.mark.kind == mark]
+
+    async def post(self, place: Place, reply: Reply, mark: Mark, there: Found) -> str:
+        if 0 in there.parts:
+            return there.parts[0]
+        self.attempts += 1
+        await self.gate.wait()
+        trouble = self.troubles.pop(0) if self.troubles else None
+        if trouble is None or (isinstance(trouble, SlackAmbiguous) and self.ambiguous_arrive):
+            self.messages.append(Posted(place, reply, mark, f"1700001000.{len(self.messages):06d}"))
+        if trouble is not None:
+            raise trouble
+        await self.after.wait()
+        return self.messages[-1].ts
+
+    async def find(self, place: Place, turn: TurnId, since: datetime) -> Found:  # noqa: ARG002 - the port's
+        self.looks += 1
+        if self.look_troubles:
+            raise self.look_troubles.pop(0)
+        found = [one.ts for one in self.messages if one.place == place and one.mark.turn == turn]
+        return Found({0: found[0]} if found else {})
+
+    async def recall(self, place: Place) -> Recalled | None:
+        self.looks += 1
+        if self.look_troubles:
+            raise self.look_troubles.pop(0)
+        marks = [one.mark for one in self.messages if one.place == place and one.mark.kind == "bridge_turn"]
+        found = [Recalled(mark.agent, mark.session) for mark in marks if mark.agent and mark.session]
+        return found[-1] if found else None
+
+    async def whisper(self, whom: Whom, reply: Reply) -> None:
+        trouble = self.troubles.pop(0) if self.troubles else None
+        if trouble is not None:
+            raise trouble
+        self.whispers.append((whom, reply))
+
+    async def respond(self, response_url: str, reply: Reply) -> None:
+        self.responses.append((response_url, reply))
+
+    async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:  # noqa: ARG002 - the port's
+        self.updates.append((ts, reply))
+
+    async def open_form(self, trigger_id: str, view: View) -> None:
+        self.forms.append((trigger_id, view))
+
+    async def working(self, place: Place, status: str) -> None:  # noqa: ARG002 - the port's
+        self.signs.append("working")
+
+    async def idle(self, place: Place) -> None:  # noqa: ARG002 - the port's
+        self.signs.append("idle")
+
+
+@dataclass
+class MemoryDirectory:
+    """People and channels, as the port has them."""
+
+    users: dict[str, str] = field(default_factory=dict)
+    channels: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, set[str]] = field(default_factory=dict)
+    home: set[str] = field(default_factory=set)
+    trouble: SlackError | None = None
+
+    async def user_name(self, user: str) -> str:
+        return self.users.get(user, user)
+
+    async def channel_name(self, channel: str) -> str:
+        return self.channels.get(channel, channel)
+
+    async def in_group(self, user: str, group: str) -> bool:
+        return user in self.groups.get(group, set())
+
+    async def is_home(self, user: str) -> bool:
+        if self.trouble is not None:
+            raise self.trouble
+        return user in self.home
+
+
+@dataclass
+class Service:
+    """The project service at the wire: *chats* are answers to the messages to come, *always* is to every request."""
+
+    agents: list[dict[str, Any]] = field(default_factory=lambda: [SUPPORT])
+    chats: list[Answer | None] = field(default_factory=list)
+    always: Answer | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[Any] = field(default_factory=list)
+    run_answers: list[Answer] = field(default_factory=list)
+    requests: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    @property
+    def messages(self) -> list[str]:
+        return [str(body["message"]) for body in self.asked]
+
+    async def answer(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        if self.always is not None:
+            return _given(self.always)
+        path = request.url.path.rpartition("/api/sdk/")[2]
+        if path.endswith("/chat"):
+            return await self._chat(int(path.split("/")[1]), json.loads(request.content))
+        if path.endswith("/run"):
+            self.runs.append(json.loads(request.content)["input"])
+            run = {"runId": 5, "status": "completed", "output": "o", "nodeResults": {"n": 1}}
+            return _given(self.run_answers.pop(0)) if self.run_answers else httpx.Response(200, json=run)
+        if path.startswith("agents/"):
+            found = [agent for agent in self.agents if str(agent["id"]) == path.split("/")[1]]
+            return httpx.Response(200, json=found[0]) if found else httpx.Response(404)
+        lists = {"agents": self.agents, "workflows": [WORKFLOW], "project": PROJECT}
+        return httpx.Response(200, json=lists[path])
+
+    async def _chat(self, agent: int, body: dict[str, Any]) -> httpx.Response:
+        given = self.chats.pop(0) if self.chats else None
+        if not isinstance(given, httpx.ConnectError):
+            self.asked.append({**body, "agent": agent})
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await self.gate.wait()
+        finally:
+            self.at_once -= 1
+        if given is not None:
+            return _given(given)
+        return httpx.Response(200, json={"sessionId": 42, "message": f"re: {body['message']}", "toolsUsed": ["search"]})
+
+
+def _given(answer: Answer) -> httpx.Response:
+    if isinstance(answer, Exception):
+        raise answer
+    return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+@dataclass
+class Bench:
+    """The parts of some processes, with one time that goes on only when somebody sleeps.
+
+    Sleeping renews the leases, as a worker's upkeep does, unless *is_suspended*.
+    """
+
+    store: Store
+    project: ProjectClient
+    service: Service
+    say: MemorySay
+    directory: MemoryDirectory
+    slots: Slots = field(default_factory=lambda: Slots(10))
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    monotonic: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+    is_suspended: bool = False
+    default_agent: str = ""
+    store_since: Callable[[], datetime | None] = lambda: START
+    metrics: Metrics = field(default_factory=Metrics)
+    leases: list[Lease] = field(default_factory=list)
+    on_sleep: Callable[[], Awaitable[None]] | None = None
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.monotonic += seconds
+        for lease in [] if self.is_suspended else self.leases:
+            lease.renewed(self.monotonic)
+        if self.on_sleep is not None:
+            await self.on_sleep()
+        await asyncio.sleep(0)
+
+    def chats(self) -> Chats:
+        return Chats(
+            catalog=Catalog(self.project, monotonic=lambda: self.monotonic),
+            sessions=self.store.sessions,
+            directory=self.directory,
+            say=self.say,
+            bot_user=BOT,
+            default_agent=self.default_agent,
+            store_since=self.store_since,
+        )
+
+    def turns(self, process: Process) -> Turns:
+        """Put together what one process needs to do turns."""
+        store, patience = self.store, Patience(self.draining, sleep=self.sleep)
+        chats = self.chats()
+
+        async def may_run(_user: str) -> bool:
+            return True
+
+        deps = Deps(chats.catalog, self.project, store.sessions, store.results, may_run, self.directory.user_name)
+        runs = Runs(
+            project=self.project, say=self.say, directory=self.directory, journal=process.journal, patience=patience,
+            now=store.clock,
+        )  # fmt: skip
+        return Turns(
+            plan=Decide(chats, deps), journal=process.journal, sessions=store.sessions,
+            effects=Effects(self.say, process.inbox, store.sessions, patience), project=self.project, runs=runs,
+            say=self.say, shower=Shower(self.say, patience), patience=patience, slots=self.slots,
+            metrics=self.metrics, max_age=MAX_AGE, now=store.clock,
+        )  # fmt: skip
+
+    def lease(self, process: Process, held: Held) -> Lease:
+        async def renew() -> None:
+            if held.entry in await process.inbox.renew([held.entry]):
+                lease.lose()
+            else:
+                lease.renewed(self.monotonic)
+
+        lease = Lease(held, monotonic=lambda: self.monotonic, renewed_at=self.monotonic, renew=renew)
+        self.leases.append(lease)
+        return lease
+
+    async def begin(self, name: str = "a") -> asyncio.Task[None]:
+        """Let a process begin with the next lane."""
+        process = self.store.process(name)
+        held = (await process.hold(most=1))[0]
+        return asyncio.create_task(self.turns(process).work(self.lease(process, held)))
+
+    async def work(self, name: str = "a") -> None:
+        """Let a process work until no lane is left that nobody has."""
+        process = self.store.process(name)
+        while held := await process.hold(most=1):
+            await self.turns(process).work(self.lease(process, held[0]))
+
+    async def take_over(self, name: str = "b") -> None:
+        """Let another process take over whatever is held, and bring it to its end."""
+        process = self.store.process(name)
+        for held in await process.take_over():
+            await self.turns(process).work(self.lease(process, held))
+
+
+@asynccontextmanager
+async def a_bench(redis: Redis, **changes: Any) -> AsyncIterator[Bench]:
+    """Open a bench; *changes* are fields of `Bench`."""
+    service = Service()
+    holder: list[Bench] = []
+
+    async def sleep(seconds: float) -> None:
+        await holder[0].sleep(seconds)
+
+    project = ProjectClient(
+        "http://project.test", "key-0123456789", transport=httpx.MockTransport(service.answer), sleep=sleep,
+        monotonic=lambda: holder[0].monotonic if holder else 1000.0,
+    )  # fmt: skip
+    async with project:
+        bench = Bench(await a_store(redis), project, service, MemorySay(), MemoryDirectory(), **changes)
+        holder.append(bench)
+        yield bench
+
+
+async def killed(task: asyncio.Task[None]) -> None:
+    """End a task where it is."""
+    task.cancel()
+    await asyncio.wait({task})

@@ -1,0 +1,196 @@
+"""Runs, forms, clicks and threads that are begun by command: each at most once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from bridge.blocks.menu import CHOOSE
+from bridge.blocks.notices import SEND_AGAIN
+from bridge.errors import SlackAmbiguous, SlackRefused
+from bridge.ids import TurnId
+from bridge.inbound import Click, Inbound, SlashCommand
+from bridge.store.inbox import Queued
+from bridge.store.records import Conversation
+from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message
+from support.turns import SALES, SUPPORT, Bench, a_bench, killed
+from support.waiting import wait_until
+
+URL = "https://slack.test/response"
+
+
+async def queue(bench: Bench, inbound: Inbound, event: str = "e1") -> TurnId:
+    put = await bench.store.process().inbox.put(inbound, event=event)
+    assert isinstance(put, Queued)
+    return put.turn
+
+
+def command(line: str, **changes: Any) -> SlashCommand:
+    name, _, text = line.partition(" ")
+    fields = {"team": TEAM, "channel": CHANNEL, "user": USER, "response_url": URL, "trigger_id": "trigger"}
+    return SlashCommand(command=name, text=text, **fields | changes)
+
+
+def click(action: str, value: str = "", **changes: Any) -> Click:
+    fields: dict[str, Any] = {
+        "team": TEAM, "channel": CHANNEL, "user": USER, "message_ts": "1700000900.000100", "thread_ts": ROOT,
+    }  # fmt: skip
+    return Click(action_id=action, value=value, **fields | changes)
+
+
+async def test_a_run_is_started_once_and_its_result_is_posted(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await queue(bench, command("/workflows run 3 my secret input"))
+
+        await bench.work()
+
+        assert bench.service.runs == ["my secret input"]
+        (card,) = bench.say.replies("bridge_run")
+        assert (card.mark.turn, card.place.thread_ts) == (turn, "")
+        assert await bench.store.results.get(turn) == {"n": 1}
+        assert not await bench.store.holds_words("my secret input")
+
+
+@pytest.mark.parametrize("answer", [httpx.Response(500), httpx.ReadTimeout("slow"), httpx.Response(400)])
+async def test_a_run_that_went_wrong_is_not_started_again(redis: Redis, answer: httpx.Response | Exception) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.run_answers = [answer]
+        await queue(bench, command("/workflows run 3 input"))
+
+        await bench.work()
+
+        assert len(bench.service.runs) == 1
+        assert len(bench.say.replies("bridge_run")) == 1
+
+
+async def test_who_takes_a_run_over_says_that_nobody_knows(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await queue(bench, command("/workflows run 3 input"))
+        process = bench.store.process("a")
+        taken = await process.take()
+        await process.journal.sent(taken, run='{"workflow": 3, "name": "Import", "input": "input"}')
+
+        await bench.take_over("b")
+
+        assert bench.service.runs == []
+        assert await bench.store.field(turn, "what") == "unknown"
+        assert len(bench.say.replies("bridge_run")) == 1
+
+
+async def test_the_card_of_a_run_becomes_its_result_though_its_worker_was_killed(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        await queue(bench, command("/workflows run 3 input"))
+        process = bench.store.process("a")
+        taken = await process.take()
+        await process.journal.sent(taken, run='{"workflow": 3, "name": "Import", "input": "input"}')
+        await process.journal.card(taken, "1700000800.000100")
+
+        await bench.take_over("b")
+
+        assert [ts for ts, _ in bench.say.updates] == ["1700000800.000100"]
+        assert bench.say.messages == []
+
+
+async def test_where_the_bot_may_not_post_the_response_url_is_used(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.troubles = [SlackRefused("chat.postMessage", "not_in_channel")]
+        await queue(bench, command("/workflows run 3 input"))
+
+        await bench.work()
+
+        assert [url for url, _ in bench.say.responses] == [URL]
+        assert bench.say.messages == []
+
+
+async def test_a_form_is_opened_with_the_trigger(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await queue(bench, command("/workflows run"))
+
+        await bench.work()
+
+        assert [trigger for trigger, _ in bench.say.forms] == ["trigger"]
+        assert await bench.store.field(turn, "what") == "form opened"
+
+
+async def test_a_trigger_that_is_too_old_brings_a_button_instead(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        await queue(bench, command("/workflows run"))
+        await bench.store.process("a").take()
+
+        await bench.take_over("b")
+
+        assert bench.say.forms == []
+        assert len(bench.say.whispers) == 1
+
+
+async def test_a_chat_begun_by_command_is_one_thread_with_one_question(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.troubles = [SlackAmbiguous("chat.postMessage")]
+        bench.say.ambiguous_arrive = True
+        await queue(bench, command("/agents chat Support how are you?"))
+
+        await bench.work()
+
+        (root,) = bench.say.replies("bridge_root")
+        (answer,) = bench.say.replies()
+        assert (root.place.thread_ts, answer.place.thread_ts) == ("", root.ts)
+        assert bench.service.asked == [{"message": "how are you?", "agent": 7}]
+
+
+async def test_a_chat_begun_by_command_is_asked_once_though_its_worker_was_killed(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.after.clear()
+        await queue(bench, command("/agents chat Support how are you?"))
+        task = await bench.begin("a")
+        await wait_until(lambda: bench.say.messages, "the root is there")
+        await killed(task)
+        bench.say.after.set()
+
+        await bench.take_over("b")
+        await bench.work("b")
+
+        assert len(bench.say.replies("bridge_root")) == 1
+        assert bench.service.messages == ["how are you?"]
+
+
+async def test_the_choice_in_a_menu_lets_the_message_go_on(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.agents = [SUPPORT, SALES]
+        await bench.store.queue(message("first"))
+        await bench.work()
+        await queue(bench, click(CHOOSE, "8"))
+
+        await bench.work()
+
+        assert bench.service.asked == [{"message": "first", "agent": 8}]
+        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=42)
+
+
+async def test_the_button_of_an_unknown_outcome_sends_once_however_often_it_is_pressed(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.chats = [httpx.Response(500)]
+        turn = await bench.store.queue(message("first"))
+        await bench.work()
+        for number in range(3):
+            await queue(bench, click(SEND_AGAIN, turn), event=f"click-{number}")
+
+        await bench.work()
+
+        assert bench.service.messages == ["first", "first"]
+
+
+async def test_a_text_that_is_no_longer_kept_is_not_sent(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.chats = [httpx.Response(500)]
+        turn = await bench.store.queue(message("first"))
+        await bench.work()
+        await redis.delete(f"{PREFIX}turn:{turn}")
+        await queue(bench, click(SEND_AGAIN, turn))
+
+        await bench.work()
+
+        assert bench.service.messages == ["first"]
+        assert len(bench.say.whispers) == 1

@@ -1,0 +1,193 @@
+"""The worker: which lanes a process works on, how many at a time, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.ids import ThreadKey, thread_lane
+from bridge.turns.lease import Lease
+from bridge.turns.slots import Slots
+from bridge.turns.worker import Work, Worker
+from support.store import message
+from support.turns import Bench, a_bench
+from support.waiting import wait_until
+
+ROOTS = [f"170000{minute}000.000100" for minute in range(5)]
+
+
+def a_worker(bench: Bench, name: str, *, drain: float = 5.0) -> Worker:
+    process = bench.store.process(name)
+    return Worker(
+        inbox=process.inbox, journal=process.journal, namespace=bench.store.namespace, blocking=bench.store.redis,
+        slots=bench.slots, drain=timedelta(seconds=drain), draining=bench.draining,
+        monotonic=lambda: bench.monotonic, block=timedelta(milliseconds=20),
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def working(bench: Bench, *names: str, work: Work | None = None) -> AsyncIterator[None]:
+    """Have workers at work for as long as the block takes."""
+    tasks = [
+        asyncio.create_task(a_worker(bench, name).run(work or bench.turns(bench.store.process(name)).work))
+        for name in names
+    ]
+    try:
+        yield
+        assert not any(task.done() for task in tasks), "a worker ended"
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def conversations(bench: Bench, messages: int) -> None:
+    """Queue *messages* in each of three threads, one after the other."""
+    for number in range(messages):
+        for root in ROOTS[:3]:
+            reply = message(f"{root} {number}", f"{root[:-1]}{number + 1}", thread_ts=root)
+            await bench.store.queue(message(f"{root} 0", root) if number == 0 else reply)
+
+
+async def test_what_is_queued_is_answered(redis: Redis) -> None:
+    async with a_bench(redis) as bench, working(bench, "a"):
+        await bench.store.queue(message("before long"))
+
+        await wait_until(lambda: bench.say.words == ["re: before long"], "it is answered")
+
+
+async def test_each_lane_is_in_order_and_never_two_of_its_turns_are_in_work(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        in_work: Counter[str] = Counter()
+        most: Counter[str] = Counter()
+
+        async def watched(lease: Lease, name: str) -> None:
+            in_work[lease.lane] += 1
+            most[lease.lane] = max(most[lease.lane], in_work[lease.lane])
+            await bench.turns(bench.store.process(name)).work(lease)
+            in_work[lease.lane] -= 1
+
+        await conversations(bench, messages=4)
+        async with (
+            working(bench, "a", work=lambda lease: watched(lease, "a")),
+            working(bench, "b", work=lambda lease: watched(lease, "b")),
+        ):
+            await wait_until(lambda: len(bench.say.messages) == 12, "all are answered")
+
+        for root in ROOTS[:3]:
+            asked = [text for text in bench.service.messages if text.startswith(root)]
+            assert asked == [f"{root} {number}" for number in range(4)]
+            lane = thread_lane(ThreadKey("T1", "C1", root))
+            assert most[lane] == 1
+        assert bench.service.messages[:3] == [f"{root} 0" for root in ROOTS[:3]]  # no thread waits for another
+
+
+async def test_lanes_of_the_dead_are_taken_over_and_those_of_the_living_are_not(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        for root in ROOTS[:2]:
+            await bench.store.queue(message(f"of {root}", root))
+        dead, living = await bench.store.process("other").hold()
+        await bench.store.expire_lease(dead)
+
+        async with working(bench, "a"):
+            await wait_until(lambda: bench.say.messages, "one is answered")
+
+        assert bench.say.words == [f"re: of {ROOTS[0]}"]
+        assert await bench.store.process("other").inbox.renew([dead.entry, living.entry]) == [dead.entry]
+
+
+async def test_no_more_turns_are_in_work_than_there_are_slots(redis: Redis) -> None:
+    async with a_bench(redis, slots=Slots(2)) as bench:
+        bench.service.gate.clear()
+        for root in ROOTS:
+            await bench.store.queue(message(f"of {root}", root))
+
+        async with working(bench, "a"):
+            await wait_until(lambda: bench.service.at_once == 2, "both slots are taken")
+            bench.service.gate.set()
+            await wait_until(lambda: len(bench.say.messages) == 5, "all are answered")
+
+        assert bench.service.most_at_once == 2
+        assert bench.slots.free == 2
+
+
+async def test_what_breaks_unexpectedly_ends_one_turn_and_not_the_worker(
+    redis: Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with a_bench(redis) as bench:
+        broken: list[str] = []
+
+        async def work(lease: Lease) -> None:
+            if not broken:
+                broken.append(lease.lane)
+                raise RuntimeError("nobody thought of this")
+            await bench.turns(bench.store.process("a")).work(lease)
+
+        async with working(bench, "a", work=work):
+            await bench.store.queue(message("unlucky", ROOTS[0]))
+            await wait_until(lambda: broken, "the first one broke")
+            await bench.store.queue(message("lucky", ROOTS[1]))
+            await wait_until(lambda: bench.say.words == ["re: lucky"], "the second one is answered")
+
+        assert "a turn failed unexpectedly" in caplog.messages
+        assert "unlucky" not in caplog.text
+        await bench.take_over("b")  # the first is still there for whoever comes after the lease
+        assert bench.say.words == ["re: lucky", "re: unlucky"]
+
+
+async def test_draining_finishes_what_is_in_flight_and_begins_nothing(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.gate.clear()
+        await bench.store.queue(message("in flight", ROOTS[0]))
+        task = asyncio.create_task(a_worker(bench, "a").run(bench.turns(bench.store.process("a")).work))
+        await wait_until(lambda: bench.service.asked, "the request is out")
+
+        bench.draining.set()
+        await bench.store.queue(message("too late", ROOTS[1]))
+        await asyncio.sleep(0)
+        bench.service.gate.set()
+        await task
+
+        assert bench.say.words == ["re: in flight"]
+        assert await bench.store.entries() == 1
+        bench.draining.clear()
+        await bench.work("b")
+        assert bench.say.words[-1] == "re: too late"
+
+
+async def test_what_takes_longer_than_the_time_to_drain_is_left_to_a_successor(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.gate.clear()
+        await bench.store.queue(message("slow"))
+        worker = a_worker(bench, "a", drain=0.01)
+        task = asyncio.create_task(worker.run(bench.turns(bench.store.process("a")).work))
+        await wait_until(lambda: bench.service.asked, "the request is out")
+
+        bench.draining.set()
+        await task
+        bench.service.gate.set()
+        bench.draining.clear()
+        await bench.take_over("b")
+
+        assert "not known" in bench.say.words[0]
+        assert len(bench.service.asked) == 1
+
+
+async def test_the_depth_of_the_queue_is_known(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        for root in ROOTS[:3]:
+            await bench.store.queue(message("x", root))
+        await bench.store.process("elsewhere").hold()
+        worker = a_worker(bench, "a")
+        task = asyncio.create_task(worker.run(bench.turns(bench.store.process("a")).work))
+        try:
+            await wait_until(lambda: worker.depth == 3, "the heartbeat has counted")
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
