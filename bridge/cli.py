@@ -6,9 +6,11 @@ Exit codes: 0 stopped as asked, 1 could not run, 2 the settings or the command l
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +19,8 @@ import typer
 
 from bridge import __version__
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackError, SlackGone, StoreUnavailable
-from bridge.settings import Settings, environment, load, unknown_names
+from bridge.logs import configure
+from bridge.settings import Settings, environment, load, unknown_names, well_formed
 
 CANNOT_RUN = 1
 WRONG_SETTINGS = 2
@@ -65,6 +68,77 @@ def serve(
 
     embedded = embedded_redis and settings.redis_url is None
     raise typer.Exit(run(lambda: serve_bridge(settings, embedded_redis=embedded)))
+
+
+@program.command()
+def manifest(
+    *,
+    url: Annotated[
+        str, typer.Option("--url", metavar="URL", help="Where Slack reaches the bridge: https://bridge.example.com.")
+    ] = "",
+    socket: Annotated[bool, typer.Option("--socket", help="For Socket Mode: Slack need not reach the bridge.")] = False,
+) -> None:
+    """Print the Slack app manifest; only BRIDGE_COMMAND_PREFIX is read."""
+    from bridge.commands import router  # noqa: PLC0415 - see `serve`
+    from bridge.ops.manifest import manifest as made_of, where_slack_sends  # noqa: PLC0415
+
+    try:
+        target = where_slack_sends(url, socket=socket)
+        made = made_of(router.slash_commands(_command_prefix()), target)
+    except ConfigurationError as exc:
+        raise typer.Exit(_complain([exc])) from None
+    typer.echo(json.dumps(made, indent=2))
+
+
+@program.command()
+def check(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")] = False,
+    embedded_redis: Annotated[
+        bool, typer.Option("--embedded-redis", help="Without REDIS_URL, look at the Redis that serve would run.")
+    ] = False,
+) -> None:
+    """Probe all that is configured and say what to mend; exit code 0 or 1."""
+    from bridge.ops.check import check as probe, what_is_configured  # noqa: PLC0415 - see `serve`
+    from bridge.ops.rows import is_well, settings_rows, table, to_json  # noqa: PLC0415
+
+    configure("console", "ERROR")  # what goes wrong is shown in a row
+    values, problems, warnings = _settings_as_they_are(embedded_redis=embedded_redis)
+    to_probe, rows = what_is_configured(values, embedded_redis=embedded_redis), settings_rows(problems, warnings)
+
+    async def look() -> int:
+        rows.extend(await probe(to_probe, now=lambda: datetime.now(UTC)))
+        typer.echo(to_json(rows) if as_json else table(rows))
+        return 0 if is_well(rows) else CANNOT_RUN
+
+    raise typer.Exit(run(look))
+
+
+def _settings_as_they_are(*, embedded_redis: bool) -> tuple[dict[str, Any], tuple[str, ...], list[str]]:
+    """Read what can be read; gives the values by variable, the problems, and the warnings."""
+    try:
+        environ = environment(os.environ, Path(".env"))
+    except ConfigurationError as exc:  # the file
+        return well_formed(os.environ), exc.problems, []
+    return well_formed(environ), _problems(environ, embedded_redis=embedded_redis), unknown_names(environ)
+
+
+def _problems(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[str, ...]:
+    try:
+        load(environ, embedded_redis=embedded_redis)
+    except ConfigurationError as exc:
+        return exc.problems
+    return ()
+
+
+def _command_prefix() -> str:
+    """Read the one setting of the manifest, whatever is wrong with the others. Raises `ConfigurationError`."""
+    environ = environment(os.environ, Path(".env"))
+    values = well_formed(environ)
+    if "BRIDGE_COMMAND_PREFIX" in values:
+        return str(values["BRIDGE_COMMAND_PREFIX"])
+    problems = _problems(environ, embedded_redis=True)
+    raise ConfigurationError([line for line in problems if line.startswith("BRIDGE_COMMAND_PREFIX ")])
 
 
 def settings_or_exit(*, embedded_redis: bool) -> Settings:

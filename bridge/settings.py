@@ -14,12 +14,13 @@ import difflib
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dotenv import dotenv_values
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -87,8 +88,10 @@ class Settings(BaseSettings):
         "REDIS_URL",
         default=None,
         example="redis://localhost:6379/0",
-        description="Where Redis (6.2 or later) or Valkey is: redis://, rediss:// (TLS) or unix://. Needed, except "
-        "with `bridge serve --embedded-redis`. It should write an append-only file and never evict (noeviction).",
+        description="Where Redis (6.2 or later) or Valkey is: redis://user:password@host:6379/0, rediss:// (TLS), "
+        "unix:///path, redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 "
+        "(rediss+… with TLS). Needed, except with `bridge serve --embedded-redis`. It should write an append-only file "
+        "and never evict (noeviction).",
     )
     namespace: Annotated[str, shapes.matching(r"[A-Za-z0-9_.-]{1,64}", "letters, digits, dots, dashes")] = _setting(
         "BRIDGE_NAMESPACE",
@@ -220,6 +223,20 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
     return settings
 
 
+def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Read what can be read where `load` finds problems: by variable, the values of the settings that have none."""
+    given, problems = _given(environ)
+    given.setdefault("BRIDGE_DATA_DIR", _data_folder(environ, sys.platform))
+    values: dict[str, Any] = {}
+    for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
+        if name in problems or (field.is_required() and name not in given):
+            continue
+        shape: Any = Annotated[field.annotation, name, *field.metadata]
+        with suppress(ValidationError):
+            values[name] = TypeAdapter(shape).validate_python(given.get(name, field.default))
+    return values
+
+
 def environment(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
     """Join *env_file*, where there is one, with the *process*'s environment, which wins; empty is not set.
 
@@ -302,6 +319,9 @@ def _example_lines() -> Iterator[str]:
         shown: Any = (field.examples or [field.default])[0]
         is_open = field.is_required() or field.alias in _OPEN_IN_THE_EXAMPLE
         yield f"{field.alias}=" if is_open else f"#{field.alias}={shown}"
+    yield ""
+    yield "# Only for docker-compose.yml, which makes REDIS_URL of it: a password for its Redis, of letters and digits."
+    yield "#REDIS_PASSWORD="
     yield ""
 
 

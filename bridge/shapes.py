@@ -7,16 +7,20 @@ shows the value (see `bridge.settings`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from pydantic import BeforeValidator
 
 _SLACK_TOKENS = re.compile(r"(?:xoxe\.)?xox[a-z]-|xapp-|xoxe-")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_REDIS_LATER = re.compile(r"rediss?\+(sentinel|cluster)://")
+_SERVERS = re.compile(r"redis(?P<tls>s?)\+(?P<kind>sentinel|cluster)://(?P<place>[^/?#]*)(?P<path>[^?#]*)(?P<query>.*)")
+_SERVER = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(?::(?P<port>\d{1,5}))?")
+_PATHS = {"sentinel": r"/(?P<master>[^/\s]+)(?:/(?P<db>\d*))?", "cluster": r"/?"}
+_PORTS = {"sentinel": 26379, "cluster": 6379}
 
 
 def _text(check: Callable[[str], object]) -> BeforeValidator:
@@ -68,18 +72,59 @@ def web_url(*, ends_with_slash: bool = False) -> BeforeValidator:
     return _text(check)
 
 
+@dataclass(frozen=True, slots=True)
+class RedisServers:
+    """What an address of several servers says.
+
+    *kind* is ``sentinel``, and the servers are Sentinels that know the *master*, or ``cluster``, and they are nodes
+    of one. *plain* is the address that one server would have: user, password, TLS, database and options.
+    """
+
+    kind: str
+    servers: tuple[tuple[str, int], ...]
+    plain: str
+    master: str = ""
+
+
+def redis_servers(text: str) -> RedisServers | None:
+    """Read ``redis+sentinel://…`` or ``redis+cluster://…``; None for every other kind of address.
+
+    Raises ValueError, in the way of this module.
+    """
+    found = _SERVERS.fullmatch(text)
+    if found is None:
+        return None
+    kind = found["kind"]
+    login, at, places = found["place"].rpartition("@")
+    path, servers = re.fullmatch(_PATHS[kind], found["path"]), tuple(_servers(places, _PORTS[kind]))
+    if path is None or None in servers:
+        shown = "redis+sentinel://host:26379,host:26379/master/0" if kind == "sentinel" else "redis+cluster://host,host"
+        raise ValueError(f"is not an address of a {kind}: use one like {shown}")
+    names = path.groupdict()
+    plain = f"redis{found['tls']}://{login}{at}host/{names.get('db') or 0}{found['query']}"
+    return RedisServers(kind, tuple(filter(None, servers)), plain, unquote(names.get("master", "")))
+
+
+def _servers(places: str, port: int) -> Iterator[tuple[str, int] | None]:
+    for place in places.split(","):
+        found = _SERVER.fullmatch(place)
+        number = int((found and found["port"]) or port)
+        yield (found["host"].strip("[]"), number) if found and 0 < number < 65536 else None  # noqa: PLR2004
+
+
 def redis_url() -> BeforeValidator:
-    """Take the address of one Redis server."""
+    """Take the address of a Redis server, of Sentinels or of a cluster."""
 
     def check(text: str) -> str:
-        if later := _REDIS_LATER.match(text):
-            raise ValueError(f"names a {later[1]}, which comes with a later release: use redis:// and one server")
+        _printable(text, "an address (write %XX for them in a password)")
+        if redis_servers(text):
+            return text
         parts = _split(text, "redis://host:6379/0")
         if parts.scheme == "unix" and parts.path.startswith("/"):
             return text
         if parts.scheme not in {"redis", "rediss"} or not parts.hostname or not re.fullmatch(r"(/\d*)?", parts.path):
             raise ValueError("is not an address of Redis: use redis://host:6379/0, rediss://… or unix:///path")
-        return _printable(text, "an address (write %XX for them in a password)")
+        return text
 
     return _text(check)
 

@@ -36,3 +36,8 @@ def chosen(agent_name: str) -> Reply:
     """Take the menu's place."""
     words = f"{kit.one_line(agent_name, 100)} answers in this thread."
     return kit.reply(words, kit.context(words), audience=Audience.THREAD, replaces_original=True)
+
+
+def chosen_before() -> Reply:
+    """Tell who chose second."""
+    return kit.reply("Somebody has chosen an agent for this thread already.")

@@ -68,7 +68,9 @@ class Receiver:
 
     def _is_for_somebody_else(self, message: InboundMessage) -> bool:
         begins = _BEGINS_WITH_A_MENTION.match(message.text)
-        return begins is not None and begins[1] != self.bot_user and not message.is_mention
+        if message.is_root or message.is_mention:
+            return False
+        return begins is not None and begins[1] != self.bot_user
 
     async def _addressed(self, message: InboundMessage) -> Received:
         refusal = await self.access.refusal(message)

@@ -66,7 +66,7 @@ async def _open_form(deps: Deps, call: Call, click: Click) -> Plan:
 
 async def _choose(deps: Deps, click: Click, agent: int) -> Plan:
     thread = ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)
-    return ChooseAgent(thread, agent, menu.chosen(await agent_name(deps, agent)))
+    return ChooseAgent(thread, agent, menu.chosen(await agent_name(deps, agent)), menu.chosen_before())
 
 
 def _run_value(click: Click) -> _RunValue:

@@ -71,6 +71,8 @@ def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
 
 def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity) -> Parsed:
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
+    if message.get("subtype") == "tombstone":  # a root that was deleted, and whose replies stay
+        return Deleted(MessageKey(identity.team, text(event, "channel"), text(message, "ts")))
     if message.get("subtype") not in ORDINARY:
         return Ignored("a message about something was changed")
     if message.get("text") == previous.get("text"):

@@ -18,7 +18,8 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -31,6 +32,7 @@ from bridge.metrics import Metrics
 
 CALL_SECONDS = 10.0
 _CONNECT_SECONDS = 3.0
+_OPEN_SOCKET = "apps.connections.open"
 _SOCKET_MESSAGE = 4 * 1024 * 1024  # bytes; Slack's payloads are far smaller
 _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
@@ -58,6 +60,16 @@ class Identity:
         if self.bot_id and message.get("bot_id"):
             return bool(message["bot_id"] == self.bot_id)
         return bool(self.bot_user and message.get("user") == self.bot_user)
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What ``auth.test`` says for people: names, and Slack's own time (None where an answer has none)."""
+
+    identity: Identity
+    team_name: str
+    bot_name: str
+    said_at: datetime | None
 
 
 class _Redirected(aiohttp.ClientResponseError):
@@ -88,9 +100,13 @@ class SlackWeb:
 
     async def auth_test(self) -> Identity:
         """Ask who we are. Raises `SlackError`."""
+        return (await self.hello()).identity
+
+    async def hello(self) -> Hello:
+        """Ask who we are, by name too, and what time it is. Raises `SlackError`."""
         answer, headers = await self._send("auth.test", CALL_SECONDS, json={})
         granted = headers.get("x-oauth-scopes", "")
-        return Identity(
+        identity = Identity(
             team=str(answer.get("team_id") or ""),
             enterprise=str(answer.get("enterprise_id") or ""),
             bot_user=str(answer.get("user_id") or ""),
@@ -99,6 +115,7 @@ class SlackWeb:
             is_org_wide=answer.get("is_enterprise_install") is True,
             scopes=frozenset(scope.strip() for scope in granted.split(",") if scope.strip()),
         )
+        return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), _date(headers))
 
     async def respond(self, response_url: str, body: Answer, *, seconds: float = CALL_SECONDS) -> None:
         """Post to a ``response_url``. Raises `SlackError`; a used or expired one is `SlackRefused`."""
@@ -115,15 +132,17 @@ class SlackWeb:
 
         https://docs.slack.dev/reference/methods/apps.connections.open
         """
-        method = "apps.connections.open"
-        answer, _ = await self._send(method, CALL_SECONDS, token=app_token)
+        url = await self.socket_url(app_token)
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                return await self._session.ws_connect(
-                    str(answer.get("url")), autoping=False, max_msg_size=_SOCKET_MESSAGE
-                )
+                return await self._session.ws_connect(url, autoping=False, max_msg_size=_SOCKET_MESSAGE)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
-            raise SlackUnreachable(method, type(exc).__name__) from exc
+            raise SlackUnreachable(_OPEN_SOCKET, type(exc).__name__) from exc
+
+    async def socket_url(self, app_token: str) -> str:
+        """Ask where a WebSocket can be opened. Raises `SlackError`."""
+        answer, _ = await self._send(_OPEN_SOCKET, CALL_SECONDS, token=app_token)
+        return str(answer.get("url"))
 
     async def _send(
         self, method: str, seconds: float, *, token: str = "", **request: Any
@@ -258,6 +277,14 @@ def _retry_after(headers: Mapping[str, str]) -> timedelta:
     if not (said.isascii() and said.isdigit() and len(said) < 10):  # noqa: PLR2004
         return _DEFAULT_RETRY_AFTER
     return min(timedelta(seconds=int(said)), _LONGEST_RETRY_AFTER)
+
+
+def _date(headers: Mapping[str, str]) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(headers.get("Date", ""))
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _without_none(arguments: Mapping[str, Any]) -> Answer:

@@ -9,6 +9,9 @@
 - RESP2: the answers that are used here look the same in both protocols, except that RESP3 gives a stream's
   entries another shape in fakeredis and in real servers of different age.
 - Options in the URL's query are honoured (``?ssl_ca_certs=…``), except those that the code itself relies on.
+- Behind Sentinel and in a cluster it is the same pool of the same connections, which follow the one server that has
+  our keys (`bridge.store.masters`). Nothing above knows the difference. The Sentinels' own user and password go into
+  the query (``?sentinel_password=…``); with ``rediss+sentinel`` they are spoken to over TLS, too.
 """
 
 from __future__ import annotations
@@ -20,10 +23,11 @@ from datetime import timedelta
 from typing import Any
 
 from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.connection import parse_url
+from redis.asyncio.connection import SSLConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
+    AskError,
     AuthenticationError,
     AuthorizationError,
     BusyLoadingError,
@@ -39,6 +43,8 @@ from redis.exceptions import (
 )
 
 from bridge.errors import ConfigurationError, StoreUnavailable
+from bridge.shapes import RedisServers, redis_servers
+from bridge.store.masters import Cluster, FollowingConnection, FollowingTlsConnection, OneSlot, Sentinels
 
 CONNECTIONS = 64  # a turn needs a connection for a millisecond at a time; 64 carry thousands of turns
 BLOCKING_CONNECTIONS = 4  # the readers of a process: the ready stream, and room for subscriptions
@@ -63,11 +69,12 @@ def blocking_connection(url: str, block: timedelta = BLOCK) -> Redis:
 
 
 def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
+    client, options = _way_to(url)
     # The timeout of the pool is how long a caller waits for a free connection.
     pool = BlockingConnectionPool(
         max_connections=connections,
         timeout=POOL_WAIT.total_seconds(),
-        **_options_of(url),
+        **options,
         client_name="bridge",
         decode_responses=True,
         health_check_interval=HEALTH_CHECK_SECONDS,
@@ -76,7 +83,31 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
         socket_connect_timeout=CONNECT_TIMEOUT.total_seconds(),
         socket_timeout=answer_timeout.total_seconds(),
     )
-    return Redis.from_pool(pool)
+    return client.from_pool(pool)
+
+
+def _way_to(url: str) -> tuple[type[Redis], dict[str, Any]]:
+    """Which client, and which options of its connections, *url* asks for. Raises `ConfigurationError`."""
+    try:
+        several = redis_servers(url)
+    except ValueError as exc:  # these words are our own, and show nothing of the URL
+        raise ConfigurationError([f"REDIS_URL {exc}"]) from None
+    if several is None:
+        return Redis, _options_of(url)
+    return OneSlot if several.kind == "cluster" else Redis, _following(several)
+
+
+def _following(several: RedisServers) -> dict[str, Any]:
+    options = _options_of(several.plain)
+    has_tls = options.pop("connection_class", None) is SSLConnection
+    login = {name: options.pop(f"sentinel_{name}", None) for name in ("username", "password")}
+    asking = {name: value for name, value in options.items() if name not in {"host", "port", "db"}} | {"ssl": has_tls}
+    return options | {
+        "connection_class": FollowingTlsConnection if has_tls else FollowingConnection,
+        "masters": Sentinels(several.servers, asking | login, name=several.master)
+        if several.kind == "sentinel"
+        else Cluster(several.servers, asking),
+    }
 
 
 _OURS = frozenset(
@@ -127,6 +158,7 @@ _REASON_BY_CLASS: tuple[tuple[type[RedisError], str], ...] = (
     (NoPermissionError, "refused"),
     (NoConnection, "away"),
     (ClusterDownError, "away"),
+    (AskError, "away"),  # and its kind, MOVED: the slot is on its way to another node of the cluster
     (TryAgainError, "away"),
     (NoAnswer, "away"),
     (OutOfMemoryError, "full"),
@@ -138,6 +170,7 @@ _REASON_BY_WORD = {
     "MISCONF": "read-only",  # the disk is full or broken: writes are refused until it is mended
     "READONLY": "read-only",
     "NOREPLICAS": "read-only",
+    "UNBLOCKED": "away",  # a master was made a replica while a read waited there
     "LOADING": "loading",
     "BUSY": "loading",  # another client's script runs for seconds
     "NOAUTH": "refused",
@@ -145,6 +178,8 @@ _REASON_BY_WORD = {
     "NOPERM": "refused",
 }
 # What a script ran into comes as "ERR Error running script …: @user_script: 12: -OOM …" from Redis 6.
+# In a pipeline redis-py puts the command before it, arguments and all, and the answer's words into a tuple.
+_IN_A_PIPELINE = "of pipeline caused error: "
 _WORD = re.compile(rf"(?:^|[\s-])({'|'.join(_REASON_BY_WORD)})\b")
 
 
@@ -156,5 +191,5 @@ def _reason(exc: RedisError) -> str | None:
             return reason
     if not isinstance(exc, ResponseError):
         return None
-    found = _WORD.search(str(exc))
+    found = _WORD.search(str(exc).rpartition(_IN_A_PIPELINE)[2].lstrip("(\"'"))
     return _REASON_BY_WORD[found[1]] if found else None

@@ -166,7 +166,17 @@ class Inbox:
         return [held for entries in _stream_entries(answer) for held in _held(entries)]
 
     async def claim_from_the_dead(self, *, lease: timedelta, most: int) -> list[Held]:
-        """Take over lanes whose holder has not renewed for longer than *lease*."""
+        """Take over lanes whose holder has not renewed for longer than *lease*; about *most* of them."""
+        claimed: list[Held] = []
+        cursor = "0-0"
+        while len(claimed) < most:  # one call looks at ten times COUNT entries, and more may be in work
+            cursor, entries = await self._claim(lease, cursor)
+            claimed += _held(entries)
+            if cursor == "0-0":
+                break
+        return claimed
+
+    async def _claim(self, lease: timedelta, cursor: str) -> tuple[str, Any]:
         with translated():
             try:
                 answer = await self._scripts.redis.xautoclaim(
@@ -174,14 +184,14 @@ class Inbox:
                     GROUP,
                     self.consumer,
                     min_idle_time=milliseconds(lease),
-                    start_id="0-0",
-                    count=min(most, _BATCH),
+                    start_id=cursor,
+                    count=_BATCH,
                 )
             except ResponseError as exc:
                 if "NOGROUP" not in str(exc):
                     raise
-                return []
-        return _held(answer[1])
+                return "0-0", []
+        return str(answer[0]), answer[1]
 
     async def renew(self, entries: Sequence[str]) -> list[str]:
         """Renew the leases of *entries*; returns those that another consumer holds by now."""

@@ -24,7 +24,7 @@ from bridge.errors import LaneLost, RecordNotUnderstood
 from bridge.ids import ThreadKey, TurnId
 from bridge.store.inbox import Held
 from bridge.store.keys import DEAD, RESULTS, TRACE, milliseconds
-from bridge.store.records import Conversation, Turn, pairs
+from bridge.store.records import VERSION, Conversation, Turn, pairs
 from bridge.store.scripting import Scripts
 
 
@@ -40,10 +40,11 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The head of a lane is a record that this release cannot read."""
+    """The head of a lane is a record that this release cannot read; *is_newer*: a later one wrote it, and can."""
 
     held: Held
     turn: TurnId
+    is_newer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,14 @@ class Journal:
         was accepted before *oldest*. *token* is new for each take, and the same when a take is repeated. With *begins*
         it counts as a take; a worker that has waited and looks again says False.
         """
-        answer = await self._run("take", held, held.lane, self._ms(), token, int(may_send), _ms(oldest), int(begins))
+        answer = await self._run(
+            "take", held, held.lane, self._ms(), token, int(may_send), _ms(oldest), int(begins), VERSION,
+            confirmed=may_send,
+        )  # fmt: skip
         if answer[0] == "empty":
             return None
+        if answer[0] == "newer":
+            return Unreadable(held, TurnId(answer[1]), is_newer=True)
         _, turn_id, turn, conversation, fresh, handed_out = answer
         try:
             read = Turn.from_redis(turn_id, pairs(turn), was_sent_now=fresh == "1", handed_out=int(handed_out))

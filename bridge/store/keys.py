@@ -23,12 +23,12 @@ key                             type     holds                                  
 ==============================  =======  ====================================================  =====================
 
 A turn that waits has no lifetime, and neither has its box: a waiting message never expires. A turn whose message
-may be sent again by a button keeps its text until then, at most 7 days; every other text leaves with DONE.
+may be sent again by a button keeps its text until then, at most 7 days, and a dead letter for its 30; every other
+text leaves with DONE.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 
 SEEN = timedelta(hours=25)  # Slack repeats "delayed events" for hours
@@ -40,17 +40,12 @@ GROUP = "workers"
 PERMANENT_PATTERNS: tuple[str, ...] = tuple(
     rf"^\{{[^}}]+\}}:{name}$" for name in ("owner", "ready", "parked", "defaults", "dead", r"box:.+", r"turn:.+")
 )
-"""Keys that may be without a lifetime; a box and a turn only while they wait (see `is_permanent`)."""
+"""Keys that may be without a lifetime; a box and a turn only while they wait."""
 
 
 def prefix(namespace: str) -> str:
     """What every key of *namespace* begins with."""
     return f"{{{namespace}}}:"
-
-
-def is_permanent(key: str) -> bool:
-    """Whether *key* may be without a lifetime."""
-    return any(re.match(pattern, key) for pattern in PERMANENT_PATTERNS)
 
 
 def milliseconds(duration: timedelta) -> int:

@@ -69,10 +69,8 @@ class Turn:
     def from_redis(
         cls, id_: str, fields: Mapping[str, str], *, was_sent_now: bool = False, handed_out: int = 1
     ) -> Turn:
-        """Read the ``turn:`` hash. Raises `RecordNotUnderstood`, also for a record of a later release."""
+        """Read the ``turn:`` hash. Raises `RecordNotUnderstood`."""
         try:
-            if int(fields["v"]) > VERSION:
-                raise RecordNotUnderstood(f"turn of version {fields['v']}")
             return cls(
                 id=TurnId(id_),
                 lane=Lane(fields["lane"]),

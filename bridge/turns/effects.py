@@ -43,8 +43,7 @@ class Effects:
                 starts = NewThread(agent=plan.agent, text=plan.text)
                 return Outcome(what="thread begun", reply=plan.root, mark="bridge_root", starts=starts)
             case plans.ChooseAgent():
-                await self._patience.through_outages(lambda: self._sessions.choose_agent(plan.thread, plan.agent))
-                return Outcome(what="agent chosen", reply=plan.reply)
+                return await self._choose(plan)
             case plans.SendAgain():
                 return await self._again(plan)
 
@@ -59,6 +58,12 @@ class Effects:
             else:
                 return None
         return Outcome(what="form offered", reply=plan.otherwise)
+
+    async def _choose(self, plan: plans.ChooseAgent) -> Outcome:
+        agent = await self._patience.through_outages(lambda: self._sessions.choose_agent(plan.thread, plan.agent))
+        if agent != plan.agent:
+            return Outcome(what="agent was chosen before", reply=plan.too_late)
+        return Outcome(what="agent chosen", reply=plan.reply)
 
     async def _again(self, plan: plans.SendAgain) -> Outcome:
         status = await self._patience.through_outages(lambda: self._inbox.again(TurnId(plan.turn)))

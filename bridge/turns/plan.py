@@ -73,11 +73,15 @@ class WaitForChoice:
 
 @dataclass(frozen=True, slots=True)
 class ChooseAgent:
-    """The agent for the waiting messages of *thread* was chosen; *reply* takes the menu's place."""
+    """An agent for the waiting messages of *thread* was chosen; *reply* takes the menu's place.
+
+    The first choice wins: *too_late* is shown instead where there was another one before.
+    """
 
     thread: ThreadKey
     agent: int
     reply: Reply
+    too_late: Reply
 
 
 @dataclass(frozen=True, slots=True)

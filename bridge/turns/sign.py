@@ -7,9 +7,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+from bridge.blocks import kit
+from bridge.blocks.markdown import neutralised
 from bridge.turns.ports import Place, Say
 
 QUICK = timedelta(seconds=0.5)
+_NAME = 80
 
 
 @asynccontextmanager
@@ -37,7 +40,8 @@ async def after_a_while(show: Callable[[], Awaitable[None]]) -> AsyncIterator[as
 @asynccontextmanager
 async def working(say: Say, place: Place, agent_name: str) -> AsyncIterator[None]:
     """Show in the thread that an agent works, while the block runs; the sign is always taken away."""
-    status = f"is asking {agent_name}…" if agent_name else "is working on it…"
+    name = neutralised(kit.one_line(agent_name, _NAME))  # Slack does not say whether it looks for mentions in a status
+    status = f"is asking {name}…" if name else "is working on it…"
     began: asyncio.Event | None = None
     try:
         async with after_a_while(lambda: say.working(place, status)) as began:

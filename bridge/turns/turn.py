@@ -70,7 +70,7 @@ class Turns:
             while not await self._step(lease, begins=begins):
                 begins = False
         except Draining:
-            await self.journal.release(lease.held)
+            await self.patience.through_outages(lambda: self.journal.release(lease.held))
 
     async def _step(self, lease: Lease, *, begins: bool) -> bool:
         """Take the head and go on with it; True when this worker is finished with the lane."""
@@ -82,10 +82,20 @@ class Turns:
         )
         if taken is None:
             return True
+        if isinstance(taken, Unreadable) and taken.is_newer:
+            return await self._leave_to_a_newer_release(lease)
         if isinstance(taken, Unreadable):
             return await self._bury(lease, taken.turn, "a record that this release cannot read")
         with facts(turn=taken.turn.id):
             return await self._go_on(taken, lease)
+
+    async def _leave_to_a_newer_release(self, lease: Lease) -> bool:
+        """During a rolling upgrade the process that wrote this record runs beside us."""
+        log.warning("a lane needs a newer release of the bridge", extra={"lane": lease.lane})
+        async with self.slots.lent():
+            await self.patience.pause(_TRANSIENT)
+        await self.patience.through_outages(lambda: self.journal.release(lease.held))
+        return True
 
     async def _go_on(self, taken: Taken, lease: Lease) -> bool:
         turn = taken.turn

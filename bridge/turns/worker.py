@@ -107,8 +107,16 @@ class Worker:
         was_away = False
         while not (until_draining and self._draining.is_set()):
             is_away = await self._is_away(step, was_away=was_away)
-            await asyncio.sleep((_STORE_RETRY if is_away else pause).total_seconds())
+            await self._rest(_STORE_RETRY if is_away else pause, until_draining=until_draining)
             was_away = is_away
+
+    async def _rest(self, pause: timedelta, *, until_draining: bool) -> None:
+        if not until_draining:
+            await asyncio.sleep(pause.total_seconds())
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause.total_seconds()):
+                await self._draining.wait()
 
     async def _is_away(self, step: Callable[[], Awaitable[None]], *, was_away: bool) -> bool:
         try:

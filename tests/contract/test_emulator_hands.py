@@ -1,6 +1,5 @@
 """Commands, buttons, menus and forms in the emulated Slack, and what it does with the app's answers."""
 
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,7 +11,7 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from bridge.playground.slack import EmulatedSlack, sample
-from support.slack_app import SECRET, TOKEN, App
+from support.slack_app import SECRET, TOKEN, App, Clock
 
 BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}, "value": "7"}
 OPTIONS = [{"text": {"type": "plain_text", "text": name}, "value": name.lower()} for name in ("One", "Two")]
@@ -42,13 +41,6 @@ FORM: dict[str, Any] = {
         },
     ],
 }
-
-
-class Clock:
-    ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
 
 
 @pytest.fixture

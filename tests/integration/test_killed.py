@@ -50,11 +50,13 @@ async def test_what_waited_in_several_threads_is_answered_in_order_after_the_res
     for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
         await world.answered(channel, root, 4, timeout=PATIENCE)
 
-    for channel in (GENERAL, RANDOM):
+    for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
         asked = [words for words in world.chats() if channel in words]
         expected = [f"first in {channel}", *(f"number {number} in {channel}" for number in range(3))]
-        assert asked == expected, "each exactly once, in order"
-    for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
+        assert asked == [words for words in expected if words in asked], "each at most once, in order"
+        # The kill may have come after SENT and before the request: then it is not known, and the thread says so.
+        unknown = sum("not known" in words for words in world.said(channel, root))
+        assert len(expected) - len(asked) <= unknown
         assert len(world.answers(channel, root)) == 4
 
 

@@ -10,8 +10,9 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
-from bridge.store.connection import connect, translated
+from bridge.store.connection import blocking_connection, connect, translated
 from support.real_redis import RealRedis
+from support.waiting import wait_until
 
 WRITES = "return redis.call('SET', KEYS[1], ARGV[1])"
 
@@ -74,6 +75,24 @@ async def test_a_replica_is_read_only_and_a_server_that_wants_a_password_refuses
         async with connect(server.url) as stranger:
             assert await reason_why_not(stranger.get("a")) == "refused"
         await redis.config_set("requirepass", "")
+
+
+async def test_a_read_that_waits_at_a_master_that_becomes_a_replica_is_away(
+    private_redis: Callable[[], RealRedis],
+) -> None:
+    server = private_redis()
+    async with connect(server.url) as redis, blocking_connection(server.url) as waiting:
+        await redis.xgroup_create("ready", "workers", mkstream=True)
+        reading = asyncio.create_task(waiting.xreadgroup("workers", "one", {"ready": ">"}, count=1, block=5000))
+        await wait_until(lambda: is_blocked(redis), "the read waits at the server")
+
+        await redis.replicaof("127.0.0.1", 1)
+
+        assert await reason_why_not(reading) == "away"
+
+
+async def is_blocked(redis: Redis) -> bool:
+    return bool((await redis.info("clients"))["blocked_clients"])
 
 
 async def test_more_callers_than_connections_wait_for_their_turn(redis_server: RealRedis) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from importlib import import_module
 
 import pytest
@@ -11,9 +13,12 @@ from redis.asyncio import Redis
 from bridge.metrics import Metrics
 from bridge.store.connection import connect
 from bridge.store.inbox import Queued
+from bridge.turns.worker import Worker
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
-from support.store import a_store
+from support.store import a_store, message
+from support.turns import a_bench
+from support.waiting import wait_until
 
 # Every test of these files is collected here, too, and gets the fixture below.
 from unit.test_store_fence import *  # noqa: F403
@@ -54,3 +59,26 @@ async def test_a_write_that_no_replica_confirms_is_kept_and_counted(redis: Redis
     assert isinstance(await store.put(), Queued)
 
     assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
+
+
+async def test_a_worker_goes_on_when_the_store_was_wiped_under_it(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        process = bench.store.process()
+        worker = Worker(
+            inbox=process.inbox, journal=process.journal, namespace=bench.store.namespace, blocking=redis,
+            slots=bench.slots, drain=timedelta(seconds=1), draining=bench.draining,
+            monotonic=lambda: bench.monotonic,
+        )  # fmt: skip
+        task = asyncio.create_task(worker.run(bench.turns(process).work))
+        bench.service.gate.clear()
+        await bench.store.queue(message("is lost with the store"))
+        await wait_until(lambda: bench.service.asked, "a turn is in work")
+        await redis.flushdb()
+        bench.service.gate.set()
+
+        await bench.store.queue(message("comes after it", "1700000090.000100"))
+        await wait_until(lambda: bench.say.words, "it is answered")
+
+        assert bench.say.words == ["re: comes after it"]
+        bench.draining.set()
+        await task

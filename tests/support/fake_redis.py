@@ -7,8 +7,8 @@ from typing import Any
 from fakeredis import FakeAsyncRedis
 
 
-class InProcessRedis(FakeAsyncRedis):  # type: ignore[misc] # made of a class that is not typed
+class InProcessRedis(FakeAsyncRedis):
     """Answers INFO as a server without replicas does."""
 
-    async def info(self, *_sections: str) -> dict[str, Any]:
+    async def info(self, section: str | None = None, *_more: str, **_options: Any) -> dict[str, Any]:  # noqa: ARG002
         return {"role": "master", "connected_slaves": 0}

@@ -59,6 +59,6 @@ async def keys_without_lifetime(redis: Redis, permanent: Sequence[str]) -> list[
     A turn and a box may stay only while they wait: the turn in its lane's box, and the box with exactly one entry in
     the ready stream, or parked.
     """
-    without, strays = await redis.eval(_LOOK, 0)  # type: ignore[misc] # redis-py types this for both its clients
+    without, strays = await redis.eval(_LOOK, 0)
     unknown = {key for key in without if not any(re.match(pattern, key) for pattern in permanent)}
     return sorted(unknown | set(strays))

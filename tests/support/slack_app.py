@@ -1,10 +1,14 @@
 """A small app on a real socket, for the emulated Slack to talk to."""
 
 import json
+import time
 import urllib.parse
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+from slack_sdk.errors import SlackApiError
 from slack_sdk.signature import SignatureVerifier
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,6 +20,24 @@ from bridge.playground.wire import LocalServer
 
 SECRET = "a-signing-secret"
 TOKEN = "xoxb-a-token"
+
+
+class Clock:
+    """Time that passes by itself, and runs *ahead* when it is told to."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+async def refusal(call: Awaitable[Any]) -> dict[str, Any]:
+    """What Slack says to a call that it refuses."""
+    with pytest.raises(SlackApiError) as caught:
+        await call
+    data: dict[str, Any] = caught.value.response.data
+    return data
 
 
 @dataclass

@@ -130,13 +130,12 @@ class Store:
 
     async def field(self, turn: TurnId, name: str) -> str | None:
         """Read one field of a turn's record."""
-        found: str | None = await self.redis.hget(f"{PREFIX}turn:{turn}", name)  # type: ignore[misc]
-        return found
+        found = await self.redis.hget(f"{PREFIX}turn:{turn}", name)
+        return None if found is None else str(found)
 
     async def box(self, lane: Lane = LANE) -> list[str]:
         """List the turns that wait in a lane."""
-        found: list[str] = await self.redis.lrange(f"{PREFIX}box:{lane}", 0, -1)  # type: ignore[misc]
-        return found
+        return [str(turn) for turn in await self.redis.lrange(f"{PREFIX}box:{lane}", 0, -1)]
 
     async def entries(self) -> int:
         """Count the entries of the ready stream."""
@@ -148,20 +147,26 @@ class Store:
 
     async def expire_lease(self, held: Held) -> None:
         """Let an entry be idle for so long that its lease is over."""
-        await self.redis.execute_command(
-            "XCLAIM", f"{PREFIX}ready", "workers", self._owner_of(await self._pending(held)), 0, held.entry,
-            "IDLE", LONG_IDLE_MS, "JUSTID",
-        )  # fmt: skip
+        await self._expire([one for one in await self._held() if one["message_id"] == held.entry])
 
-    async def _pending(self, held: Held) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = await self.redis.xpending_range(
-            f"{PREFIX}ready", "workers", held.entry, held.entry, 1
-        )
+    async def expire_all_leases(self) -> None:
+        """Let every entry be idle for so long that its lease is over."""
+        await self._expire(await self._held())
+
+    async def leases_are_fresh(self) -> bool:
+        """Whether no entry is idle for as long as `expire_all_leases` makes it."""
+        return all(one["time_since_delivered"] < LONG_IDLE_MS for one in await self._held())
+
+    async def _expire(self, entries: list[dict[str, Any]]) -> None:
+        for one in entries:
+            await self._command(
+                "XCLAIM", f"{PREFIX}ready", "workers", one["consumer"], 0, one["message_id"],
+                "IDLE", LONG_IDLE_MS, "JUSTID",
+            )  # fmt: skip
+
+    async def _held(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = await self.redis.xpending_range(f"{PREFIX}ready", "workers", "-", "+", 2000)
         return found
-
-    @staticmethod
-    def _owner_of(pending: list[dict[str, Any]]) -> str:
-        return str(pending[0]["consumer"])
 
     async def dump(self) -> dict[str, Any]:
         """Read the whole keyspace: values, who holds what, and which keys expire."""
@@ -169,12 +174,15 @@ class Store:
         return {key: (await self._value(key), await self.redis.pttl(key) >= 0) for key in keys}
 
     async def _value(self, key: str) -> Any:
-        kind = await self.redis.type(key)
+        kind = str(await self.redis.type(key))
         if kind == "stream":
             return await self.redis.xrange(key), await self._all_pending(key)
         how = {"string": ("GET", key), "hash": ("HGETALL", key), "list": ("LRANGE", key, 0, -1)}
         command = how.get(kind, ("ZRANGE", key, 0, -1, "WITHSCORES"))
-        return await self.redis.execute_command(*command)
+        return await self._command(*command)
+
+    async def _command(self, *words: str | int) -> Any:
+        return await self.redis.execute_command(*words)  # type: ignore[no-untyped-call] # redis-py leaves it so
 
     async def _all_pending(self, key: str) -> list[tuple[Any, ...]]:
         try:

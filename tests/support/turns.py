@@ -185,6 +185,8 @@ class Service:
     requests: int = 0
     at_once: int = 0
     most_at_once: int = 0
+    busy: set[str] = field(default_factory=set)  # the first words of the messages that are being answered
+    overlaps: set[str] = field(default_factory=set)  # those that came while another with that first word was
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -217,10 +219,15 @@ class Service:
             self.asked.append({**body, "agent": agent})
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
+        about = body["message"].split(" ")[0]
+        self.overlaps |= {about} & self.busy
+        self.busy.add(about)
         try:
+            await asyncio.sleep(0)  # as long as it takes others to come in between
             await self.gate.wait()
         finally:
             self.at_once -= 1
+            self.busy.discard(about)
         if given is not None:
             return _given(given)
         return httpx.Response(200, json={"sessionId": 42, "message": f"re: {body['message']}", "toolsUsed": ["search"]})

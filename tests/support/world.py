@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import secrets
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Self
 
 import httpx
@@ -20,6 +22,8 @@ from bridge.playground.project.server import SampleProject
 from bridge.playground.slack.emulator import EmulatedSlack
 from bridge.playground.slack.entities import Message
 from bridge.playground.slack.sample import BRIDGE
+from bridge.playground.slack.server import ApiCall
+from support.lifetimes import keys_without_lifetime
 from support.waiting import wait_until
 
 SIGNING_SECRET = "s1gning-secret-of-the-tests"
@@ -131,6 +135,17 @@ class World:
     redis_url: str
     namespace: str
     bridges: list[BridgeProcess] = field(default_factory=list)
+    asked_before: int = 0
+    called_before: int = 0
+    whispered_before: int = 0
+
+    def look_from_here(self) -> None:
+        """Begin a test in a world where others were before: all goes well again, and what was is not looked at."""
+        self.slack.faults.clear()
+        self.project.clear()
+        self.asked_before = len(self.project.calls)
+        self.called_before = len(self.slack.calls)
+        self.whispered_before = len(self.slack.workspace.private_messages)
 
     async def start_bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
         """Start a bridge, wait until it is ready, and let Slack send to it."""
@@ -181,9 +196,33 @@ class World:
         )
         return self.said(channel, thread_ts)
 
+    async def replied(self, user: str, channel: str, root: str, text: str) -> list[str]:
+        """Let *user* reply in a thread, and wait for one more answer there; gives all its words."""
+        before = len(self.answers(channel, root))
+        await self.slack.say(user, channel, text, thread_ts=root)
+        return await self.answered(channel, root, before + 1)
+
     def chats(self) -> list[str]:
         """The messages that reached any agent, in order."""
-        return [call.body["message"] for call in self.project.calls if call.path.endswith("/chat")]
+        return [body["message"] for body in self.bodies()]
+
+    def bodies(self) -> list[dict[str, Any]]:
+        """What any agent was sent, whole, in order."""
+        return [call.body for call in self.project.calls[self.asked_before :] if call.path.endswith("/chat")]
+
+    def called(self, method: str) -> list[ApiCall]:
+        """The calls of one Web API method."""
+        return [call for call in self.slack.calls[self.called_before :] if call.method == method]
+
+    def whispers(self, user: str) -> list[Message]:
+        """What only *user* sees."""
+        shown = self.slack.workspace.private_messages[self.whispered_before :]
+        return [message for message in shown if message.to == user]
+
+    async def whispered(self, user: str, count: int = 1, timeout: float = 10.0) -> str:  # noqa: ASYNC109
+        """Wait until *count* messages were shown to *user* alone; gives the words of the last."""
+        await wait_until(lambda: len(self.whispers(user)) >= count, f"{user} is told in private", timeout)
+        return words_of(self.whispers(user)[-1])
 
     async def keys(self) -> list[str]:
         """Every key of this world's namespace."""
@@ -227,6 +266,21 @@ async def a_world(redis_url: str, namespace: str) -> AsyncIterator[World]:
             check_logs(world)
 
 
+@asynccontextmanager
+async def a_shared_world(redis_url: str, **environ: str) -> AsyncIterator[World]:
+    """Open a world with one bridge at work, for the tests of one file; each begins with `World.look_from_here`."""
+    async with a_world(redis_url, f"test-{secrets.token_hex(4)}") as world:
+        await world.start_bridge(**environ)
+        yield world
+        await check_lifetimes(world)
+
+
+async def check_lifetimes(world: World) -> None:
+    """Fail where a key would stay in Redis for ever, or work would never be done."""
+    permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
+    assert await keys_without_lifetime(world.redis, permanent) == [], "keys were left without a lifetime"
+
+
 _UNEXPECTED = re.compile(r"failed unexpectedly|broke inside|Traceback|was never retrieved")
 
 
@@ -236,7 +290,12 @@ def check_logs(world: World) -> None:
         text = bridge.log.decode(errors="replace")
         for secret in (SIGNING_SECRET, BOT_TOKEN, API_KEY):
             assert secret not in text, "a secret is in the log"
-        for words in [message for message in world.chats() if len(message) > 8]:
+        for words in [message for message in every_message(world) if len(message) > 8]:
             assert words not in text, "a person's words are in the log"
         unexpected = _UNEXPECTED.search(text)
         assert unexpected is None, text[-6000:]
+
+
+def every_message(world: World) -> list[str]:
+    """All that any agent was ever sent in this world."""
+    return [call.body["message"] for call in world.project.calls if call.path.endswith("/chat")]

@@ -32,6 +32,7 @@ EXAMPLES = [
     errors.SlackRefused("files.upload", "missing_scope", "files:write"),
     errors.SlackUnreachable("chat.postMessage"),
     errors.SlackAmbiguous("chat.postMessage"),
+    errors.SlackGone("apps.connections.open", "no socket for 120 s"),
     errors.StoreError(),
     errors.StoreUnavailable(),
     errors.NamespaceTaken("bridge", "T1/U1"),

@@ -76,8 +76,8 @@ def test_all_problems_are_reported_at_once_in_the_order_of_the_documentation() -
         ("REDIS_URL", "http://localhost:6379", "is not an address of Redis"),
         ("REDIS_URL", "redis://localhost:6379/first", "is not an address of Redis"),
         ("REDIS_URL", "unix://relative", "is not an address of Redis"),
-        ("REDIS_URL", "redis+sentinel://a:1,b:2/main/0", "names a sentinel, which comes with a later release"),
-        ("REDIS_URL", "rediss+cluster://a:1,b:2", "names a cluster, which comes with a later release"),
+        ("REDIS_URL", "redis+sentinel://a:1,b:1234", "is not an address of a sentinel: use one like redis+sentinel://"),
+        ("REDIS_URL", "rediss+cluster://a:1,b:1234/7", "is not an address of a cluster: use one like redis+cluster://"),
         ("SLACK_APP_TOKEN", "xoxb-1234", "begins with xoxb-…: use the app-level token xapp-…"),
         ("BRIDGE_NAMESPACE", "a{b}", "has characters that it cannot have"),
         ("BRIDGE_COMMAND_PREFIX", "Acme ", "has characters that it cannot have"),
@@ -104,9 +104,17 @@ def test_a_malformed_value_is_named_with_its_cure_and_never_shown(variable: str,
 
 
 @pytest.mark.parametrize(
-    "url", ["redis://h", "redis://h:1/2", "rediss://u:p%40@h:1?ssl_check_hostname=false", "unix:///s"]
+    "url",
+    [
+        "redis://h",
+        "redis://h:1/2",
+        "rediss://u:p%40@h:1?ssl_check_hostname=false",
+        "unix:///s",
+        "redis+sentinel://u:p%40@a:1,b:2/main/0",
+        "rediss+cluster://a:1,b:2",
+    ],
 )
-def test_addresses_of_one_server_are_accepted(url: str) -> None:
+def test_addresses_of_redis_are_accepted(url: str) -> None:
     redis_url = load({**NEEDED, "REDIS_URL": url}).redis_url
 
     assert redis_url is not None

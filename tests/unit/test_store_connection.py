@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 from redis import exceptions
+from redis.asyncio.connection import SSLConnection
 
 from bridge.errors import ConfigurationError, StoreUnavailable
+from bridge.shapes import redis_servers
 from bridge.store.connection import connect, translated
+
+PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # an argument says nothing of the answer
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,11 @@ from bridge.store.connection import connect, translated
         (exceptions.ResponseError("ERR Error running script (call to f_1): @user_script: 2: -OOM command"), "full"),
         (exceptions.ResponseError("BUSY Redis is busy running a script."), "loading"),
         (exceptions.MasterDownError("Link with MASTER is down"), "away"),
+        (exceptions.ResponseError("NOREPLICAS Not enough good replicas to write."), "read-only"),
+        (exceptions.ResponseError(f"{PIPELINE} ('NOREPLICAS Not enough good replicas to write.',)"), "read-only"),
+        (exceptions.ResponseError("UNBLOCKED force unblock from blocking operation, instance state changed"), "away"),
+        (exceptions.MovedError("9189 127.0.0.1:7001"), "away"),
+        (exceptions.AskError("9189 127.0.0.1:7001"), "away"),
     ],
 )
 def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(raised: Exception, reason: str) -> None:
@@ -41,6 +50,7 @@ def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(raised: Ex
         exceptions.ResponseError("BUSYGROUP Consumer Group name already exists"),
         exceptions.ResponseError("NOGROUP No such key"),
         exceptions.NoScriptError("No matching script."),
+        exceptions.ResponseError(f"{PIPELINE} ('WRONGTYPE Operation against a key holding the wrong kind of value',)"),
         exceptions.DataError("Invalid input"),
         ValueError("not of Redis"),
     ],
@@ -57,3 +67,69 @@ def test_an_address_that_cannot_be_read_is_not_shown() -> None:
         connect("redis://:hidden@h/0?socket_read_size=hidden&max_connections=hidden")
 
     assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "servers", "plain", "master"),
+    [
+        ("redis+sentinel://a:1,b:2/main/3", "sentinel", [("a", 1), ("b", 2)], "redis://host/3", "main"),
+        ("redis+sentinel://a,b/main", "sentinel", [("a", 26379), ("b", 26379)], "redis://host/0", "main"),
+        ("redis+sentinel://a/main%20one/", "sentinel", [("a", 26379)], "redis://host/0", "main one"),
+        ("redis+cluster://a:1,b:2", "cluster", [("a", 1), ("b", 2)], "redis://host/0", ""),
+        ("redis+cluster://[::1]:7000,a/", "cluster", [("::1", 7000), ("a", 6379)], "redis://host/0", ""),
+        (
+            "rediss+cluster://me:p%40@a:1?ssl_ca_certs=/ca.pem",
+            "cluster", [("a", 1)], "rediss://me:p%40@host/0?ssl_ca_certs=/ca.pem", "",
+        ),
+        (
+            "rediss+sentinel://:p,q@a:1/main?sentinel_password=x",
+            "sentinel", [("a", 1)], "rediss://:p,q@host/0?sentinel_password=x", "main",
+        ),
+    ],
+)  # fmt: skip
+def test_addresses_of_several_servers_are_read(
+    url: str, kind: str, servers: list[tuple[str, int]], plain: str, master: str
+) -> None:
+    found = redis_servers(url)
+
+    assert found is not None
+    assert (found.kind, list(found.servers), found.plain, found.master) == (kind, servers, plain, master)
+
+
+@pytest.mark.parametrize("url", ["redis://a:1/0", "unix:///redis.sock", "redis+others://a"])
+def test_other_addresses_are_of_one_server_at_most(url: str) -> None:
+    assert redis_servers(url) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis+sentinel://:hidden@a:1,b:2",  # no name
+        "redis+sentinel://:hidden@a:1,b:2/main/first",
+        "redis+sentinel://:hidden@/main",
+        "redis+cluster://:hidden@a:1,b:port",
+        "redis+cluster://:hidden@a:1,,b:2",
+        "redis+cluster://:hidden@a:70000",
+        "rediss+cluster://:hidden@a:1/1",  # a cluster has one database
+    ],
+)
+def test_what_several_servers_cannot_have_is_named_and_not_shown(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        connect(url)
+
+    (line,) = caught.value.problems
+    assert line.startswith("REDIS_URL is not an address of a ")
+    assert "hidden" not in line
+
+
+async def test_several_servers_are_connected_to_with_the_options_of_one() -> None:
+    async with (
+        connect("rediss+sentinel://me:p%40@a:1/main/3?ssl_check_hostname=false&sentinel_password=x") as watched,
+        connect("redis+cluster://a:1,b:2") as clustered,
+    ):
+        options = watched.connection_pool.connection_kwargs
+        assert (options["username"], options["password"], options["db"]) == ("me", "p@", 3)
+        assert options["ssl_check_hostname"] is False
+        assert "sentinel_password" not in options
+        assert isinstance(watched.connection_pool.make_connection(), SSLConnection)
+        assert not isinstance(clustered.connection_pool.make_connection(), SSLConnection)

@@ -272,12 +272,25 @@ async def test_a_record_that_cannot_be_read_is_buried_and_the_lane_goes_on(redis
     async with a_bench(redis) as bench:
         turn = await bench.store.queue(message("first"))
         await bench.store.queue(message("second", ts(1)))
-        await redis.hset(f"{PREFIX}turn:{turn}", "v", "99")
+        await redis.hset(f"{PREFIX}turn:{turn}", "body", "no JSON")
 
         await bench.work()
 
         assert await bench.store.field(turn, "step") == "dead"
         assert bench.say.words == ["re: second"]
+
+
+async def test_a_record_of_a_later_release_is_left_to_the_process_that_can_read_it(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await bench.store.queue(message("first"))
+        await redis.hset(f"{PREFIX}turn:{turn}", "v", "99")
+
+        await (await bench.begin())
+
+        assert await bench.store.field(turn, "step") == "queued"
+        assert await bench.store.box() == [turn]
+        assert await bench.store.entries() == 1
+        assert bench.say.words == []
 
 
 async def test_threads_do_not_share_sessions(redis: Redis) -> None:

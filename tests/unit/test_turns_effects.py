@@ -107,7 +107,7 @@ async def test_where_the_bot_may_not_post_the_response_url_is_used(redis: Redis)
 
 async def test_a_form_is_opened_with_the_trigger(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        turn = await queue(bench, command("/workflows run"))
+        turn = await queue(bench, command("/workflows run 3"))
 
         await bench.work()
 
@@ -117,7 +117,7 @@ async def test_a_form_is_opened_with_the_trigger(redis: Redis) -> None:
 
 async def test_a_trigger_that_is_too_old_brings_a_button_instead(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        await queue(bench, command("/workflows run"))
+        await queue(bench, command("/workflows run 3"))
         await bench.store.process("a").take()
 
         await bench.take_over("b")

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost, SlackUnreachable
 from bridge.turns.lease import LEASE
 from support.store import message, ts
-from support.turns import REFUSED, Bench, a_bench, killed
+from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until
 
 
@@ -67,30 +67,6 @@ async def test_who_takes_over_while_it_is_posted_looks_first(redis: Redis, *, di
         assert bench.say.words == ["re: hello"]
         assert (bench.say.attempts, bench.say.looks) == (1 if did_arrive else 2, 1)
         assert await bench.store.field(turn, "posted") == bench.say.messages[0].ts
-
-
-async def test_an_earlier_menu_or_notice_of_the_same_message_is_not_taken_for_its_answer(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.chats = [REFUSED] * 5
-        await bench.store.queue(message("hello"))
-        bench.say.gate.clear()
-
-        async def let_the_notice_out() -> None:
-            bench.say.gate.set()
-
-        bench.on_sleep = let_the_notice_out
-        task = await bench.begin("a")
-        await wait_until(lambda: bench.say.messages, "the thread was told")
-        bench.say.gate.clear()
-        bench.on_sleep = None
-        await wait_until(lambda: bench.say.attempts == 2, "the answer is about to be posted")
-        await killed(task)
-        bench.say.gate.set()
-
-        await bench.take_over("b")
-
-        assert bench.say.words[-1] == "re: hello"
-        assert len(bench.say.replies("bridge_notice")) == 1
 
 
 async def test_a_worker_that_was_suspended_before_the_request_does_not_send_it(redis: Redis) -> None:

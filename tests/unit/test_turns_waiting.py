@@ -233,6 +233,18 @@ async def test_an_answer_after_a_menu_is_found_by_who_takes_over(redis: Redis) -
         assert [one.words for one in bench.say.replies()] == ["re: first"]
 
 
+async def test_the_notice_of_an_outage_is_not_taken_for_the_answer(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        down_until(bench, 20)
+        bench.say.troubles = [None, SlackAmbiguous("chat.postMessage")]
+        await bench.store.queue(message("first"), agent=7)
+
+        await bench.work()
+
+        assert [one.words for one in bench.say.replies()] == ["re: first"]
+        assert bench.say.looks == 1
+
+
 async def test_a_menu_that_slack_refuses_is_a_dead_letter(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         bench.say.troubles = [SlackRefused("chat.postMessage", "not_in_channel")]

@@ -4,7 +4,8 @@
 
     python -m bridge.playground.slack --port 8090 --events-url http://127.0.0.1:3000/slack/events
 
-Then ``SLACK_API_URL=http://127.0.0.1:8090/api/`` with the token and the signing secret that are printed. People are
+Then ``SLACK_API_URL=http://127.0.0.1:8090/api/`` with the token and the signing secret that are printed. With
+``--app-token xapp-…`` Socket Mode is on, and everything goes over the sockets that the app opens. People are
 moved by lines on its standard input, with the ids of `bridge.playground.slack.sample`::
 
     say U0ALICE C0GENERAL <@U0BRIDGE> hello
@@ -23,6 +24,7 @@ import os
 import sys
 import threading
 
+from bridge.playground.slack.deliver import Delivery
 from bridge.playground.slack.emulator import EmulatedSlack
 
 _TOKEN = "xoxb-playground"  # noqa: S105 - opens nothing but the emulator
@@ -32,6 +34,10 @@ _SECRET = "playground-signing-secret"  # noqa: S105 - the same
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
+
+
+def _outcome(delivery: Delivery) -> str:
+    return str(delivery.status or delivery.error)
 
 
 async def obey(slack: EmulatedSlack, line: str) -> str:
@@ -44,10 +50,10 @@ async def obey(slack: EmulatedSlack, line: str) -> str:
             return await slack.say(user, channel, text, thread_ts=thread)
         case ["command", user, channel, rest]:
             command, _, text = rest.partition(" ")
-            return str((await slack.command(user, channel, command, text)).status)
+            return _outcome(await slack.command(user, channel, command, text))
         case ["click", user, channel, rest]:
             ts, _, action_id = rest.partition(" ")
-            return str((await slack.click(user, channel, ts, action_id)).status)
+            return _outcome(await slack.click(user, channel, ts, action_id))
         case ["show", channel]:
             shown = [*slack.workspace.messages(channel), *slack.workspace.private_messages]
             return "\n".join(f"{one.ts} {one.thread_ts} {one.user} {one.text}" for one in shown)
@@ -60,9 +66,23 @@ def _read_lines(loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[str]) -> N
         loop.call_soon_threadsafe(lines.put_nowait, line)
 
 
-async def _run(port: int, events_url: str, token: str, secret: str) -> None:
-    async with EmulatedSlack(signing_secret=secret, bot_token=token, events_url=events_url, port=port) as slack:
-        _say(f"Emulated Slack: {slack.api_url}\nSLACK_BOT_TOKEN={token}\nSLACK_SIGNING_SECRET={secret}")
+def _greeting(asked: argparse.Namespace, api_url: str) -> str:
+    second = "SLACK_APP_TOKEN", asked.app_token
+    if not asked.app_token:
+        second = "SLACK_SIGNING_SECRET", asked.signing_secret
+    return f"Emulated Slack: {api_url}\nSLACK_BOT_TOKEN={asked.bot_token}\n{'='.join(second)}"
+
+
+async def _run(asked: argparse.Namespace) -> None:
+    async with EmulatedSlack(
+        signing_secret=asked.signing_secret,
+        bot_token=asked.bot_token,
+        app_token=asked.app_token,
+        events_url=asked.events_url,
+        port=asked.port,
+    ) as slack:
+        slack.use_sockets = bool(asked.app_token)
+        _say(_greeting(asked, slack.api_url))
         lines: asyncio.Queue[str] = asyncio.Queue()
         loop = asyncio.get_running_loop()
         # A daemon thread: one that waits for a line must not keep the process from ending.
@@ -82,9 +102,10 @@ def main() -> None:
     parser.add_argument("--events-url", default="http://127.0.0.1:3000/slack/events")
     parser.add_argument("--bot-token", default=os.environ.get("SLACK_BOT_TOKEN", _TOKEN))
     parser.add_argument("--signing-secret", default=os.environ.get("SLACK_SIGNING_SECRET", _SECRET))
+    parser.add_argument("--app-token", default=os.environ.get("SLACK_APP_TOKEN", ""), help="switches Socket Mode on")
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_run(asked.port, asked.events_url, asked.bot_token, asked.signing_secret))
+        asyncio.run(_run(asked))
 
 
 if __name__ == "__main__":

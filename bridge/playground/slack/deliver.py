@@ -1,34 +1,32 @@
-"""Signed deliveries to the app, and the retries of events: https://docs.slack.dev/apis/events-api#retries."""
+"""Deliveries to the app, and the retries of events: https://docs.slack.dev/apis/events-api#retries.
+
+How one gets there is the business of `over_http` and `over_sockets`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import json
 import time
-import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
-
-import aiohttp
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
 
 from bridge.playground.slack.entities import Json
 from bridge.playground.wire import Background
 
 ACK_SECONDS: Final = 3.0
 RETRY_DELAYS: Final = (0.0, 60.0, 300.0)  # before the first, second and third retry
-_USER_AGENT: Final = "Slackbot 1.0 (+https://api.slack.com/robots)"
-_FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass
 class Delivery:
     """One request to the app and what came of it.
 
-    *error* is Slack's reason where it was not taken (``http_timeout``, ``connection_failed``, ``http_error``, …),
-    else empty. *status* is None while there is no answer.
+    *error* is the reason where it was not taken, else empty: over HTTP Slack's word for it (``http_timeout``,
+    ``connection_failed``, ``http_error``, …), over a socket ``timeout``, or ``connection_failed`` where none was open
+    or it ended first. *status* is None while there is no answer, and 200 for an ack by a socket; *body* is then the
+    ack's payload. *socket* is the number of the connection that it went by, 0 where it was none.
     """
 
     kind: str  # event, command, interaction, verification
@@ -41,6 +39,8 @@ class Delivery:
     ms: float = 0.0
     error: str = ""
     is_final: bool = False  # the app asked not to be sent it again
+    socket: int = 0
+    repeats: Delivery | None = field(default=None, repr=False)  # the try before this one
 
     @property
     def is_acked(self) -> bool:
@@ -53,42 +53,39 @@ class Delivery:
         return json.loads(self.body) if self.body.strip() else None
 
 
-def sign(secret: str, timestamp: int, body: bytes) -> str:
-    """The ``v0`` signature: https://docs.slack.dev/authentication/verifying-requests-from-slack."""
-    base = b"v0:%d:%s" % (timestamp, body)
-    return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
+class Way(Protocol):
+    """How deliveries reach the app."""
+
+    async def opened(self) -> None:
+        """Wait until there is anything to send by."""
+
+    async def carry(self, delivery: Delivery) -> None:
+        """Send it, and write down what came of it."""
 
 
 class Deliverer:
-    """Sends to *url* (it may be set later), each request signed freshly. *deliveries* keeps what was sent."""
+    """Sends to the app, by its sockets where *use_sockets* is set. *deliveries* keeps what was sent."""
 
     def __init__(
         self,
         *,
-        url: str,
-        signing_secret: str,
+        http: Way,
+        sockets: Way,
         clock: Callable[[], float],
         background: Background,
         retry_delays: Sequence[float],
-        ack_seconds: float = ACK_SECONDS,
     ) -> None:
-        self.url = url
+        self.use_sockets = False
         self.deliveries: list[Delivery] = []
-        self._secret = signing_secret
+        self._http = http
+        self._sockets = sockets
         self._clock = clock
         self._background = background
         self._retry_delays = retry_delays
-        self._timeout = aiohttp.ClientTimeout(total=ack_seconds)
-        self._session: aiohttp.ClientSession | None = None
 
-    async def open(self) -> None:
-        """Be ready to send."""
-        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
-
-    async def close(self) -> None:
-        """Let go of the connections."""
-        if self._session is not None:
-            await self._session.close()
+    @property
+    def _way(self) -> Way:
+        return self._sockets if self.use_sockets else self._http
 
     def event(self, envelope: Json) -> asyncio.Event:
         """Send an event until it is taken, or all retries are used up; what is returned is set by the first try."""
@@ -97,73 +94,38 @@ class Deliverer:
         return tried
 
     async def _until_taken(self, envelope: Json, tried: asyncio.Event) -> None:
-        reason = ""
+        event = envelope["event"]
+        name = ".".join(filter(None, (event["type"], event.get("subtype"))))
+        before: Delivery | None = None
         try:
             for retry, delay in enumerate([0.0, *self._retry_delays]):
                 if retry:
                     await asyncio.sleep(delay)
-                delivery = await self._try(envelope, retry, reason)
+                    await self._way.opened()  # what happens while no socket is open comes as a retry later
+                delivery = Delivery("event", name, envelope, self._clock(), retry, repeats=before)
+                await self._send(delivery, self._way)
                 tried.set()
                 if delivery.is_acked or delivery.is_final:
                     return
-                reason = delivery.error
+                before = delivery
         finally:
             tried.set()  # whoever waits must not wait for what has been given up
 
-    async def _try(self, envelope: Json, retry: int, reason: str) -> Delivery:
-        event = envelope["event"]
-        name = ".".join(filter(None, (event["type"], event.get("subtype"))))
-        delivery = Delivery("event", name, envelope, self._clock(), retry)
-        headers = {"X-Slack-Retry-Num": str(retry), "X-Slack-Retry-Reason": reason} if retry else {}
-        await self._send(delivery, json.dumps(envelope).encode(), {"Content-Type": "application/json", **headers})
-        return delivery
-
-    async def form(self, kind: str, name: str, payload: Json, form: Mapping[str, str]) -> Delivery:
-        """Send a command or an interaction; these are never sent again."""
-        delivery = Delivery(kind, name, payload, self._clock())
-        await self._send(delivery, urllib.parse.urlencode(form).encode(), {"Content-Type": _FORM})
-        return delivery
+    async def command(self, form: Json) -> Delivery:
+        """Send a slash command; it is never sent again."""
+        return await self._send(Delivery("command", form["command"], form, self._clock()), self._way)
 
     async def interaction(self, payload: Json) -> Delivery:
-        """Send a click, a form or a menu's question."""
-        return await self.form("interaction", payload["type"], payload, {"payload": json.dumps(payload)})
+        """Send a click, a form or a menu's question; none is ever sent again."""
+        return await self._send(Delivery("interaction", payload["type"], payload, self._clock()), self._way)
 
     async def verification(self, payload: Json) -> Delivery:
         """Send the question that is asked when the URL is set."""
-        delivery = Delivery("verification", payload["type"], payload, self._clock())
-        await self._send(delivery, json.dumps(payload).encode(), {"Content-Type": "application/json"})
-        return delivery
+        return await self._send(Delivery("verification", payload["type"], payload, self._clock()), self._http)
 
-    async def _send(self, delivery: Delivery, body: bytes, headers: Mapping[str, str]) -> None:
+    async def _send(self, delivery: Delivery, way: Way) -> Delivery:
         self.deliveries.append(delivery)
         begun = time.perf_counter()
-        try:
-            await self._exchange(delivery, body, {**self._signature(body), **headers})
-        except TimeoutError:
-            delivery.error = "http_timeout"
-        except (aiohttp.ClientConnectionError, aiohttp.InvalidURL):
-            delivery.error = "connection_failed"
-        except aiohttp.ClientError:
-            delivery.error = "unknown_error"
+        await way.carry(delivery)
         delivery.ms = (time.perf_counter() - begun) * 1000
-
-    async def _exchange(self, delivery: Delivery, body: bytes, headers: Mapping[str, str]) -> None:
-        if self._session is None:
-            raise RuntimeError("not open")
-        async with self._session.post(
-            self.url, data=body, headers=headers, timeout=self._timeout, allow_redirects=False
-        ) as answer:
-            delivery.body = await answer.text()
-            delivery.status = answer.status
-            if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
-                delivery.error = "http_error"
-                delivery.is_final = answer.headers.get("X-Slack-No-Retry") == "1"
-
-    def _signature(self, body: bytes) -> dict[str, str]:
-        # The wall clock, not the emulator's: the app compares it with its own.
-        timestamp = int(time.time())
-        return {
-            "X-Slack-Request-Timestamp": str(timestamp),
-            "X-Slack-Signature": sign(self._secret, timestamp, body),
-            "User-Agent": _USER_AGENT,
-        }
+        return delivery

@@ -6,19 +6,25 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import Final, Self
 
 from bridge.playground.slack import payloads, sample
-from bridge.playground.slack.deliver import RETRY_DELAYS, Deliverer, Delivery
+from bridge.playground.slack.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer, Delivery
 from bridge.playground.slack.entities import Json, Message
 from bridge.playground.slack.hands import Hands
+from bridge.playground.slack.over_http import OverHttp
+from bridge.playground.slack.over_sockets import OverSockets
 from bridge.playground.slack.rates import Rates
 from bridge.playground.slack.richtext import rich_text
 from bridge.playground.slack.server import Door
+from bridge.playground.slack.sockets import Sockets
 from bridge.playground.slack.tickets import Tickets
 from bridge.playground.slack.web_api.method import Deleted, Edited, Happening, Posted
 from bridge.playground.slack.workspace import Workspace
+from bridge.playground.websocket import MutableWebSocket
 from bridge.playground.wire import Background, LocalServer
+
+PING_SECONDS: Final = 5.0
 
 
 def random_id(prefix: str) -> str:
@@ -27,14 +33,15 @@ def random_id(prefix: str) -> str:
 
 
 class EmulatedSlack(Hands):
-    """A Slack workspace that is reached over HTTP only.
+    """A Slack workspace that is reached over HTTP and WebSockets only.
 
     *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about
     message times, expiry and rate limits; *retry_delays* are the seconds before each retry of an event, and
-    *ack_seconds* how long the app has to answer.
+    *ack_seconds* how long the app has to answer. With an *app_token* the app can open sockets, which are pinged every
+    *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url* is not needed.
 
-    What may be changed at any time: `twins` (which events a mention causes, in which order), `twin_gap` (seconds
-    between them), `echoes_own` (whether the app hears of its own messages), `faults`, `scopes`, `page_limit`.
+    What may be changed at any time: `use_sockets`, `twins` (which events a mention causes, in which order), `twin_gap`
+    (seconds between them), `echoes_own` (whether the app hears of its own messages), `faults`, `scopes`, `page_limit`.
     """
 
     def __init__(
@@ -42,34 +49,39 @@ class EmulatedSlack(Hands):
         *,
         signing_secret: str,
         bot_token: str,
+        app_token: str = "",
         events_url: str = "",
         port: int = 0,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[str], str] = random_id,
         retry_delays: Sequence[float] = RETRY_DELAYS,
-        ack_seconds: float = 3.0,
+        ack_seconds: float = ACK_SECONDS,
+        ping_seconds: float = PING_SECONDS,
     ) -> None:
         self.twins: tuple[str, ...] = ("app_mention", "message")
         self.twin_gap = 0.0
         self.echoes_own = True
         self._background = Background()
+        self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds)
+        workspace = Workspace(clock=clock, new_id=new_id)
+        tickets = Tickets(clock=clock, new_id=new_id)
+        sockets = Sockets(tickets)
         deliverer = Deliverer(
-            url=events_url,
-            signing_secret=signing_secret,
+            http=self._http,
+            sockets=OverSockets(sockets, ack_seconds=ack_seconds, new_id=new_id),
             clock=clock,
             background=self._background,
             retry_delays=retry_delays,
-            ack_seconds=ack_seconds,
         )
-        workspace = Workspace(clock=clock, new_id=new_id)
-        tickets = Tickets(clock=clock, new_id=new_id)
-        door = Door(workspace, tickets, Rates(clock=clock), bot_token, self._react)
-        self._server = LocalServer(door.app(), port=port)
+        door = Door(workspace, tickets, Rates(clock=clock), bot_token, self._react, app_token=app_token)
+        app = door.app(sockets.route())
+        self._server = LocalServer(app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
         door.open_at(self._server)
-        super().__init__(workspace, tickets, deliverer, door, self._server)
+        sockets.open_at(self._server)
+        super().__init__(workspace, tickets, deliverer, door, sockets=sockets, server=self._server)
 
     async def __aenter__(self) -> Self:
-        await self._deliverer.open()
+        await self._http.open()
         await self._server.start()
         return self
 
@@ -77,8 +89,9 @@ class EmulatedSlack(Hands):
         try:
             await self._background.close()
         finally:
-            await self._deliverer.close()
+            await self._http.close()
             await self._server.stop()
+            await self._sockets.close()
 
     async def stop(self) -> None:
         """Be unreachable: the socket is closed, connections break. What is in the workspace stays."""
@@ -101,11 +114,11 @@ class EmulatedSlack(Hands):
     @property
     def events_url(self) -> str:
         """Where the app listens."""
-        return self._deliverer.url
+        return self._http.url
 
     @events_url.setter
     def events_url(self, url: str) -> None:
-        self._deliverer.url = url
+        self._http.url = url
 
     # What people do
 

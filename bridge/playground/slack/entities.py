@@ -274,27 +274,3 @@ class View:
             "app_installed_team_id": self.team,
             "bot_id": self.bot_id,
         }
-
-
-@dataclass(frozen=True)
-class StatusChange:
-    """One call that set an agent's status in a thread, or Slack's own clearing (*by* says which)."""
-
-    at: float
-    channel: str
-    thread_ts: str
-    status: str
-    by: str
-
-
-@dataclass
-class AgentSession:
-    """What ``agents.sessions.*`` and ``assistant.threads.*`` keep of one thread."""
-
-    channel: str
-    thread_ts: str
-    status: str = ""
-    title: str = ""
-    set_at: float = 0.0
-    lifecycle: str = "active"
-    prompts: list[Json] = field(default_factory=list)

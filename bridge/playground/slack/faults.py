@@ -71,9 +71,9 @@ class Faults:
         """
         self._planned.append(_Planned(method, fault, times, channel))
 
-    def clear(self) -> None:
-        """Let all go well again."""
-        self._planned.clear()
+    def clear(self, method: str | None = None) -> None:
+        """Let all go well again, or what was planned for *method* alone."""
+        self._planned = [one for one in self._planned if method not in {None, one.method}]
 
     def take(self, method: str, channel: str) -> Fault | None:
         """The fault that happens to this call; it is used up by one."""

@@ -9,19 +9,27 @@ from bridge.playground.slack import limits, payloads, responses, widgets
 from bridge.playground.slack.deliver import Deliverer, Delivery
 from bridge.playground.slack.entities import Json, Message, View
 from bridge.playground.slack.server import Door
+from bridge.playground.slack.socket_mode import SocketMode
+from bridge.playground.slack.sockets import Sockets
 from bridge.playground.slack.tickets import Tickets
-from bridge.playground.slack.watch import Watch
 from bridge.playground.slack.workspace import Workspace
 from bridge.playground.wire import LocalServer
 
 
-class Hands(Watch):
+class Hands(SocketMode):
     """The interactive side of a workspace. Each method gives the `Delivery`, with the app's answer and its time."""
 
     def __init__(
-        self, workspace: Workspace, tickets: Tickets, deliverer: Deliverer, door: Door, server: LocalServer
+        self,
+        workspace: Workspace,
+        tickets: Tickets,
+        deliverer: Deliverer,
+        door: Door,
+        *,
+        sockets: Sockets,
+        server: LocalServer,
     ) -> None:
-        super().__init__(workspace, door, deliverer)
+        super().__init__(workspace, door, deliverer, sockets)
         self._tickets = tickets
         self._site = server
 
@@ -36,7 +44,7 @@ class Hands(Watch):
             response_url=self._response_url(ticket),
             trigger_id=self._tickets.trigger(user),
         )
-        delivery = await self._deliverer.form("command", command, dict(form), form)
+        delivery = await self._deliverer.command(dict(form))
         if delivery.is_acked and delivery.body.strip():
             self._show_body(user, channel, ticket, delivery)
         return delivery

@@ -16,6 +16,7 @@ _UNLIMITED: Final = 10_000
 _TIER_2, _TIER_3, _TIER_4 = 20, 50, 100
 
 PER_MINUTE: Final = {
+    "apps.connections.open": _TIER_3,
     "chat.update": _TIER_3,
     "chat.delete": _TIER_3,
     "chat.postEphemeral": _TIER_4,

@@ -14,7 +14,7 @@ from typing import Any, Final
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from bridge.playground.slack import responses, web_api
@@ -27,10 +27,10 @@ from bridge.playground.slack.web_api.method import Call, Happening, Registered
 from bridge.playground.slack.workspace import Workspace
 from bridge.playground.wire import Cut, LocalServer
 
-ALL_SCOPES: Final = frozenset(scope for registered in web_api.METHODS.values() for scope in registered.scopes) | {
-    "app_mentions:read",
-    "commands",
-}
+ALL_SCOPES: Final = frozenset(
+    scope for registered in web_api.METHODS.values() if not registered.takes_app_token for scope in registered.scopes
+) | {"app_mentions:read", "commands"}
+APP_SCOPES: Final = frozenset({"connections:write"})
 _TOO_MANY: Final = 429
 
 
@@ -71,17 +71,19 @@ class Door:
     calls: list[ApiCall] = field(default_factory=list)
     unknown_methods: Counter[str] = field(default_factory=Counter)
     answers: list[responses.Response] = field(default_factory=list)
+    app_token: str = ""
 
     def __post_init__(self) -> None:
         self._server: LocalServer | None = None
 
-    def app(self) -> Starlette:
-        """The ASGI application."""
+    def app(self, *more: BaseRoute) -> Starlette:
+        """The ASGI application, with *more* routes beside its own."""
         return Starlette(
             routes=[
                 Route("/api/{method}", self._web_api, methods=["GET", "POST"]),
                 Route("/response/{ticket}", self._response, methods=["POST"]),
                 Route("/upload/v1/{file}", self._upload, methods=["POST"]),
+                *more,
             ]
         )
 
@@ -97,11 +99,12 @@ class Door:
         args = await _arguments(request)
         method: str = request.path_params["method"]
         token = _token(request, args)
-        call = ApiCall(method, args, token == self.bot_token, self.workspace.clock())
+        known = web_api.METHODS.get(method)
+        wanted = self.app_token if known and known.takes_app_token else self.bot_token
+        call = ApiCall(method, args, token == wanted, self.workspace.clock())
         answer = await self._with_faults(call, lambda: self._answer(call, token))
         if isinstance(answer, Response):
-            answer.headers["x-oauth-scopes"] = ",".join(sorted(self.scopes))
-            known = web_api.METHODS.get(method)
+            answer.headers["x-oauth-scopes"] = ",".join(sorted(self._scopes_of(token)))
             answer.headers["x-accepted-oauth-scopes"] = ",".join(known.scopes) if known else ""
         return answer
 
@@ -147,11 +150,15 @@ class Door:
         if not token:
             raise Refusal("not_authed")
         if not asked.token_ok:
-            raise Refusal("invalid_auth")
-        if method.scopes and not self.scopes.intersection(method.scopes):
-            provided = ",".join(sorted(self.scopes))
-            raise Refusal("missing_scope", needed=",".join(method.scopes), provided=provided)
+            raise Refusal("not_allowed_token_type" if token in {self.bot_token, self.app_token} else "invalid_auth")
+        scopes = self._scopes_of(token)
+        if method.scopes and not scopes.intersection(method.scopes):
+            raise Refusal("missing_scope", needed=",".join(method.scopes), provided=",".join(sorted(scopes)))
         return method
+
+    def _scopes_of(self, token: str) -> frozenset[str]:
+        is_the_apps = bool(token) and token == self.app_token
+        return APP_SCOPES if is_the_apps else frozenset(self.scopes)
 
     async def _response(self, request: Request) -> ASGIApp:
         content = await _arguments(request)

@@ -1,4 +1,4 @@
-"""What Slack hands out for a short while: trigger ids (once, within 3 s) and response URLs (5 times, 30 min).
+"""What Slack hands out: trigger ids (once, within 3 s), response URLs (5 times, 30 min), WebSockets (once).
 
 https://docs.slack.dev/interactivity/handling-user-interaction
 """
@@ -49,6 +49,7 @@ class Tickets:
         self._new_id = new_id
         self._triggers: dict[str, _Trigger] = {}
         self._responses: dict[str, ResponseTicket] = {}
+        self._sockets: set[str] = set()
 
     def trigger(self, user: str, view: str = "") -> str:
         """A new trigger id for what *user* did, in the modal *view* if it was there."""
@@ -87,3 +88,15 @@ class Tickets:
             raise TicketError("used_url")
         ticket.uses += 1
         return ticket
+
+    def socket(self) -> str:
+        """A new ticket for one WebSocket."""
+        made = self._new_id("")
+        self._sockets.add(made)
+        return made
+
+    def use_socket(self, made: str) -> bool:
+        """Use the ticket of a WebSocket; False where there is none, or it was used before."""
+        is_valid = made in self._sockets
+        self._sockets.discard(made)
+        return is_valid

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from bridge.playground.slack.deliver import Deliverer, Delivery
-from bridge.playground.slack.entities import File, Message, StatusChange, View
+from bridge.playground.slack.entities import File, Message, View
 from bridge.playground.slack.faults import Faults
 from bridge.playground.slack.rates import Rates
 from bridge.playground.slack.responses import Response
 from bridge.playground.slack.server import ApiCall, Door
+from bridge.playground.slack.sessions import StatusChange
 from bridge.playground.slack.workspace import Workspace
 
 

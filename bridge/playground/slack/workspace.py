@@ -7,17 +7,16 @@ from typing import Any
 
 from bridge.playground.slack import sample
 from bridge.playground.slack.entities import (
-    AgentSession,
     Channel,
     File,
     Group,
     Json,
     Message,
     Person,
-    StatusChange,
     View,
 )
 from bridge.playground.slack.richtext import rich_text
+from bridge.playground.slack.sessions import AgentSession, StatusChange
 
 _STATUS_LASTS = 120.0  # seconds; https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 

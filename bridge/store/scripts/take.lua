@@ -1,8 +1,9 @@
 -- Read the head of a lane. Where nothing is left to decide (a plain reply in a thread that has its agent), SENT
 -- is written in the same step, which saves a round trip.
 -- ARGV: entry, consumer, lane, now (ms), token of this take, may send ('1'), oldest 'at' that may be sent (ms),
---       begins ('1': the first look of this worker, '0': it has waited and looks again).
--- Returns {'lost'} | {'empty'} | {'turn', id, turn hash, thread hash, '1' if SENT was written by this take,
+--       begins ('1': the first look of this worker, '0': it has waited and looks again),
+--       the newest version of a record that the caller can read.
+-- Returns {'lost'} | {'empty'} | {'newer', id}: left as it is | {'turn', id, turn hash, thread hash, '1' if SENT was written by this take,
 --          how often the entry was handed out}.
 local entry, consumer, lane, now, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local is_ours, handed_out = owns(entry, consumer, lane)
@@ -13,6 +14,7 @@ if not id then
   return {'empty'}
 end
 local key = turn_of(id)
+if tonumber(redis.call('HGET', key, 'v') or '0') > tonumber(ARGV[9]) then return {'newer', id} end
 local seen = redis.call('HMGET', key, 'step', 'by', 'plain', 'withdrawn', 'at', 'thread')
 local step, by, plain, withdrawn, at = seen[1], seen[2], seen[3], seen[4], tonumber(seen[5] or '0')
 local conversation = prefix .. 'thread:' .. (seen[6] or '')

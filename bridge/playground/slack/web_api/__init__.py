@@ -8,6 +8,7 @@ from typing import Final
 
 from bridge.playground.slack.web_api import (
     agents,
+    apps,
     auth,
     chat,
     conversations,
@@ -22,7 +23,7 @@ from bridge.playground.slack.web_api.method import Registered
 METHODS: Final[Mapping[str, Registered]] = MappingProxyType(
     {
         name: registered
-        for module in (auth, chat, conversations, users, usergroups, reactions, views, files, agents)
+        for module in (auth, chat, conversations, users, usergroups, reactions, views, files, agents, apps)
         for name, registered in module.family.methods.items()
     }
 )

@@ -145,10 +145,14 @@ Method = Callable[[Call], Json]
 
 @dataclass(frozen=True)
 class Registered:
-    """A method: what it does, and which scope it needs (any of *scopes*; none where that is empty)."""
+    """A method: what it does, and which scope it needs (any of *scopes*; none where that is empty).
+
+    Most are called with the bot's token, a few with the app's own (*takes_app_token*).
+    """
 
     run: Method
     scopes: tuple[str, ...]
+    takes_app_token: bool = False
 
 
 class Family:
@@ -157,13 +161,13 @@ class Family:
     def __init__(self) -> None:
         self.methods: dict[str, Registered] = {}
 
-    def method(self, name: str, *scopes: str) -> Callable[[Method], Method]:
+    def method(self, name: str, *scopes: str, takes_app_token: bool = False) -> Callable[[Method], Method]:
         """Register a method that needs any one of *scopes*."""
 
         def register(run: Method) -> Method:
             if name in self.methods:
                 raise ValueError(name)
-            self.methods[name] = Registered(run, scopes)
+            self.methods[name] = Registered(run, scopes, takes_app_token)
             return run
 
         return register

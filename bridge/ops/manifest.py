@@ -1,0 +1,117 @@
+"""The app manifest: what Slack is told of the app, made from the command registry. It needs nothing configured.
+
+https://docs.slack.dev/reference/app-manifest
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from bridge.commands.routing import SlashCommand
+from bridge.errors import ConfigurationError
+from bridge.ops.scopes import EVENTS, SCOPES
+from bridge.slack.server import EVENTS_PATH
+
+_PLACEHOLDER: Final = "https://YOUR-HOST"
+
+_NAME: Final = "Bridge"
+_BOT_NAME: Final = "bridge"
+_DESCRIPTION: Final = "Run workflows, read statistics and talk with the agents of one project."
+_LONG_DESCRIPTION: Final = (
+    "Mention the bot in a channel, or write to it directly, and an agent of the project answers in a thread; reply "
+    "there and the conversation goes on. Slash commands list and run the project's workflows and show its statistics. "
+    "In threads, where Slack has no slash commands, write ! in place of /."
+)
+_AGENT_DESCRIPTION: Final = "Talk with the agents of the project. Begin with an agent's name and a colon to choose one."
+_PROMPTS: Final = (
+    ("What can you do?", "What can you do?"),
+    ("Which agents are there?", "!agents"),
+    ("List the workflows", "!workflows"),
+    ("Show the statistics", "!stats"),
+)
+
+
+def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any]:
+    """Make the manifest for *commands*; *url* is `where_slack_sends`."""
+    return {
+        "display_information": {
+            "name": _NAME,
+            "description": _DESCRIPTION,
+            "long_description": _LONG_DESCRIPTION,
+        },
+        "features": {
+            "app_home": {
+                "home_tab_enabled": False,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "bot_user": {"display_name": _BOT_NAME, "always_online": True},
+            "agent_view": {
+                "agent_description": _AGENT_DESCRIPTION,
+                "suggested_prompts": [{"title": title, "message": message} for title, message in _PROMPTS],
+            },
+            "slash_commands": [_slash_command(command, url) for command in commands],
+        },
+        "oauth_config": {"scopes": _scopes()},
+        "settings": {
+            "event_subscriptions": {**_at("request_url", url), "bot_events": list(EVENTS)},
+            "interactivity": {
+                "is_enabled": True,
+                **_at("request_url", url),
+                **_at("message_menu_options_url", url),  # the searchable menus of agents and workflows
+            },
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": url is None,
+            "token_rotation_enabled": False,  # it cannot be turned off again, and .env could not follow it
+        },
+    }
+
+
+def where_slack_sends(given: str, *, socket: bool) -> str | None:
+    """Tell where Slack is to send: to *given*, with or without the path, or nowhere (None), over a *socket*.
+
+    Raises `ConfigurationError`.
+    """
+    if not socket:
+        return _events_url(given or _PLACEHOLDER)
+    if given:
+        raise ConfigurationError(["--url and --socket exclude one another: over a socket, Slack needs no address"])
+    return None
+
+
+def _events_url(given: str) -> str:
+    address = given.strip().rstrip("/")
+    try:
+        parts = urlsplit(address)
+        is_usable = bool(parts.scheme == "https" and parts.hostname)
+        _ = parts.port  # read to be checked
+    except ValueError:
+        is_usable = False
+    if not is_usable or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ConfigurationError(
+            ["--url is no address that Slack can send to: use one like https://bridge.example.com"]
+        )
+    return address if parts.path.endswith(EVENTS_PATH) else address + EVENTS_PATH
+
+
+def _slash_command(command: SlashCommand, url: str | None) -> dict[str, Any]:
+    return {
+        "command": command.name,
+        "description": command.description,
+        "usage_hint": command.usage_hint,
+        "should_escape": False,  # workflow input is passed on as it was typed
+        **_at("url", url),
+    }
+
+
+def _scopes() -> dict[str, list[str]]:
+    return {
+        "bot": [scope.name for scope in SCOPES if not scope.is_optional],
+        "bot_optional": [scope.name for scope in SCOPES if scope.is_optional],
+    }
+
+
+def _at(name: str, url: str | None) -> dict[str, str]:
+    return {} if url is None else {name: url}

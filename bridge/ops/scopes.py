@@ -1,0 +1,48 @@
+"""The bot's permissions in Slack: which there are, and what each is for. The manifest and the check read this table.
+
+Without an optional one something is missing and the rest works; an administrator may leave it out when the app is
+installed. https://docs.slack.dev/reference/scopes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One permission; *purpose* goes on after "it is needed to"."""
+
+    name: str
+    purpose: str
+    is_optional: bool = False
+
+
+SCOPES: Final = (
+    Scope("app_mentions:read", "hear mentions of the bot, which begin conversations"),
+    Scope("assistant:write", "be shown as an agent; Slack adds it to every app with an agent view"),
+    Scope("chat:write", "answer, keep run cards up to date and show that an agent is working"),
+    Scope("commands", "have slash commands"),
+    Scope("im:history", "hear direct messages"),
+    Scope("channels:history", "hear replies without a mention, and find lost sessions, in public channels", True),
+    Scope("groups:history", "hear replies without a mention, and find lost sessions, in private channels", True),
+    Scope("channels:read", "write #name in place of an id where a message names a public channel", True),
+    Scope("groups:read", "write #name in place of an id where a message names a private channel", True),
+    Scope("users:read", "write names in place of ids, and know home people in channels shared with others", True),
+    Scope("files:write", "send what is too long for messages as a file", True),
+    Scope("usergroups:read", "know who is in the user groups of BRIDGE_RUNNERS", True),
+)
+
+USER_GROUPS: Final = "usergroups:read"
+
+EVENTS: Final = ("app_mention", "message.channels", "message.groups", "message.im")
+"""What the bot hears of. https://docs.slack.dev/reference/events"""
+
+
+def missing(granted: Collection[str], required: Collection[str] = ()) -> tuple[list[Scope], list[Scope]]:
+    """List what is not *granted*: what is needed, *required* by the settings among it, and what is optional."""
+    absent = [scope for scope in SCOPES if scope.name not in granted]
+    needed = [scope for scope in absent if not scope.is_optional or scope.name in required]
+    return needed, [scope for scope in absent if scope not in needed]

@@ -1,0 +1,88 @@
+"""What goes wrong in the emulated Slack on purpose, seen with Slack's own client."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bridge.playground.slack import DropAfter, DropBefore, EmulatedSlack, Error, Http, RateLimited, Slow, sample
+from support.slack_app import SECRET, TOKEN, refusal
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
+        yield slack
+
+
+@pytest.fixture
+async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
+    async with aiohttp.ClientSession() as session:
+        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
+
+
+async def test_faults_happen_as_often_as_they_were_planned(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    slack.faults.on("chat.postMessage", RateLimited(retry_after=7), channel=sample.GENERAL)
+    slack.faults.on("chat.postMessage", Error("internal_error"))
+    elsewhere = await refusal(client.chat_postMessage(channel=sample.RANDOM, text="x"))
+
+    with pytest.raises(SlackApiError) as limited:
+        await client.chat_postMessage(channel=sample.GENERAL, text="x")
+
+    assert elsewhere["error"] == "internal_error"
+    assert (limited.value.response.status_code, limited.value.response.headers["Retry-After"]) == (429, "7")
+    assert (await client.chat_postMessage(channel=sample.GENERAL, text="x"))["ok"]
+
+
+@pytest.mark.parametrize(("fault", "arrived"), [(DropBefore(), 0), (DropAfter(), 1)])
+async def test_a_broken_connection_hides_whether_the_message_arrived(
+    slack: EmulatedSlack, client: AsyncWebClient, fault: DropBefore | DropAfter, arrived: int
+) -> None:
+    slack.faults.on("chat.postMessage", fault)
+
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await client.chat_postMessage(channel=sample.GENERAL, text="x")
+
+    assert len(slack.messages(sample.GENERAL)) == arrived
+    assert slack.calls_of("chat.postMessage")[0].fault == fault
+
+
+async def test_a_slow_and_a_failing_slack(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    slack.faults.on("auth.test", Slow(0.2))
+    slack.faults.on("auth.test", Http(503))
+
+    await client.auth_test()
+    with pytest.raises(SlackApiError) as failed:
+        await client.auth_test()
+
+    assert slack.calls[0].seconds >= 0.2
+    assert failed.value.response.status_code == 503
+
+
+async def test_rate_limits_hold_for_each_channel_once_they_are_switched_on(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    slack.rates.is_on = True
+
+    for _ in range(3):
+        await client.chat_postMessage(channel=sample.GENERAL, text="x")
+    with pytest.raises(SlackApiError) as limited:
+        await client.chat_postMessage(channel=sample.GENERAL, text="x")
+
+    assert limited.value.response["error"] == "ratelimited"
+    assert int(limited.value.response.headers["Retry-After"]) >= 1
+    assert (await client.chat_postMessage(channel=sample.RANDOM, text="x"))["ok"]
+
+
+async def test_a_slack_that_was_down_comes_back_at_the_same_address(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    await slack.stop()
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await client.auth_test()
+
+    await slack.start()
+
+    assert (await client.auth_test())["ok"]

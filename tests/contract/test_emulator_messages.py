@@ -1,0 +1,190 @@
+"""Messages and threads of the emulated Slack, written and read with Slack's own client."""
+
+import json
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bridge.playground.slack import EmulatedSlack, sample
+from support.slack_app import SECRET, TOKEN, refusal
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
+        yield slack
+
+
+@pytest.fixture
+async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
+    async with aiohttp.ClientSession() as session:
+        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
+
+
+async def test_a_message_with_metadata_is_kept_as_it_was_sent(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    metadata = {"event_type": "bridge_turn", "event_payload": {"session": 7}}
+
+    answer = await client.chat_postMessage(
+        channel=sample.GENERAL,
+        text="a &lt; b <@U0ALICE>",
+        blocks=[{"type": "markdown", "text": "a < b"}],
+        metadata=metadata,
+        unfurl_links=False,
+        unfurl_media=False,
+    )
+
+    (message,) = slack.messages(sample.GENERAL)
+    assert (message.ts, message.text, message.user) == (answer["ts"], "a &lt; b <@U0ALICE>", sample.BRIDGE)
+    assert message.blocks[0]["text"] == "a < b"
+    assert message.metadata == metadata
+    assert not message.unfurls
+
+
+async def test_forms_with_json_in_them_are_understood(slack: EmulatedSlack) -> None:
+    blocks = json.dumps([{"type": "divider"}])
+    form = {"token": TOKEN, "channel": sample.GENERAL, "text": "x", "blocks": blocks, "unfurl_links": "false"}
+
+    async with aiohttp.ClientSession() as session:
+        answer = await (await session.post(f"{slack.api_url}chat.postMessage", data=form)).json()
+
+    assert answer["ok"]
+    assert slack.messages(sample.GENERAL)[0].blocks[0]["type"] == "divider"
+    assert "token" not in slack.calls[0].args
+
+
+@pytest.mark.parametrize(
+    ("channel", "error"),
+    [
+        (sample.NOBOT, "not_in_channel"),
+        (sample.HIDDEN, "channel_not_found"),
+        ("C0NOWHERE", "channel_not_found"),
+    ],
+)
+async def test_the_bot_posts_only_where_it_is(client: AsyncWebClient, channel: str, error: str) -> None:
+    assert (await refusal(client.chat_postMessage(channel=channel, text="x")))["error"] == error
+
+
+async def test_a_reply_needs_a_thread_that_is_there(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    nowhere = client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts="1.000001")
+    assert (await refusal(nowhere))["error"] == "thread_not_found"
+
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    reply = await client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts=root)
+    nested = client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts=reply["ts"])
+    assert (await refusal(nested))["error"] == "thread_not_found"
+    assert [one.text for one in slack.messages(sample.GENERAL, root)] == ["root", "x"]
+
+
+async def test_posting_to_a_person_reaches_the_direct_message(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    answer = await client.chat_postMessage(channel=sample.ALICE, text="psst")
+
+    assert answer["channel"] == sample.DM_ALICE
+    assert (await client.conversations_open(users=sample.ALICE))["channel"]["id"] == sample.DM_ALICE
+    assert slack.messages(sample.DM_ALICE)[0].text == "psst"
+
+
+async def test_an_update_replaces_text_and_blocks_and_marks_the_message(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    posted = await client.chat_postMessage(channel=sample.GENERAL, text="old", blocks=[{"type": "divider"}])
+
+    await client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="new")
+
+    (message,) = slack.messages(sample.GENERAL)
+    assert (message.text, message.blocks) == ("new", [])
+    assert message.edited
+
+
+async def test_an_update_has_less_room_than_a_message(client: AsyncWebClient) -> None:
+    posted = await client.chat_postMessage(channel=sample.GENERAL, text="x" * 40_001)
+    assert len(posted["message"]["text"]) == 40_000
+    assert posted["warning"] == "message_truncated"
+
+    too_long = client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="x" * 4001)
+    assert (await refusal(too_long))["error"] == "msg_too_long"
+    assert (await client.chat_update(channel=sample.GENERAL, ts=posted["ts"], text="x" * 4000))["ok"]
+
+
+async def test_other_peoples_messages_can_be_neither_updated_nor_deleted(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, "mine")
+
+    updated = await refusal(client.chat_update(channel=sample.GENERAL, ts=ts, text="x"))
+    deleted = await refusal(client.chat_delete(channel=sample.GENERAL, ts=ts))
+    missing = await refusal(client.chat_delete(channel=sample.GENERAL, ts="1.000001"))
+
+    assert [one["error"] for one in (updated, deleted, missing)] == [
+        "cant_update_message",
+        "cant_delete_message",
+        "message_not_found",
+    ]
+
+
+async def test_an_ephemeral_message_is_seen_by_one_person(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    await client.chat_postEphemeral(channel=sample.GENERAL, user=sample.ALICE, text="only you")
+    outsider = client.chat_postEphemeral(channel=sample.GENERAL, user=sample.STRANGER, text="x")
+
+    assert (await refusal(outsider))["error"] == "user_not_in_channel"
+    assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["only you"]
+    assert slack.ephemerals(sample.BOB) == []
+    assert slack.messages(sample.GENERAL) == []
+
+
+async def test_a_thread_is_read_page_by_page_and_metadata_only_on_request(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    metadata = {"event_type": "t", "event_payload": {}}
+    for text in ("1", "2", "3"):
+        await client.chat_postMessage(channel=sample.GENERAL, thread_ts=root, text=text, metadata=metadata)
+
+    first = await client.conversations_replies(channel=sample.GENERAL, ts=root, limit=3)
+    cursor = first["response_metadata"]["next_cursor"]
+    second = await client.conversations_replies(
+        channel=sample.GENERAL, ts=root, limit=3, cursor=cursor, include_all_metadata=True
+    )
+
+    assert [one["text"] for one in first["messages"]] == ["root", "1", "2"]
+    assert first["has_more"]
+    assert first["messages"][0]["reply_count"] == 3
+    assert "metadata" not in first["messages"][1]
+    assert [(one["text"], one["metadata"]) for one in second["messages"]] == [("3", metadata)]
+    assert not second["has_more"]
+
+
+async def test_apps_outside_the_marketplace_read_fifteen_at_a_time(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    slack.page_limit = 15
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    for _ in range(20):
+        await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+
+    answer = await client.conversations_replies(channel=sample.GENERAL, ts=root, limit=1000)
+
+    assert len(answer["messages"]) == 15
+
+
+async def test_the_history_shows_roots_newest_first(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    root = await slack.say(sample.ALICE, sample.GENERAL, "first")
+    await slack.say(sample.BOB, sample.GENERAL, "hidden", thread_ts=root)
+    await slack.say(sample.BOB, sample.GENERAL, "shown", thread_ts=root, broadcast=True)
+
+    found = (await client.conversations_history(channel=sample.GENERAL))["messages"]
+    after = (await client.conversations_history(channel=sample.GENERAL, oldest=root))["messages"]
+
+    assert [one["text"] for one in found] == ["shown", "first"]
+    assert [one["text"] for one in after] == ["shown"]
+    assert (await refusal(client.conversations_history(channel=sample.NOBOT)))["error"] == "not_in_channel"
+
+
+async def test_the_permalink_of_a_reply_names_its_thread(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    reply = await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+
+    link = (await client.chat_getPermalink(channel=sample.GENERAL, message_ts=reply))["permalink"]
+
+    assert link.endswith(f"/p{reply.replace('.', '')}?thread_ts={root}&cid={sample.GENERAL}")

@@ -1,0 +1,247 @@
+"""Socket Mode of the emulated Slack, driven by Slack's own client."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bridge.playground.slack import EmulatedSlack, sample
+from support.slack_app import SECRET, TOKEN, refusal
+from support.socket_app import APP_TOKEN, SocketApp, connected, envelopes
+from support.waiting import wait_until
+
+FORM: dict[str, Any] = {
+    "type": "modal",
+    "title": {"type": "plain_text", "text": "Run"},
+    "submit": {"type": "plain_text", "text": "Run"},
+    "blocks": [
+        {
+            "type": "input",
+            "block_id": "input",
+            "label": {"type": "plain_text", "text": "Input"},
+            "element": {"type": "plain_text_input", "action_id": "text"},
+        }
+    ],
+}
+BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}}
+MENU = {"type": "external_select", "action_id": "ask", "min_query_length": 0}
+OPTION = {"text": {"type": "plain_text", "text": "One"}, "value": "one"}
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(
+        signing_secret=SECRET, bot_token=TOKEN, app_token=APP_TOKEN, retry_delays=(0.0, 0.05, 0.1), ack_seconds=0.5
+    ) as slack:
+        slack.use_sockets = True
+        slack.echoes_own = False
+        yield slack
+
+
+@pytest.fixture
+async def app(slack: EmulatedSlack) -> AsyncIterator[SocketApp]:
+    async with connected(slack) as (app,):
+        yield app
+
+
+@pytest.mark.parametrize(
+    ("token", "error"), [(TOKEN, "not_allowed_token_type"), ("xapp-wrong", "invalid_auth"), ("", "not_authed")]
+)
+async def test_only_the_apps_own_token_opens_a_socket(slack: EmulatedSlack, token: str, error: str) -> None:
+    client = AsyncWebClient(base_url=slack.api_url)
+
+    assert (await refusal(client.apps_connections_open(app_token=token)))["error"] == error
+
+
+async def test_the_apps_own_token_opens_nothing_else(slack: EmulatedSlack) -> None:
+    client = AsyncWebClient(APP_TOKEN, base_url=slack.api_url)
+
+    assert (await refusal(client.auth_test()))["error"] == "not_allowed_token_type"
+
+
+async def test_slack_says_hello_and_how_many_connections_there_are(slack: EmulatedSlack) -> None:
+    async with connected(slack, 2) as (first, second):
+        hellos = [first.messages[0], second.messages[0]]
+
+        assert [one["type"] for one in hellos] == ["hello", "hello"]
+        assert [one["num_connections"] for one in hellos] == [1, 2]
+        assert hellos[0]["connection_info"] == {"app_id": sample.APP}
+        assert hellos[0]["debug_info"]["approximate_connection_time"] > 0
+        assert len(slack.sockets) == 2
+
+
+async def test_an_event_comes_in_an_envelope_and_its_ack_says_that_it_was_taken(
+    slack: EmulatedSlack, app: SocketApp
+) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello")
+
+    (envelope,) = app.envelopes
+    assert (envelope.type, envelope.accepts_response_payload) == ("events_api", False)
+    assert (envelope.retry_attempt, envelope.retry_reason) == (0, "")
+    assert (envelope.payload["type"], envelope.payload["event"]["ts"]) == ("event_callback", ts)
+    (delivery,) = slack.deliveries
+    assert (delivery.is_acked, delivery.socket) == (True, slack.sockets[0].number)
+    assert slack.sockets[0].acked == [{"envelope_id": envelope.envelope_id}]
+
+
+async def test_each_envelope_goes_to_one_of_two_connections_in_turn(slack: EmulatedSlack) -> None:
+    async with connected(slack, 2) as (first, second):
+        for number in range(4):
+            await slack.say(sample.ALICE, sample.GENERAL, str(number))
+
+        assert (first.texts, second.texts) == (["0", "2"], ["1", "3"])
+        assert [len(envelopes(one)) for one in slack.sockets] == [2, 2]
+
+
+async def test_what_the_ack_of_a_command_carries_is_shown_to_the_one_who_typed(
+    slack: EmulatedSlack, app: SocketApp
+) -> None:
+    app.answer = lambda _: {"text": "done"}
+
+    delivery = await slack.command(sample.ALICE, sample.NOBOT, "/workflows", "run 3 & more")
+
+    (envelope,) = app.envelopes
+    assert (envelope.type, envelope.accepts_response_payload) == ("slash_commands", True)
+    assert (envelope.payload["command"], envelope.payload["text"]) == ("/workflows", "run 3 & more")
+    assert envelope.retry_attempt is None
+    assert (delivery.is_acked, delivery.json) == (True, {"text": "done"})
+    assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["done"]
+
+
+async def test_an_ack_can_refuse_what_a_form_holds(slack: EmulatedSlack, app: SocketApp) -> None:
+    client = AsyncWebClient(TOKEN, base_url=slack.api_url)
+    await slack.command(sample.ALICE, sample.GENERAL, "/workflows")
+    await client.views_open(trigger_id=app.envelopes[0].payload["trigger_id"], view=FORM)
+    (view,) = slack.views(sample.ALICE)
+    app.answer = lambda _: {"response_action": "errors", "errors": {"input": "no JSON"}}
+
+    await slack.submit(view.id, {"text": "{"}, sample.ALICE)
+
+    assert (app.envelopes[1].type, app.envelopes[1].accepts_response_payload) == ("interactive", True)
+    assert view.errors == {"input": "no JSON"}
+
+
+async def test_an_ack_can_give_the_options_of_a_menu_and_says_nothing_to_a_click(
+    slack: EmulatedSlack, app: SocketApp
+) -> None:
+    client = AsyncWebClient(TOKEN, base_url=slack.api_url)
+    blocks = [{"type": "actions", "elements": [BUTTON, MENU]}]
+    ts = (await client.chat_postMessage(channel=sample.GENERAL, text="x", blocks=blocks))["ts"]
+    app.answer = lambda _: {"options": [OPTION]}
+
+    options = await slack.suggestions(sample.ALICE, "ask", "o", channel=sample.GENERAL, ts=ts)
+    click = await slack.click(sample.ALICE, sample.GENERAL, ts, "go")
+
+    assert options == [OPTION]
+    assert [one.accepts_response_payload for one in app.envelopes] == [True, False]
+    assert (click.is_acked, click.body) == (True, "")
+
+
+async def test_an_event_that_is_not_acked_comes_again_by_another_connection(slack: EmulatedSlack) -> None:
+    async with connected(slack, 2) as (first, second):
+        first.is_deaf = True
+
+        await slack.say(sample.ALICE, sample.GENERAL, "hello")
+        await slack.settled()
+
+        assert [one.error for one in slack.deliveries] == ["timeout", ""]
+        (lost,), (taken,) = first.envelopes, second.envelopes
+        assert (taken.retry_attempt, taken.retry_reason) == (1, "timeout")
+        assert taken.payload["event_id"] == lost.payload["event_id"]
+        assert taken.envelope_id != lost.envelope_id
+
+
+async def test_an_event_that_nobody_acks_is_given_up_after_three_retries(slack: EmulatedSlack, app: SocketApp) -> None:
+    app.is_deaf = True
+
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.settled()
+
+    assert [one.retry_attempt for one in app.envelopes] == [0, 1, 2, 3]
+
+
+async def test_a_command_that_is_not_acked_fails_and_never_comes_again(slack: EmulatedSlack, app: SocketApp) -> None:
+    app.is_deaf = True
+
+    delivery = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    await slack.settled()
+
+    assert (delivery.is_acked, delivery.error, len(app.envelopes)) == (False, "timeout", 1)
+    assert 450 <= delivery.ms < 2000
+
+
+async def test_without_a_connection_a_command_fails_and_an_event_is_kept_until_there_is_one(
+    slack: EmulatedSlack,
+) -> None:
+    command = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    await slack.say(sample.ALICE, sample.GENERAL, "kept")
+    assert (command.is_acked, command.error) == (False, "connection_failed")
+
+    async with connected(slack) as (app,):
+        await slack.settled()
+
+        assert app.texts == ["kept"]
+        assert app.envelopes[0].retry_attempt == 1
+        assert len(app.envelopes) == 1
+
+
+@pytest.mark.parametrize("closes_after", [0.0, 10.0])
+@pytest.mark.parametrize("reason", ["warning", "refresh_requested"])
+async def test_a_client_that_is_told_to_connects_anew_and_hears_all_that_follows(
+    slack: EmulatedSlack, app: SocketApp, reason: str, closes_after: float
+) -> None:
+    (old,) = slack.sockets
+
+    await slack.disconnect(reason, closes_after=closes_after)
+    await wait_until(lambda: not old.is_open and slack.sockets, "there is a new connection and no old one")
+    await slack.say(sample.ALICE, sample.GENERAL, "after")
+    await slack.settled()
+
+    assert old.sent[-1]["reason"] == reason
+    assert slack.deliveries[-1].is_acked
+    assert slack.deliveries[-1].socket > old.number
+    assert set(app.texts) == {"after"}
+
+
+async def test_one_of_two_connections_can_be_refreshed(slack: EmulatedSlack) -> None:
+    async with connected(slack, 2):
+        first, second = slack.sockets
+
+        await slack.disconnect(connection=first)
+        await wait_until(lambda: not first.is_open and len(slack.sockets) == 2, "the first is replaced")
+
+        assert second.is_open
+        assert [one["type"] for one in second.sent] == ["hello"]
+
+
+async def test_what_was_under_way_when_the_connection_broke_comes_again(slack: EmulatedSlack, app: SocketApp) -> None:
+    app.is_deaf = True
+    await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+    await wait_until(lambda: app.envelopes, "the first try has arrived")
+    app.is_deaf = False
+
+    slack.cut_sockets()
+    await slack.settled()
+
+    assert [one.error for one in slack.deliveries] == ["connection_failed", ""]
+    assert app.texts == ["hello", "hello"]
+
+
+async def test_a_slack_that_was_down_is_connected_to_again(slack: EmulatedSlack, app: SocketApp) -> None:
+    await slack.stop()
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+
+    await slack.start()
+    await slack.settled()
+
+    assert app.texts == ["hello"]
+
+
+async def test_the_request_url_is_used_as_long_as_socket_mode_is_off(slack: EmulatedSlack, app: SocketApp) -> None:
+    slack.use_sockets = False
+
+    delivery = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+
+    assert (delivery.socket, delivery.error) == (0, "connection_failed")
+    assert app.envelopes == []

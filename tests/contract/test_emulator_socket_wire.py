@@ -1,0 +1,237 @@
+"""The WebSockets of the emulated Slack, frame by frame: tickets, pings, silence, limits."""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bridge.playground.slack import EmulatedSlack, sample
+from support.slack_app import SECRET, TOKEN, refusal
+from support.socket_app import APP_TOKEN, connected, envelopes
+from support.waiting import wait_until
+from support.world import free_port
+
+SOON = 5.0
+SILENCE = 0.4  # several times the interval of pings below
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(
+        signing_secret=SECRET,
+        bot_token=TOKEN,
+        app_token=APP_TOKEN,
+        retry_delays=(0.0,),
+        ack_seconds=0.3,
+        ping_seconds=0.1,
+    ) as slack:
+        slack.use_sockets = True
+        yield slack
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as http:
+        yield http
+
+
+async def a_url(api_url: str) -> str:
+    return str((await AsyncWebClient(base_url=api_url).apps_connections_open(app_token=APP_TOKEN))["url"])
+
+
+async def a_socket(slack: EmulatedSlack, http: aiohttp.ClientSession) -> ClientWebSocketResponse:
+    """A connection whose hello was read, and which answers no ping by itself."""
+    before = len(slack.sockets)
+    socket = await http.ws_connect(await a_url(slack.api_url), autoping=False)
+    assert (await the_next(socket))["type"] == "hello"
+    await wait_until(lambda: len(slack.sockets) > before, "the connection counts")
+    return socket
+
+
+async def the_next(socket: ClientWebSocketResponse) -> dict[str, Any]:
+    """The next message that is no ping."""
+    async with asyncio.timeout(SOON):
+        while (message := await socket.receive()).type is WSMsgType.PING:
+            pass
+    assert message.type is WSMsgType.TEXT
+    return dict(json.loads(message.data))
+
+
+async def ended(socket: ClientWebSocketResponse) -> bool:
+    async with asyncio.timeout(SOON):
+        while (message := await socket.receive()).type is WSMsgType.PING:
+            pass
+    return message.type in {WSMsgType.CLOSE, WSMsgType.CLOSED, WSMsgType.CLOSING}
+
+
+async def test_an_address_is_good_for_one_connection(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+    url = await a_url(slack.api_url)
+    kept = await http.ws_connect(url)
+
+    with pytest.raises(WSServerHandshakeError):
+        await http.ws_connect(url)
+    with pytest.raises(WSServerHandshakeError):
+        await http.ws_connect(url.partition("?")[0])
+    assert not kept.closed
+
+
+async def test_slack_pings_and_answers_pings(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+    socket = await a_socket(slack, http)
+    await socket.ping(b"are you there")
+
+    heard = [await socket.receive(timeout=SOON) for _ in range(2)]
+
+    assert {one.type for one in heard} == {WSMsgType.PING, WSMsgType.PONG}
+
+
+async def test_a_muted_connection_stays_open_and_says_nothing_at_all(
+    slack: EmulatedSlack, http: aiohttp.ClientSession
+) -> None:
+    socket = await a_socket(slack, http)
+    slack.mute_sockets()
+    await socket.ping(b"are you there")
+
+    command = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    with pytest.raises(TimeoutError):
+        await socket.receive(timeout=SILENCE)
+
+    assert command.error == "timeout"
+    assert [(one.is_open, one.is_muted) for one in slack.sockets] == [(True, True)]
+    slack.cut_sockets()
+    assert await ended(socket)
+
+
+async def test_what_a_muted_connection_swallows_comes_by_a_later_one(
+    slack: EmulatedSlack, http: aiohttp.ClientSession
+) -> None:
+    silent = await a_socket(slack, http)
+    slack.mute_sockets()
+    async with connected(slack) as (app,):
+        for number in range(2):
+            await slack.say(sample.ALICE, sample.GENERAL, str(number))
+        await slack.settled()
+
+        assert sorted(app.texts) == ["0", "1"]
+        assert [one.retry_attempt for one in app.envelopes] == [1, 1]  # the silent one had the first turn each time
+        assert envelopes(slack.sockets[0]) == []
+        slack.sockets[0].cut()
+        assert await ended(silent)
+
+
+async def test_it_is_noticed_that_the_app_leaves_a_muted_connection(
+    slack: EmulatedSlack, http: aiohttp.ClientSession
+) -> None:
+    socket = await a_socket(slack, http)
+    slack.mute_sockets()
+    leaving = asyncio.create_task(socket.close())  # it says goodbye and waits long for the answer
+
+    await http.close()
+
+    await wait_until(lambda: not slack.sockets, "the connection is gone")
+    await leaving
+
+
+async def test_the_eleventh_connection_is_one_too_many(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+    kept = [await a_socket(slack, http) for _ in range(10)]
+
+    eleventh = await http.ws_connect(await a_url(slack.api_url))
+
+    said = await the_next(eleventh)
+    assert (said["type"], said["reason"]) == ("disconnect", "too_many_websockets")
+    assert await ended(eleventh)
+    assert len(slack.sockets) == 10
+    await kept[0].close()
+    await wait_until(lambda: len(slack.sockets) == 9, "there is room again")
+    await a_socket(slack, http)
+
+
+async def test_an_ack_counts_on_the_connection_of_its_envelope_only(
+    slack: EmulatedSlack, http: aiohttp.ClientSession
+) -> None:
+    first, second = [await a_socket(slack, http) for _ in range(2)]
+    await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+    envelope = await the_next(first)
+
+    await second.send_json({"envelope_id": envelope["envelope_id"]})
+    again = await the_next(second)
+    await second.send_json({"envelope_id": again["envelope_id"]})
+    await slack.settled()
+
+    assert [one.error for one in slack.deliveries] == ["timeout", ""]
+    assert again["payload"] == envelope["payload"]
+    assert [ack["envelope_id"] for ack in slack.sockets[1].acked] == [envelope["envelope_id"], again["envelope_id"]]
+
+
+async def test_nonsense_from_the_app_is_passed_over(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+    socket = await a_socket(slack, http)
+    for nonsense in ("", "no JSON", "[]", "{}"):
+        await socket.send_str(nonsense)
+    await socket.send_bytes(b"\x00")
+    await socket.send_json({"envelope_id": ["not", "an", "id"]})
+
+    await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+    envelope = await the_next(socket)
+    await socket.send_json({"envelope_id": envelope["envelope_id"]})
+    await slack.settled()
+
+    assert [one.is_acked for one in slack.deliveries] == [True]
+
+
+async def test_a_link_that_is_disabled_ends_and_no_new_one_is_given(
+    slack: EmulatedSlack, http: aiohttp.ClientSession
+) -> None:
+    socket = await a_socket(slack, http)
+    slack.refuse_sockets("internal_error")
+
+    await slack.disconnect("link_disabled", closes_after=0)
+
+    assert (await the_next(socket))["reason"] == "link_disabled"
+    assert await ended(socket)
+    client = AsyncWebClient(base_url=slack.api_url)
+    assert (await refusal(client.apps_connections_open(app_token=APP_TOKEN)))["error"] == "internal_error"
+    slack.refuse_sockets("")
+    await a_socket(slack, http)
+
+
+async def test_a_warned_connection_works_until_it_is_closed(slack: EmulatedSlack, http: aiohttp.ClientSession) -> None:
+    socket = await a_socket(slack, http)
+    (connection,) = slack.sockets
+
+    await slack.disconnect("warning", closes_after=0.2)
+    await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+
+    assert (await the_next(socket))["reason"] == "warning"
+    await socket.send_json({"envelope_id": (await the_next(socket))["envelope_id"]})
+    await slack.settled()
+    assert [one.is_acked for one in slack.deliveries] == [True]
+    assert len(envelopes(connection)) == 1
+    assert await ended(socket)
+
+
+async def test_by_itself_it_speaks_over_sockets_when_it_has_the_apps_token(http: aiohttp.ClientSession) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "bridge.playground.slack", "--port", str(port), "--app-token", APP_TOKEN]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        lines = [(await process.stdout.readline()).decode().strip() for _ in range(3)]
+        assert f"SLACK_APP_TOKEN={APP_TOKEN}" in lines
+        socket = await http.ws_connect(await a_url(f"http://127.0.0.1:{port}/api/"))
+        assert (await the_next(socket))["type"] == "hello"
+
+        process.stdin.write(f"say {sample.ALICE} {sample.GENERAL} hello there\n".encode())
+
+        envelope = await the_next(socket)
+        assert envelope["payload"]["event"]["text"] == "hello there"
+        await socket.close()
+    finally:
+        process.terminate()
+        await process.communicate()

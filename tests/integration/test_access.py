@@ -1,0 +1,125 @@
+"""Who may, in a channel that is shared with another company: its people are refused, those of home are served."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.slack.entities import Message
+from bridge.playground.slack.faults import DropBefore, Error
+from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL, GUEST, SHARED, STRANGER
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url) as world:
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    return opened
+
+
+def runs(world: World) -> list[object]:
+    return [call.body["input"] for call in world.project.calls[world.asked_before :] if call.path.endswith("/run")]
+
+
+async def a_card(world: World, channel: str) -> Message:
+    """Let Alice run a workflow; gives its card."""
+    await world.slack.command(ALICE, channel, "/workflows", "run 1 hello")
+    await wait_until(lambda: len(runs(world)) == 1 and world.called("chat.postMessage"), "the card is there")
+    await wait_until(lambda: world.called("chat.postMessage")[-1].answer, "and Slack has taken it")
+    return next(message for message in world.slack.messages(channel)[::-1] if message.user == BRIDGE)
+
+
+async def test_a_strangers_mention_is_refused_in_private_and_binds_nothing(world: World) -> None:
+    root = await world.mention(STRANGER, SHARED, "Memory: hello there")
+    told = await world.whispered(STRANGER)
+    await world.slack.say(ALICE, SHARED, "is anybody there?", thread_ts=root)
+    assert world.answers(SHARED, root) == []
+    await world.mention(ALICE, SHARED, "Memory: I may", thread_ts=root)
+    await world.answered(SHARED, root)
+
+    assert "only for people of the workspace" in told
+    assert world.chats() == ["I may"]
+
+
+async def test_a_strangers_reply_is_refused_and_those_of_home_are_answered(world: World) -> None:
+    root = await world.mention(ALICE, SHARED, "Memory: my name is Alice")
+    await world.answered(SHARED, root)
+
+    await world.slack.say(STRANGER, SHARED, "and I am Sam", thread_ts=root)
+    await world.slack.say(STRANGER, SHARED, "!workflows run 1 hello", thread_ts=root)
+    await world.slack.say(STRANGER, SHARED, "nice", thread_ts=root, broadcast=True)
+    await world.whispered(STRANGER, 3)
+    await world.replied(BOB, SHARED, root, "what is my name?")
+
+    assert world.chats() == ["my name is Alice", "what is my name?"]
+    assert {message.thread_ts for message in world.whispers(STRANGER)} == {root}
+    assert runs(world) == []
+
+
+async def test_a_strangers_reply_where_nobody_talks_with_the_bot_is_not_even_refused(world: World) -> None:
+    root = await world.slack.say(ALICE, SHARED, "lunch?")
+
+    await world.slack.say(STRANGER, SHARED, "gladly", thread_ts=root)
+    await world.mention(STRANGER, SHARED, "hello")
+    await world.whispered(STRANGER)
+
+    assert len(world.whispers(STRANGER)) == 1, "for the mention"
+
+
+async def test_a_strangers_clicks_choices_and_commands_do_nothing(world: World) -> None:
+    card = await a_card(world, SHARED)
+    root = await world.mention(ALICE, SHARED, "hello there")
+    await world.answered(SHARED, root)
+    menu = world.answers(SHARED, root)[0]
+
+    await world.slack.click(STRANGER, SHARED, card.ts, "run:again")
+    await world.slack.click(STRANGER, SHARED, card.ts, "run:nodes")
+    await world.slack.select(STRANGER, SHARED, menu.ts, "agent:choose", "1")
+    await world.slack.command(STRANGER, SHARED, "/workflows", "run 1 hello")
+    told = await world.whispered(STRANGER, 4)
+    await world.slack.select(BOB, SHARED, menu.ts, "agent:choose", "1")
+    await world.answered(SHARED, root, 2)
+
+    assert "only for people of the workspace" in told
+    assert runs(world) == ["hello"]
+    assert world.answers(SHARED, card.ts) == [card], "no node results"
+    assert world.chats() == ["hello there"]
+
+
+async def test_guests_of_the_workspace_are_served(world: World) -> None:
+    root = await world.mention(GUEST, GENERAL, "Memory: my name is Gus")
+    said = await world.answered(GENERAL, root)
+
+    assert "Gus" in said[0]
+
+
+@pytest.mark.parametrize(("user", "is_home"), [(BOB, True), (STRANGER, False)])
+async def test_where_slack_does_not_say_from_where_a_person_is_it_is_asked_and_never_guessed(
+    world: World, user: str, *, is_home: bool
+) -> None:
+    world.slack.faults.on("users.info", Error("internal_error"))
+    world.slack.faults.on("users.info", DropBefore())
+    ts = world.slack.workspace.new_ts()
+    event = {"type": "app_mention", "user": user, "text": f"<@{BRIDGE}> Memory: hello", "ts": ts, "channel": SHARED}
+    world.slack.workspace.post(user, SHARED, event["text"]).ts = ts
+
+    before = len(world.slack.deliveries)
+    await world.slack.send_event(event, SHARED)
+    first = world.slack.deliveries[before]
+    await wait_until(lambda: world.slack.deliveries[-1].status == 200, "Slack's repetition is taken")
+
+    assert first.status == 503
+    await wait_until(lambda: world.chats() if is_home else world.whispers(user), "it is answered or refused")
+    assert world.chats() == (["hello"] if is_home else [])

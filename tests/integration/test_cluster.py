@@ -1,0 +1,125 @@
+"""The bridge on a cluster of three nodes, some of which are lost."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import StoreUnavailable
+from bridge.metrics import Metrics
+from bridge.playground.slack.sample import ALICE, BOB, GENERAL, RANDOM
+from bridge.store.connection import blocking_connection, connect, translated
+from bridge.store.inbox import Duplicate, Queued
+from bridge.turns.patience import Patience
+from support.flow import flow
+from support.redis_groups import Nodes, Server, started
+from support.store import NAMESPACE, PREFIX, Store, a_store, message, ts
+from support.waiting import wait_until
+from support.world import a_world
+
+BLOCK = timedelta(milliseconds=300)
+
+
+@pytest.fixture
+def nodes() -> Iterator[Nodes]:
+    """A cluster in which the test's namespace has a master and a replica."""
+    with tempfile.TemporaryDirectory(prefix="br-") as folder:
+        group = Nodes(Path(folder), NAMESPACE)
+        with started(group):
+            yield group
+
+
+@pytest.fixture
+async def redis(nodes: Nodes) -> AsyncIterator[Redis]:
+    """What the store is given for a cluster."""
+    async with connect(nodes.url) as client:
+        yield client
+
+
+async def test_the_store_finds_its_node_has_its_writes_confirmed_and_goes_along_when_another_takes_over(
+    nodes: Nodes, redis: Redis
+) -> None:
+    metrics = Metrics()
+    store = await a_store(redis, metrics=metrics)
+    assert store.scripts.has_replicas, "it asked the node that has the keys"
+    assert isinstance(await store.put(), Queued)
+    async with blocking_connection(nodes.url, BLOCK) as waiting:
+        (held,) = await store.process().inbox.wait_for_lanes(waiting, most=10, block=BLOCK)
+        await store.process().take(held)
+
+        nodes.replica.ask("CLUSTER", "FAILOVER")
+        await wait_until(lambda: nodes.replica.ask("ROLE")[0] == "master", "the replica has taken over")
+        with pytest.raises(StoreUnavailable):
+            await store.put(message("and this?", ts(1)))
+
+        assert isinstance(await store.put(message("and this?", ts(1))), Queued), "the next try finds it"
+        assert await store.process().inbox.wait_for_lanes(waiting, most=10, block=BLOCK) == [], "it is one lane"
+    assert await store.box() == nodes.replica.ask("LRANGE", f"{PREFIX}box:{held.lane}", 0, -1)
+    assert len(await store.box()) == 2
+    assert b"bridge_wait_missing_total 0.0" in metrics.exposition()
+
+
+async def test_while_the_slot_is_moved_key_by_key_nothing_is_stored_and_then_it_goes_on_there(
+    nodes: Nodes, redis: Redis
+) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    source, target = nodes.owner, nodes.others[0]
+    target.ask("CLUSTER", "SETSLOT", nodes.slot, "IMPORTING", nodes.id_of(source))
+    source.ask("CLUSTER", "SETSLOT", nodes.slot, "MIGRATING", nodes.id_of(target))
+    move_a_key(source, target, f"{PREFIX}seen:e:{message().event_id}")
+
+    assert await reason_why_not(store) == "away", "what it would be compared with is somewhere else"
+
+    for key in source.ask("CLUSTER", "GETKEYSINSLOT", nodes.slot, 100):
+        move_a_key(source, target, key)
+    for server in (target, source, nodes.others[1]):
+        server.ask("CLUSTER", "SETSLOT", nodes.slot, "NODE", nodes.id_of(target))
+
+    patience = Patience(asyncio.Event())
+    assert isinstance(await patience.through_outages(store.put), Duplicate), "it was seen before the move"
+    assert isinstance(await patience.through_outages(lambda: store.put(message("and this?", ts(1)))), Queued)
+    assert target.ask("LLEN", f"{PREFIX}box:{(await store.process().hold())[0].lane}") == 2
+
+
+def move_a_key(source: Server, target: Server, key: str) -> None:
+    """Move a key to another node, as resharding does."""
+    source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
+
+
+async def reason_why_not(store: Store) -> str:
+    with pytest.raises(StoreUnavailable) as caught, translated():
+        await store.put()
+    return caught.value.reason
+
+
+async def test_conversations_go_on_while_nodes_are_lost_and_another_becomes_the_master(nodes: Nodes) -> None:
+    async with a_world(nodes.owner.url, NAMESPACE) as world:
+        world.redis_url = nodes.url
+        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        root = await world.mention(ALICE, GENERAL, "my name is Alice")
+        await world.answered(GENERAL, root)
+
+        nodes.others[0].kill()
+        await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        said = await world.answered(GENERAL, root, 2)
+        assert "Alice" in said[1], "the node that was lost had none of the keys"
+        nodes.others[0].start()
+        await wait_until(nodes.are_all_there, "there is a majority again for electing a master", 20)
+
+        async with flow(world, (ALICE, GENERAL), (BOB, GENERAL), (BOB, RANDOM)) as threads:
+            await threads.passes(3)
+            nodes.owner.kill()
+            await wait_until(lambda: nodes.replica.ask("ROLE")[0] == "master", "the replica has taken over", 20)
+            await threads.passes(3)
+        await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        said = await world.answered(GENERAL, root, 3)
+
+        assert "Alice" in said[2], "the session is known there"
+        assert (await bridge.state())[1]["redis"] == "up"

@@ -1,0 +1,135 @@
+"""Where nothing chooses the agent, a menu does, and what was said waits for the choice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from functools import partial
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.slack.entities import Message
+from bridge.playground.slack.sample import ALICE, BOB, CAROL, DM_ALICE, GENERAL
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world, words_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url) as world:
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    return opened
+
+
+async def a_menu(world: World, channel: str, root: str, number: int = 0) -> Message:
+    await world.answered(channel, root, number + 1)
+    return world.answers(channel, root)[number]
+
+
+def paths(world: World) -> set[str]:
+    return {call.path for call in world.project.calls[world.asked_before :] if call.method == "POST"}
+
+
+async def test_everything_waits_for_the_choice_that_anybody_may_make_and_is_answered_in_order(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, "my name is Alice")
+    menu = await a_menu(world, GENERAL, root)
+    await world.slack.say(BOB, GENERAL, "and I am Bob", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    assert world.chats() == []
+
+    await world.slack.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
+    said = await world.answered(GENERAL, root, 4)
+
+    assert world.chats() == ["my name is Alice", "and I am Bob", "what is my name?"]
+    assert paths(world) == {"/api/sdk/agents/1/chat"}
+    assert said[0] == "Memory answers in this thread."
+    assert "Alice" in said[3]
+
+
+async def test_the_first_choice_wins_and_the_menu_names_it(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    menu = await a_menu(world, GENERAL, root)
+
+    choose = partial(world.slack.select, channel=GENERAL, ts=menu.ts, action_id="agent:choose")
+    await asyncio.gather(choose(BOB, value="4"), choose(CAROL, value="2"))
+    await wait_until(lambda: world.whispers(BOB) or world.whispers(CAROL), "one of them is told that it was too late")
+    said = await world.answered(GENERAL, root, 2)
+    await world.replied(ALICE, GENERAL, root, "who are you?")
+
+    winner = "Support" if world.whispers(CAROL) else "Writer"
+    assert said[0] == f"{winner} answers in this thread."
+    assert paths(world) == {f"/api/sdk/agents/{'4' if winner == 'Support' else '2'}/chat"}
+    assert len(world.whispers(BOB)) + len(world.whispers(CAROL)) == 1
+
+
+async def test_a_direct_message_gets_the_menu_too(world: World) -> None:
+    root = await world.slack.say(ALICE, DM_ALICE, "my name is Alice")
+    menu = await a_menu(world, DM_ALICE, root)
+    await world.slack.say(ALICE, DM_ALICE, "what is my name?", thread_ts=root)
+
+    await world.slack.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
+    said = await world.answered(DM_ALICE, root, 3)
+
+    assert world.chats() == ["my name is Alice", "what is my name?"]
+    assert "Alice" in said[2]
+
+
+async def test_what_waits_behind_the_menu_can_be_edited_and_withdrawn(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, "frist")
+    menu = await a_menu(world, GENERAL, root)
+    replies = [await world.slack.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(3)]
+
+    await world.slack.edit(GENERAL, root, "<@U0BRIDGE> first")
+    await world.slack.edit(GENERAL, replies[0], "reply zero")
+    await world.slack.delete(GENERAL, replies[1])
+    await world.slack.select(ALICE, GENERAL, menu.ts, "agent:choose", "1")
+    await world.answered(GENERAL, root, 4)
+
+    assert world.chats() == ["first", "reply zero", "reply 2"]
+
+
+async def test_withdrawing_the_message_that_the_menu_is_about_leaves_the_others_to_be_answered(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, "never mind")
+    menu = await a_menu(world, GENERAL, root)
+    await world.slack.say(BOB, GENERAL, "but I mind", thread_ts=root)
+
+    await world.slack.delete(GENERAL, root)
+    await a_menu(world, GENERAL, root, number=1)
+    await world.slack.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
+    await wait_until(lambda: any("but I mind" in words for words in world.said(GENERAL, root)), "Bob is answered")
+
+    assert world.chats() == ["but I mind"]
+
+
+async def test_naming_an_agent_needs_no_menu(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, "support: hello there")
+    said = await world.answered(GENERAL, root)
+
+    assert paths(world) == {"/api/sdk/agents/4/chat"}
+    assert "looked it up" in said[0]
+
+
+async def test_a_channels_default_needs_no_menu_there_and_one_elsewhere(world: World) -> None:
+    await world.slack.command(ALICE, GENERAL, "/agents", "default Support")
+    await world.whispered(ALICE)
+
+    here = await world.mention(ALICE, GENERAL, "hello there")
+    said = await world.answered(GENERAL, here)
+    elsewhere = await world.slack.say(ALICE, DM_ALICE, "hello there")
+    menu = await a_menu(world, DM_ALICE, elsewhere)
+    await world.slack.command(ALICE, GENERAL, "/agents", "default none")
+    await world.whispered(ALICE, 2)
+    await world.slack.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
+    await world.answered(DM_ALICE, elsewhere, 2)
+
+    assert "looked it up" in said[0]
+    assert "Which agent" in words_of(menu) or "Memory" in words_of(menu)

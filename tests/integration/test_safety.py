@@ -1,0 +1,228 @@
+"""Nothing from the service, an agent or a person pings anybody, forges a link, or is unfolded by Slack."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.project.answers import Answer, Proper
+from bridge.playground.project.conversation import scripted
+from bridge.playground.project.sample import Agent, Workflow
+from bridge.playground.slack.faults import Error
+from bridge.playground.slack.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
+from bridge.playground.slack.server import ApiCall
+from support.real_redis import RealRedis
+from support.shown import active
+from support.waiting import wait_until
+from support.world import World, a_shared_world, words_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+EVIL = (
+    "<!channel> <!here> <!everyone> <!subteam^S0RUNNERS> <!subteam^S0RUNNERS|runners> <@U0BOB> <@U0BOB|bob> "
+    "<#C0GENERAL> <https://evil.example|https://bank.example> [https://bank.example](https://evil.example/x) "
+    "@channel @here @everyone `<!channel>` ``` <!channel> ``` "
+    "<!date^1^{date}^https://evil.example|now> &lt;!channel&gt;"
+)
+CHAT = "/api/sdk/agents/1/chat"
+RUN = "/api/sdk/workflows/66/run"
+
+
+def _run(_given: Any) -> tuple[str, Any]:
+    return EVIL, EVIL
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+        world.project.agents.append(
+            Agent(66, EVIL, EVIL, EVIL, scripted(EVIL), welcome_message=EVIL, tools=[{"id": 1, "name": EVIL}])
+        )
+        nodes = [(EVIL, EVIL), ("end", EVIL)]
+        world.project.workflows.append(Workflow(66, EVIL, EVIL, EVIL, nodes, _run))
+        world.project.workflows.append(Workflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    return opened
+
+
+def nothing_is_active(world: World, *methods: str) -> None:
+    """Fail for anything that would reach somebody; what was sent must have been sent by *methods*."""
+    calls = world.slack.calls[world.called_before :]
+    assert {call.method for call in calls} >= set(methods)
+    assert [problem for call in calls for problem in active(call)] == []
+
+
+async def the_card(world: World, words: str) -> str:
+    """Wait for the newest message of the bot in the channel that says *words*."""
+
+    def newest() -> list[str]:
+        calls = [*world.called("chat.postMessage"), *world.called("chat.update")]
+        return [str(call.answer["ts"]) for call in calls if words in str(call.args) and call.is_ok]
+
+    await wait_until(newest, f"a card that says {words}")
+    return newest()[-1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        EVIL,
+        f"```\n{EVIL}\n```\n{EVIL}",
+        f"````\n```\n{EVIL}\n````\n{EVIL}",
+        f"| a | b |\n|---|---|\n| {EVIL} | x |",
+        f"# {EVIL}\n> {EVIL}\n- {EVIL}",
+        "`" * 3 + "python\n# never closed <!channel>\n" + EVIL,
+        "[bank.example][1]\n\n[1]: https://evil.example\n" + EVIL,
+        "<!CHANNEL> <!Here> <@w0BOB> <HTTPS://evil.example|bank> @Channel, @EVERYONE!",
+    ],
+)
+async def test_an_agents_answer_reaches_nobody_but_its_readers(world: World, words: str) -> None:
+    world.project.on("POST", CHAT, Answer(200, {"sessionId": 1, "message": words, "toolsUsed": [EVIL, {"name": EVIL}]}))
+
+    root = await world.mention(ALICE, GENERAL, EVIL)
+    await world.answered(GENERAL, root)
+
+    nothing_is_active(world, "chat.postMessage")
+
+
+async def test_an_answer_whose_blocks_slack_refuses_is_as_harmless_in_plain_text(world: World) -> None:
+    world.project.on("POST", CHAT, Answer(200, {"sessionId": 1, "message": EVIL}))
+    world.slack.faults.on("chat.postMessage", Error("invalid_blocks"))
+
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    await world.answered(GENERAL, root)
+
+    nothing_is_active(world, "chat.postMessage")
+    assert "&lt;!channel&gt;" in world.answers(GENERAL, root)[0].text.replace("\u2060", "")
+
+
+async def test_what_the_service_says_of_an_error_is_harmless(world: World) -> None:
+    world.project.on("POST", CHAT, Answer(400, {"error": EVIL}))
+    world.project.on("POST", CHAT, Answer(422, {"message": EVIL}))
+
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    said = await world.answered(GENERAL, root)
+    await world.replied(ALICE, GENERAL, root, "and again")
+
+    assert "evil.example" in said[0], "it is quoted"
+    nothing_is_active(world, "chat.postMessage")
+
+
+async def test_an_agents_name_is_harmless_wherever_it_is_shown(world: World) -> None:
+    world.project.on("POST", "/api/sdk/agents/66/chat", Proper(delay=0.8))
+
+    root = await world.slack.say(ALICE, DM_ALICE, "66: hello there")
+    await world.answered(DM_ALICE, root)
+    await world.slack.say(ALICE, DM_ALICE, "!session", thread_ts=root)
+    await world.answered(DM_ALICE, root, 2)
+    for text in ("list", "show 66", "default 66", "show <!channel>", "default none", "list --share"):
+        await world.slack.command(ALICE, GENERAL, "/agents", text)
+    await wait_until(lambda: len(world.called("response_url")) >= 5, "the commands are answered")
+    await wait_until(lambda: world.called("chat.postMessage")[-1].args["channel"] == GENERAL, "one of them is shared")
+
+    nothing_is_active(world, "response_url", "chat.postMessage")
+
+
+async def test_the_words_of_a_status_are_harmless(world: World) -> None:
+    world.project.on("POST", "/api/sdk/agents/66/chat", Proper(delay=0.8))
+    world.slack.faults.on("agents.sessions.setStatus", Error("unknown_method"), times=None)
+
+    root = await world.mention(ALICE, GENERAL, "66: hello there")
+    await world.answered(GENERAL, root)
+    await wait_until(lambda: world.slack.status(GENERAL, root) == "", "the status is gone")
+
+    nothing_is_active(world, "assistant.threads.setStatus")
+
+
+async def test_a_workflows_name_and_output_are_harmless_on_its_card(world: World) -> None:
+    world.project.on("POST", RUN, Proper(delay=0.8))
+
+    await world.slack.command(ALICE, GENERAL, "/workflows", f"run 66 {EVIL}")
+    card = await the_card(world, "run 12")
+    await world.slack.click(ALICE, GENERAL, card, "run:nodes")
+    await world.answered(GENERAL, card, 2)
+
+    nothing_is_active(world, "chat.postMessage", "chat.update")
+
+
+async def test_lists_forms_questions_and_misspellings_are_harmless(world: World) -> None:
+    for text in ("list", "show 66", "run 66", "run 67 hello", "show <!channel>", "<!here> <@U0BOB>"):
+        await world.slack.command(ALICE, GENERAL, "/workflows", text)
+    await wait_until(lambda: len(world.called("response_url")) >= 5, "the commands are answered")
+    await wait_until(lambda: world.called("views.open"), "the form is open")
+    view = world.slack.views(ALICE)[-1]
+    offered = await world.slack.suggestions(ALICE, "workflow", "channel", view_id=view.id)
+
+    assert len(offered) == 2
+    assert {option["text"]["type"] for option in offered} == {"plain_text"}
+    nothing_is_active(world, "response_url", "views.open")
+
+
+async def test_the_project_and_its_statistics_are_harmless(world: World) -> None:
+    project = {
+        "id": 7,
+        "name": EVIL,
+        "description": EVIL,
+        "visibility": EVIL,
+        "promptCount": 1,
+        "memberCount": 2,
+        "createdAt": "2026-01-01T00:00:00Z",
+    }
+    counted = [{"name": EVIL, "count": 3}, {"name": f"{EVIL} two", "count": 2}]
+    stats = {
+        "promptCount": 1,
+        "runCount": 2,
+        "versionCount": 3,
+        "categories": counted,
+        "tags": counted,
+        "lastUpdated": "2026-01-01T00:00:00Z",
+    }
+    world.project.on("GET", "/api/sdk/project", Answer(200, project), times=None)
+    world.project.on("GET", "/api/sdk/stats", Answer(200, stats), times=None)
+
+    for command in ("/project", "/stats"):
+        await world.slack.command(ALICE, GENERAL, command)
+        await world.slack.command(ALICE, GENERAL, command, "--share")
+    await wait_until(lambda: len(world.called("response_url")) >= 2, "the commands are answered")
+    await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "what is shared is there")
+
+    nothing_is_active(world, "response_url", "chat.postMessage")
+
+
+async def test_a_thread_begun_by_command_shows_what_was_typed_without_calling_anybody(world: World) -> None:
+    typed = "chat 1 &lt;!channel&gt; <!here> <@U0BOB|bob> @channel <https://evil.example|https://bank.example>"
+    await world.slack.command(ALICE, GENERAL, "/agents", typed)
+    await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the thread is there, and answered")
+
+    root = next(message for message in world.slack.messages(GENERAL)[::-1] if message.user == BRIDGE)
+    assert "evil.example" in words_of(root)
+    nothing_is_active(world, "chat.postMessage")
+
+
+@pytest.mark.parametrize(
+    ("method", "args"),
+    [
+        ("chat.postMessage", {"text": "hello", "parse": "none"}),
+        ("chat.update", {"text": "hello"}),
+        ("chat.update", {"text": "<!channel>", "parse": "none"}),
+        ("chat.update", {"text": "", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "<@U1>"}}]}),
+        ("chat.update", {"text": "", "blocks": [{"type": "markdown", "text": "@here"}]}),
+        ("chat.update", {"text": "", "blocks": [{"type": "markdown", "text": "[bank.example](https://evil.example)"}]}),
+        (
+            "chat.update",
+            {"text": "", "blocks": [{"type": "rich_text", "elements": [{"type": "user", "user_id": "U1"}]}]},
+        ),
+        ("assistant.threads.setStatus", {"status": "is asking <!channel>"}),
+        ("chat.update", {"text": "hello", "parse": "none", "link_names": True}),
+    ],
+)
+async def test_the_search_for_pings_finds_them(method: str, args: dict[str, Any]) -> None:
+    assert active(ApiCall(method, args, token_ok=True, at=0.0))

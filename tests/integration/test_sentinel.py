@@ -1,0 +1,92 @@
+"""The bridge on a master with a replica, watched by Sentinels, while the master changes."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bridge.errors import StoreUnavailable
+from bridge.playground.slack.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
+from bridge.store.connection import blocking_connection, connect, translated
+from support.flow import flow
+from support.redis_groups import MASTER_NAME, Watched, started
+from support.store import NAMESPACE
+from support.waiting import wait_until
+from support.world import a_world
+
+PATIENCE = 20.0
+PEOPLE = ((ALICE, GENERAL), (BOB, GENERAL), (BOB, RANDOM), (CAROL, GENERAL))
+
+
+@contextmanager
+def watched(*, needs_replica: bool = False) -> Iterator[Watched]:
+    """Start a master, a replica and three Sentinels."""
+    with tempfile.TemporaryDirectory(prefix="br-") as folder:
+        group = Watched(Path(folder), needs_replica=needs_replica)
+        with started(group):
+            yield group
+
+
+async def test_messages_flow_through_the_death_of_a_master() -> None:
+    with watched() as group:
+        async with a_world(group.first.url, NAMESPACE) as world:
+            world.redis_url = group.url
+            bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+            async with flow(world, *PEOPLE) as threads:
+                await threads.passes(3)
+                group.first.kill()
+                await wait_until(lambda: group.knows_as_master(group.second), "the replica is the master", PATIENCE)
+                await threads.passes(3)
+
+            assert (await bridge.state())[1]["redis"] == "up"
+
+
+async def test_messages_flow_through_a_planned_switch_of_masters_that_want_a_replica() -> None:
+    # Without that wish the former master takes writes for seconds after the other was promoted, and loses them.
+    with watched(needs_replica=True) as group:
+        async with a_world(group.first.url, NAMESPACE) as world:
+            world.redis_url = group.url
+            bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+            async with flow(world, *PEOPLE) as threads:
+                await threads.passes(3)
+                group.switch()
+                await wait_until(lambda: group.knows_as_master(group.second), "the replica is the master", PATIENCE)
+                await wait_until(lambda: group.first.follows, "the former master is its replica", PATIENCE)
+                await threads.passes(3)
+
+            assert (await bridge.state())[1]["redis"] == "up"
+
+
+async def test_the_master_is_found_while_a_sentinel_answers_and_used_while_none_does(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING, "bridge")
+    with watched() as group:
+        group.sentinels[0].kill()
+        async with connect(group.url) as redis, blocking_connection(group.url) as waiting:
+            assert await redis.set("a", "1")
+            assert await waiting.get("a") == "1"
+            assert group.first.ask("GET", "a") == "1"
+
+            async with connect(group.url.replace(f"/{MASTER_NAME}/", "/other/")) as wrong:
+                assert await reason_why_not(wrong.get("a")) == "away"
+                assert await reason_why_not(wrong.get("a")) == "away"
+            said = [record.getMessage() for record in caplog.records]
+            assert said == ["a sentinel does not know this master"], "once"
+
+            for sentinel in group.sentinels:
+                sentinel.kill()
+            assert await redis.get("a") == "1", "a connection that is open is as good as before"
+            async with connect(group.url) as stranger:
+                assert await reason_why_not(stranger.get("a")) == "away"
+
+
+async def reason_why_not(action: Awaitable[object]) -> str:
+    with pytest.raises(StoreUnavailable) as caught, translated():
+        await action
+    return caught.value.reason

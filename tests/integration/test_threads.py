@@ -1,0 +1,285 @@
+"""Which messages are for the agent, and how they reach it: everything in a thread, with one bridge for the file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.project.answers import Proper
+from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL, OTHER_BOT, RANDOM
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CHAT = "/api/sdk/agents/1/chat"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    opened.slack.twins = ("app_mention", "message")
+    return opened
+
+
+async def a_conversation(world: World, channel: str = GENERAL) -> str:
+    """Begin a conversation, and look at nothing before its first answer."""
+    root = await world.mention(ALICE, channel, "hello there")
+    await world.answered(channel, root)
+    world.look_from_here()
+    return root
+
+
+async def asked_next(world: World, root: str, channel: str = GENERAL) -> list[str]:
+    """What has reached the agent, once a last message is answered."""
+    before = len([words for words in world.said(channel, root) if "the last one" in words])
+    await world.slack.say(BOB, channel, "the last one", thread_ts=root)
+    await wait_until(
+        lambda: len([words for words in world.said(channel, root) if "the last one" in words]) > before,
+        "the last message is answered",
+    )
+    return world.chats()
+
+
+@pytest.mark.parametrize(
+    "twins", [("app_mention", "message"), ("message", "app_mention"), ("message",), ("app_mention",)]
+)
+async def test_a_mention_is_answered_once_however_slack_delivers_it(world: World, twins: tuple[str, ...]) -> None:
+    world.slack.twins = twins
+
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    await world.answered(GENERAL, root)
+
+    assert await asked_next(world, root) == ["hello there", "the last one"]
+    assert len(world.answers(GENERAL, root)) == 2
+
+
+async def test_what_slack_repeats_hours_later_is_not_answered_again(world: World) -> None:
+    root = await a_conversation(world)
+    await world.replied(ALICE, GENERAL, root, "how are you?")
+    earlier = [
+        one.payload for one in world.slack.deliveries if one.payload.get("event", {}).get("text") == "how are you?"
+    ]
+
+    for payload in earlier:
+        await world.slack.send_event(payload["event"], GENERAL, event_id=payload["event_id"])
+        await world.slack.send_event(payload["event"], GENERAL)  # the same message under another event's id
+
+    assert earlier
+    assert await asked_next(world, root) == ["how are you?", "the last one"]
+
+
+async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_session(world: World) -> None:
+    world.project.on("POST", CHAT, Proper(delay=0.4))
+
+    root = await world.mention(ALICE, GENERAL, "my name is Alice")
+    await world.slack.say(BOB, GENERAL, "one", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    said = await world.answered(GENERAL, root, 3)
+
+    assert world.chats() == ["my name is Alice", "one", "what is my name?"]
+    assert "Alice" in said[2]
+    assert len({body.get("sessionId") for body in world.bodies()[1:]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "agent", "sent"),
+    [
+        ("Writer: hello there", 2, "hello there"),
+        ("writer : hello there", 2, "hello there"),
+        ('"Writer": hello there', 2, "hello there"),
+        ("4: hello there", 4, "hello there"),
+        ("Writer hello there", 1, "Writer hello there"),
+        ("note: hello there", 1, "note: hello there"),
+        ("12:30 suits me", 1, "12:30 suits me"),
+        ("Writer:\nhello\nthere", 2, "hello\nthere"),
+    ],
+)
+async def test_the_agent_named_first_answers(world: World, typed: str, agent: int, sent: str) -> None:
+    root = await world.mention(ALICE, GENERAL, typed)
+    await world.answered(GENERAL, root)
+
+    assert world.chats() == [sent]
+    assert world.project.calls[-1].path == f"/api/sdk/agents/{agent}/chat"
+
+
+async def test_a_name_before_a_colon_is_ordinary_text_in_a_bound_thread(world: World) -> None:
+    root = await a_conversation(world)
+
+    await world.replied(ALICE, GENERAL, root, "Writer: hello")
+    await world.slack.say(BOB, GENERAL, f"<@{BRIDGE}> Writer: hello", thread_ts=root)
+    await world.answered(GENERAL, root, 3)
+
+    assert world.chats() == ["Writer: hello", "Writer: hello"]
+    assert {call.path for call in world.project.calls[world.asked_before :]} == {CHAT}
+
+
+async def test_a_direct_message_begins_a_thread_and_its_replies_go_on(world: World) -> None:
+    root = await world.slack.say(ALICE, DM_ALICE, "my name is Alice")
+    await world.answered(DM_ALICE, root)
+    said = await world.replied(ALICE, DM_ALICE, root, "what is my name?")
+    other = await world.slack.say(ALICE, DM_ALICE, "what is my name?")
+    apart = await world.answered(DM_ALICE, other)
+
+    assert "Alice" in said[1]
+    assert "not told" in apart[0], "another root is another conversation"
+    assert all(message.thread_ts == root for message in world.answers(DM_ALICE, root))
+
+
+async def test_what_is_for_somebody_else_is_left_alone(world: World) -> None:
+    root = await a_conversation(world)
+
+    await world.slack.say(ALICE, GENERAL, f"<@{BOB}> can you look at this?", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, f"  <@{CAROL}|carol> and you?", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, "a root that mentions nobody")
+
+    assert await asked_next(world, root) == ["the last one"]
+
+
+async def test_a_mention_of_the_bot_later_in_the_text_is_for_the_bot(world: World) -> None:
+    root = await a_conversation(world)
+
+    await world.slack.say(ALICE, GENERAL, f"<@{BOB}> says that <@{BRIDGE}> knows", thread_ts=root)
+    await world.answered(GENERAL, root, 2)
+    other = await world.slack.say(ALICE, RANDOM, f"good morning <@{BRIDGE}>, how are you?")
+    await world.answered(RANDOM, other)
+
+    assert world.chats() == ["@bob says that knows", "good morning, how are you?"]
+
+
+async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(world: World) -> None:
+    root = await a_conversation(world)
+
+    await world.slack.say(OTHER_BOT, GENERAL, "beep", thread_ts=root)
+    await world.slack.say(OTHER_BOT, GENERAL, f"<@{BRIDGE}> beep")
+    await world.slack.edit(GENERAL, root, f"<@{BRIDGE}> hello there, again")
+    await world.slack.send_event(
+        {
+            "type": "message",
+            "subtype": "channel_topic",
+            "channel": GENERAL,
+            "user": ALICE,
+            "text": "a new topic",
+            "ts": "1700000000.000100",
+            "thread_ts": root,
+            "channel_type": "channel",
+        },
+        GENERAL,
+    )
+    await world.slack.send_event(
+        {
+            "type": "message",
+            "hidden": True,
+            "channel": GENERAL,
+            "user": ALICE,
+            "text": "hidden",
+            "ts": "1700000000.000200",
+            "thread_ts": root,
+            "channel_type": "channel",
+        },
+        GENERAL,
+    )
+
+    assert await asked_next(world, root) == ["the last one"]
+    assert len(world.answers(GENERAL, root)) == 2
+
+
+async def test_files_with_words_and_replies_that_are_broadcast_are_ordinary_messages(world: World) -> None:
+    root = await a_conversation(world)
+    file = {"id": "F0FILE", "name": "list.csv", "mimetype": "text/csv"}
+
+    await world.slack.say(ALICE, GENERAL, "what is in this file?", thread_ts=root, files=[file])
+    await world.slack.say(ALICE, GENERAL, "everybody may read this", thread_ts=root, broadcast=True)
+
+    assert await asked_next(world, root) == ["what is in this file?", "everybody may read this", "the last one"]
+
+
+async def test_a_file_without_words_gets_a_private_line(world: World) -> None:
+    root = await a_conversation(world)
+    file = {"id": "F0FILE", "name": "list.csv", "mimetype": "text/csv"}
+
+    await world.slack.say(ALICE, GENERAL, "", thread_ts=root, files=[file])
+    said = await world.whispered(ALICE)
+
+    assert "only read text" in said
+    assert world.whispers(ALICE)[0].thread_ts == root
+    assert await asked_next(world, root) == ["the last one"]
+
+
+async def test_a_mention_without_text_shows_help_and_the_next_one_begins(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, "")
+    said = await world.whispered(ALICE)
+    await world.slack.say(ALICE, GENERAL, "hello there", thread_ts=root)
+    await world.answered(GENERAL, root)
+
+    assert "!help" in said
+    assert world.chats() == ["hello there"]
+
+
+async def test_the_agent_gets_names_links_and_signs_as_people_see_them(world: World) -> None:
+    root = await a_conversation(world)
+    typed = (
+        f"<@{BRIDGE}> ask <@{BOB}> in <#{RANDOM}|random> about <https://example.com/a?b=1&amp;c=2|the list> and "
+        "<https://example.com>, is 1 &lt; 2 &amp;&amp; 3 &gt; 2? &amp;lt; stays"
+    )
+
+    await world.replied(ALICE, GENERAL, root, typed)
+
+    sent = (
+        "ask @bob in #random about [the list](https://example.com/a?b=1&c=2) and "
+        "https://example.com, is 1 < 2 && 3 > 2? &lt; stays"
+    )
+    assert world.chats() == [sent]
+
+
+async def test_each_thread_has_a_session_of_its_own(world: World) -> None:
+    roots = [(GENERAL, await a_conversation(world)), (GENERAL, await a_conversation(world))]
+    roots.append((RANDOM, await a_conversation(world, RANDOM)))
+
+    for number, (channel, root) in enumerate(roots):
+        await world.replied(ALICE, channel, root, f"my name is Alice{number}")
+    asked = [await world.replied(ALICE, channel, root, "what is my name?") for channel, root in roots]
+
+    assert [f"Alice{number}" in words[-1] for number, words in enumerate(asked)] == [True, True, True]
+
+
+async def test_an_answer_carries_its_session_and_its_tools(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, "Support: what time is it?")
+    said = await world.answered(GENERAL, root)
+
+    answer = world.answers(GENERAL, root)[0]
+    metadata = answer.metadata or {}
+    assert metadata["event_type"] == "bridge_turn"
+    assert metadata["event_payload"]["agent"] == 4
+    assert metadata["event_payload"]["session"] == max(world.project.talks)
+    assert "search_docs, current_time" in said[0]
+    assert answer.blocks[-1]["type"] == "context"
+
+
+async def test_a_quick_answer_costs_one_call_to_slack(world: World) -> None:
+    root = await a_conversation(world)
+
+    await world.replied(ALICE, GENERAL, root, "and again")
+
+    assert [call.method for call in world.slack.calls[world.called_before :]] == ["chat.postMessage"]
+    assert world.slack.statuses(GENERAL, root) == []
+
+
+async def test_a_slow_agent_is_shown_to_be_working_until_it_has_answered(world: World) -> None:
+    root = await a_conversation(world)
+    world.project.on("POST", CHAT, Proper(delay=0.9))
+
+    await world.replied(ALICE, GENERAL, root, "take your time")
+
+    assert world.slack.statuses(GENERAL, root)[0].status == "processing"
+    await asked_next(world, root)
+    assert world.slack.status(GENERAL, root) == ""

@@ -1,0 +1,224 @@
+"""Several real servers on loopback that belong together: a master with its Sentinels, and a cluster.
+
+They are started and asked from outside the event loop, so what waits here blocks it: for moments, and only before
+or after what a test is about.
+"""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.crc import key_slot
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from support.real_redis import server_program
+
+PATIENCE = 20.0
+MASTER_NAME = "main"
+SLOTS = 16384
+BUS = 10_000  # a node's port for the other nodes is that much higher
+
+
+def wait_for(what: Callable[[], object], description: str) -> None:
+    """Return as soon as *what* is true; a server that cannot answer yet means "no"."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            if what():
+                return
+        except RedisError:
+            pass
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {PATIENCE:g} s in vain until {description}")
+        time.sleep(0.02)
+
+
+def free_ports() -> int:
+    """Find a port that is free together with the one of the bus, below those that the kernel hands out."""
+    while True:
+        port = 12_000 + secrets.randbelow(10_000)
+        try:
+            with socket.socket() as plain, socket.socket() as bus:
+                plain.bind(("127.0.0.1", port))
+                bus.bind(("127.0.0.1", port + BUS))
+        except OSError:
+            continue
+        return port
+
+
+class Server:
+    """One server on a port of its own, with its data in *folder*; *options* are added to its configuration."""
+
+    def __init__(self, folder: Path, options: Mapping[str, object], *, is_sentinel: bool = False) -> None:
+        self.port = free_ports()
+        self._folder = folder
+        self._is_sentinel = is_sentinel
+        self._process: subprocess.Popen[bytes] | None = None
+        folder.mkdir()
+        lines = {"port": self.port, "bind": "127.0.0.1", "dir": folder, "logfile": folder / "log", **options}
+        (folder / "conf").write_text("".join(f"{name} {value}\n" for name, value in lines.items()))
+
+    @property
+    def address(self) -> str:
+        """Host and port."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The address of this server alone."""
+        return f"redis://{self.address}"
+
+    def start(self) -> None:
+        """Start it, over what an earlier one left, and wait until it answers."""
+        words = [server_program(), str(self._folder / "conf"), *(["--sentinel"] if self._is_sentinel else [])]
+        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603
+        wait_for(lambda: self.ask("PING"), f"{self.address} answers")
+
+    def ask(self, *words: str | int) -> Any:
+        """Carry out a command."""
+        how: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": 2}
+        with Redis(port=self.port, retry=Retry(NoBackoff(), 0), **how) as client:
+            return client.execute_command(*words)
+
+    def kill(self) -> None:
+        """End it as the kernel does: at once, with nothing written."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether it is a replica that is in step with its master."""
+        return bool(self.ask("INFO", "replication").get("master_link_status") == "up")
+
+
+_DATA = {"appendonly": "yes", "save": '""', "repl-diskless-sync-delay": 0}
+
+
+class Watched:
+    """A master and a replica, watched by three Sentinels, which act when the master was silent for a second.
+
+    With *needs_replica* a master writes only while its replica has what it writes.
+    """
+
+    def __init__(self, folder: Path, *, needs_replica: bool = False) -> None:
+        data = {**_DATA, "min-replicas-to-write": int(needs_replica)}
+        self.first = Server(folder / "first", data)
+        self.second = Server(folder / "second", {**data, "replicaof": f"127.0.0.1 {self.first.port}"})
+        options = {
+            f"sentinel monitor {MASTER_NAME}": f"127.0.0.1 {self.first.port} 2",
+            f"sentinel down-after-milliseconds {MASTER_NAME}": 1000,
+            f"sentinel failover-timeout {MASTER_NAME}": 5000,
+        }
+        self.sentinels = [Server(folder / f"sentinel{number}", options, is_sentinel=True) for number in range(3)]
+
+    @property
+    def servers(self) -> list[Server]:
+        """All of them."""
+        return [self.first, self.second, *self.sentinels]
+
+    @property
+    def url(self) -> str:
+        """The address for REDIS_URL."""
+        return f"redis+sentinel://{','.join(one.address for one in self.sentinels)}/{MASTER_NAME}/0"
+
+    def start(self) -> None:
+        """Start all, and wait until each Sentinel could lead a failover."""
+        self.first.start()
+        self.second.start()
+        wait_for(lambda: self.second.follows, "the replica is in step")
+        for sentinel in self.sentinels:
+            sentinel.start()
+        wait_for(lambda: all(map(self._is_prepared, self.sentinels)), "the Sentinels know one another and the replica")
+
+    @staticmethod
+    def _is_prepared(sentinel: Server) -> bool:
+        found = sentinel.ask("SENTINEL", "MASTER", MASTER_NAME)
+        facts = dict(zip(found[::2], found[1::2], strict=True))
+        (replica,) = sentinel.ask("SENTINEL", "REPLICAS", MASTER_NAME)
+        linked = dict(zip(replica[::2], replica[1::2], strict=True))["master-link-status"]
+        return (facts["num-other-sentinels"], facts["num-slaves"], linked) == ("2", "1", "ok")
+
+    def knows_as_master(self, server: Server) -> bool:
+        """Whether all Sentinels call *server* the master."""
+        told = [sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER_NAME)[1] for sentinel in self.sentinels]
+        return all(int(port) == server.port for port in told)
+
+    def switch(self) -> None:
+        """Ask for the replica to become the master, as before a planned restart."""
+        self.sentinels[0].ask("SENTINEL", "FAILOVER", MASTER_NAME)
+
+
+class Nodes:
+    """A cluster of three masters; the one that owns the slot of *namespace* has a replica."""
+
+    def __init__(self, folder: Path, namespace: str) -> None:
+        # A node without a replica may be lost without all others refusing to work.
+        options = {**_DATA, "cluster-enabled": "yes", "cluster-node-timeout": 1000}
+        options |= {"cluster-require-full-coverage": "no", "cluster-config-file": "nodes.conf"}
+        self.servers = [Server(folder / f"node{number}", options) for number in range(4)]
+        self.slot = key_slot(f"{{{namespace}}}".encode())
+        self.masters, self.replica = self.servers[:3], self.servers[3]
+        self.owner = self.masters[self.slot * len(self.masters) // SLOTS]
+        self.others = [one for one in self.masters if one is not self.owner]
+
+    @property
+    def url(self) -> str:
+        """The address for REDIS_URL; it begins with a node that does not have the keys."""
+        given = [self.others[0], self.owner, self.others[1]]
+        return f"redis+cluster://{','.join(one.address for one in given)}"
+
+    def start(self) -> None:
+        """Start all, bring them together, and wait until each knows where every slot is."""
+        for server in self.servers:
+            server.start()
+        for number, server in enumerate(self.masters):
+            share = [slot for slot in range(SLOTS) if slot * len(self.masters) // SLOTS == number]
+            server.ask("CLUSTER", "ADDSLOTS", *share)
+            server.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+        for server in self.servers[1:]:
+            server.ask("CLUSTER", "MEET", "127.0.0.1", self.servers[0].port)
+        wait_for(lambda: all(map(self._is_whole, self.servers)), "the nodes are one cluster")
+        wait_for(lambda: self.replica.ask("CLUSTER", "REPLICATE", self.id_of(self.owner)), "it has a master")
+        wait_for(lambda: self.replica.follows, "the replica is in step")
+        wait_for(lambda: all(map(self._knows_the_replica, self.servers)), "all know the replica")
+
+    def id_of(self, server: Server) -> str:
+        """The name that the nodes have for *server*."""
+        return str(server.ask("CLUSTER", "MYID"))
+
+    def are_all_there(self) -> bool:
+        """Whether no node is missed by any other."""
+        views = [str(server.ask("CLUSTER", "NODES")) for server in self.servers]
+        return not any("fail" in view or "disconnected" in view for view in views)
+
+    def _is_whole(self, server: Server) -> bool:
+        facts = str(server.ask("CLUSTER", "INFO"))
+        return f"cluster_known_nodes:{len(self.servers)}\r" in facts and "cluster_state:ok" in facts
+
+    def _knows_the_replica(self, server: Server) -> bool:
+        ranges = server.ask("CLUSTER", "SLOTS")
+        return any(len(nodes) > 1 for _first, _last, *nodes in ranges)
+
+
+@contextmanager
+def started(group: Watched | Nodes) -> Iterator[None]:
+    """Have *group* running meanwhile."""
+    try:
+        group.start()
+        yield
+    finally:
+        for server in group.servers:
+            server.kill()
