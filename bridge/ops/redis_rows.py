@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from bridge.errors import StoreUnavailable
@@ -43,15 +43,19 @@ async def redis_rows(
         return [Row(AREA, "reachable", State.FAILURE, *_TROUBLE[exc.reason])]
     finally:
         await redis.aclose()
-    return [*_general_rows(condition), _namespace_row(namespace, condition.owner, identity)]
+    return rows_of(condition, namespace, identity)
 
 
-def _general_rows(condition: Condition) -> Iterator[Row]:
-    yield _reachable_row(condition)
-    yield _version_row(condition)
-    yield _persistence_row(condition)
-    yield _eviction_row(condition)
-    yield _replicas_row(condition)
+def rows_of(condition: Condition, namespace: str, identity: Identity | None) -> list[Row]:
+    """Judge what the server said of itself."""
+    return [
+        _reachable_row(condition),
+        _version_row(condition),
+        _persistence_row(condition),
+        _eviction_row(condition),
+        _replicas_row(condition),
+        _namespace_row(namespace, condition.owner, identity),
+    ]
 
 
 def _reachable_row(condition: Condition) -> Row:

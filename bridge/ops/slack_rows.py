@@ -109,7 +109,9 @@ def _explained(error: SlackError, cure_of_refusal: str) -> tuple[str, str]:
         case SlackUnreachable(retry_after=timedelta()):
             return "Slack asks to wait: too many calls", "wait a minute, and check again"
         case SlackUnreachable():
-            cure = "see that this machine reaches Slack, directly or by a proxy (HTTPS_PROXY); SLACK_API_URL is not needed"
+            cure = (
+                "see that this machine reaches Slack, directly or by a proxy (HTTPS_PROXY); SLACK_API_URL is not needed"
+            )
             return f"no connection could be made ({error.detail})", cure
         case SlackAmbiguous() if ", not " in error.detail:
             return f"something answers that is not Slack ({error.detail})", _NOT_SLACK

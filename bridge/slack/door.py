@@ -32,6 +32,10 @@ Surface = Callable[[Body], Awaitable[BoltResponse]]
 IN_TIME = timedelta(seconds=2.3)
 """Slack waits 3 s for its answer, the way there and back included."""
 
+KEPT_WITHIN = timedelta(seconds=1.5)
+"""Redis keeps nothing later than this. It has to be over well before anybody is told that a command was not taken,
+which is when Redis has not answered for 2 s (`bridge.store.connection`): what was refused must not happen after all."""
+
 
 def listen(register: Callable[..., Any], surface: Surface) -> None:
     """Let *surface* answer what *register* (``app.event("message")`` and its like) matches."""
@@ -85,7 +89,7 @@ class Door:
     async def _keep(self, inbound: Inbound, identity: str) -> Taken:
         refusal = await self.access.refusal(inbound)
         kept = inbound if refusal is None else _told(inbound, refusal)
-        put = await self.inbox.put(kept, event=identity, within=IN_TIME)
+        put = await self.inbox.put(kept, event=identity, within=KEPT_WITHIN)
         if isinstance(put, Duplicate):
             return "duplicate"
         return "queued" if refusal is None else "refused"

@@ -37,6 +37,7 @@ from redis.exceptions import (
     ConnectionError as NoConnection,
     MovedError,
     ReadOnlyError,
+    RedisError,
     ResponseError,
     TimeoutError as NoAnswer,
 )
@@ -62,6 +63,7 @@ class Masters(ABC):
         self._options = dict(options)
         self._last: Address | None = None  # that was known
         self._found: Address | None = None
+        self._trouble: RedisError | None = None  # of the last one that could not be asked: a wrong password, perhaps
         self._looking = asyncio.Lock()
         self._looks = 0
 
@@ -76,7 +78,7 @@ class Masters(ABC):
                 self._found = await self._ask_one_after_the_other()
                 self._looks += 1
         if self._found is None:
-            raise NobodyKnows("no master is known")
+            raise NobodyKnows("no master is known") from self._trouble
         self._is_at(self._found)
         return self._found
 
@@ -99,7 +101,7 @@ class Masters(ABC):
         self.current = address
         if self._last != address:
             self._last = address
-            log.info("redis master found", extra={"address": f"{address[0]}:{address[1]}"})
+            log.info("redis server in use", extra={"address": f"{address[0]}:{address[1]}"})
 
     async def _ask_one_after_the_other(self) -> Address | None:
         try:
@@ -121,7 +123,7 @@ class Masters(ABC):
             async with Redis(host=place[0], port=place[1], **self._options, **how) as redis:
                 found = await self._answer(redis, place)
         except (NoConnection, NoAnswer, ResponseError) as exc:
-            log.debug("a place that knows the redis master cannot be asked", extra={"error": type(exc).__name__})
+            self._trouble = exc
         finally:
             if found is None and place in self._places:
                 self._places.remove(place)
@@ -208,7 +210,7 @@ class FollowingConnection(Connection):
             await self.disconnect(nowait=True)
         self.host, self.port = await self._masters.find()
         try:
-            await super().connect_check_health(*args, **how)  # type: ignore[no-untyped-call]
+            await super().connect_check_health(*args, **how)
         except (NoConnection, NoAnswer):
             self._masters.lost((self.host, self.port))
             raise

@@ -22,6 +22,7 @@ from bridge.store.inbox import Held, Inbox
 from bridge.store.journal import Journal
 from bridge.store.namespace import Namespace
 from bridge.turns.lease import LEASE, Lease
+from bridge.turns.patience import stop_if_cancelled
 from bridge.turns.slots import Slots
 
 log = logging.getLogger(__name__)
@@ -107,6 +108,7 @@ class Worker:
         was_away = False
         while not (until_draining and self._draining.is_set()):
             is_away = await self._is_away(step, was_away=was_away)
+            stop_if_cancelled()
             await self._rest(_STORE_RETRY if is_away else pause, until_draining=until_draining)
             was_away = is_away
 
@@ -139,16 +141,24 @@ class Worker:
                 with suppress(LaneLost):  # this process was suspended since, and another one has it
                     await self._journal.release(held)
             else:
-                begin(held, began)
+                self._begin_once(begin, held, began)
+
+    def _begin_once(self, begin: Callable[[Held, float], None], held: Held, began: float) -> None:
+        """Begin with a lane; one that is in work here already is only renewed.
+
+        That happens to one that was renewed too late while nobody else wanted it, and to one whose handing out was
+        lost in a failover.
+        """
+        if held.entry in self._held:
+            self._held[held.entry].renewed(began)
+        else:
+            begin(held, began)
 
     async def _take_over(self, begin: Callable[[Held, float], None]) -> None:
         began = self._monotonic()
         for held in await self._inbox.claim_from_the_dead(lease=LEASE, most=_CLAIM_MOST):
-            if held.entry in self._held:  # our own, renewed too late, and nobody else wanted it
-                self._held[held.entry].renewed(began)
-            else:
-                log.info("took over a lane", extra={"lane": held.lane})
-                begin(held, began)
+            log.info("took over a lane", extra={"lane": held.lane})
+            self._begin_once(begin, held, began)
 
     async def _renew(self) -> None:
         began = self._monotonic()

@@ -79,6 +79,12 @@ async def test_the_master_is_found_while_a_sentinel_answers_and_used_while_none_
             said = [record.getMessage() for record in caplog.records]
             assert said == ["a sentinel does not know this master"], "once"
 
+            for sentinel in group.sentinels[1:]:
+                sentinel.ask("ACL", "SETUSER", "default", "resetpass", ">secret")
+            async with connect(group.url) as stranger, connect(f"{group.url}?sentinel_password=secret") as friend:
+                assert await reason_why_not(stranger.get("a")) == "refused"
+                assert await friend.get("a") == "1"
+
             for sentinel in group.sentinels:
                 sentinel.kill()
             assert await redis.get("a") == "1", "a connection that is open is as good as before"

@@ -28,6 +28,7 @@ from support.waiting import wait_until
 
 SIGNING_SECRET = "s1gning-secret-of-the-tests"
 BOT_TOKEN = "xoxb-token-of-the-tests"
+APP_TOKEN = "xapp-token-of-the-tests"
 API_KEY = "key-of-the-tests"
 _PEACE = 3.0
 TAKEOVER_SECONDS = 20  # what the bridge promises
@@ -154,6 +155,13 @@ class World:
         self.slack.events_url = f"{bridge.url}/slack/events"
         return bridge
 
+    async def start_bridge_on_a_socket(self, **environ: str) -> BridgeProcess:
+        """Start a bridge in Socket Mode, without a signing secret, and wait until it is ready."""
+        self.slack.use_sockets = True
+        bridge = self.bridge(SLACK_APP_TOKEN=APP_TOKEN, SLACK_SIGNING_SECRET="", **environ)
+        await bridge.start()
+        return await bridge.ready()
+
     def bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
         """Prepare a bridge with the settings of this world, changed by *environ*."""
         settings = {
@@ -252,7 +260,7 @@ async def a_world(redis_url: str, namespace: str) -> AsyncIterator[World]:
     """Open a world around a running Redis; whatever bridges it has at the end are killed."""
     async with AsyncExitStack() as stack:
         slack = await stack.enter_async_context(
-            EmulatedSlack(signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, retry_delays=(0.2, 1.0, 3.0))
+            EmulatedSlack(signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, app_token=APP_TOKEN, retry_delays=(0.2, 1.0, 3.0))
         )
         project = await stack.enter_async_context(SampleProject(api_key=API_KEY))
         redis = Redis.from_url(redis_url, decode_responses=True)
@@ -288,7 +296,7 @@ def check_logs(world: World) -> None:
     """No bridge may have logged a secret, a person's words, or an exception that nobody expected."""
     for bridge in world.bridges:
         text = bridge.log.decode(errors="replace")
-        for secret in (SIGNING_SECRET, BOT_TOKEN, API_KEY):
+        for secret in (SIGNING_SECRET, BOT_TOKEN, APP_TOKEN, API_KEY):
             assert secret not in text, "a secret is in the log"
         for words in [message for message in every_message(world) if len(message) > 8]:
             assert words not in text, "a person's words are in the log"

@@ -1,4 +1,4 @@
-"""Envelopes to one of the app's sockets: https://docs.slack.dev/apis/events-api/using-socket-mode#events.
+"""Envelopes to one of the app's sockets: https://docs.slack.dev/apis/events-api/using-socket-mode.
 
 What Slack's documentation does not say, and is a belief here: that only the connection which an envelope went by can
 ack it, and that a connection which was told to leave still gets its share until it is closed.

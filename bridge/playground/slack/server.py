@@ -9,6 +9,7 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from typing import Any, Final
 
 from starlette.applications import Starlette
@@ -106,6 +107,7 @@ class Door:
         if isinstance(answer, Response):
             answer.headers["x-oauth-scopes"] = ",".join(sorted(self._scopes_of(token)))
             answer.headers["x-accepted-oauth-scopes"] = ",".join(known.scopes) if known else ""
+            answer.headers["date"] = formatdate(self.workspace.clock(), usegmt=True)
         return answer
 
     async def _with_faults(self, call: ApiCall, carry_out: Callable[[], Response]) -> ASGIApp:

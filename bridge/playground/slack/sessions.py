@@ -1,4 +1,4 @@
-"""What an agent shows in a thread: https://docs.slack.dev/ai/developing-agents."""
+"""What an agent shows in a thread: https://docs.slack.dev/reference/methods/assistant.threads.setStatus."""
 
 from __future__ import annotations
 

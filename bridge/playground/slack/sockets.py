@@ -8,7 +8,7 @@ import json
 from typing import Final
 
 from starlette.routing import WebSocketRoute
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected
 
 from bridge.playground.slack import sample
 from bridge.playground.slack.entities import Json
@@ -46,7 +46,7 @@ class Connection:
         self.sent.append(message)
         try:
             await self._websocket.send_text(json.dumps(message))
-        except WebSocketDisconnect as exc:
+        except (WebSocketDisconnect, WebSocketDisconnected) as exc:  # the second where it is known already
             raise Gone from exc
 
     async def ask(self, envelope: Json) -> Json | None:
@@ -94,7 +94,7 @@ class Connection:
         """End the connection in due form."""
         if self.is_open and not self.is_muted:
             self._lost()
-            with contextlib.suppress(WebSocketDisconnect):
+            with contextlib.suppress(WebSocketDisconnect, WebSocketDisconnected):
                 await self._websocket.close()
 
     def mute(self) -> None:

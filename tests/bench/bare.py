@@ -1,0 +1,36 @@
+"""The baseline *bare*: a Bolt app that does nothing, on the server that the bridge uses, run as a program.
+
+What it acknowledges in a second is the most that anything made of Bolt can.
+"""
+
+from __future__ import annotations
+
+import os
+
+import uvicorn
+from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.web.async_client import AsyncWebClient
+
+app = AsyncApp(
+    client=AsyncWebClient(os.environ["SLACK_BOT_TOKEN"], base_url=os.environ["SLACK_API_URL"]),
+    signing_secret=os.environ["SLACK_SIGNING_SECRET"],
+)
+
+
+@app.event("app_mention")
+@app.event("message")
+async def nothing() -> None:
+    """Do nothing about an event."""
+
+
+if __name__ == "__main__":
+    uvicorn.run(
+        AsyncSlackRequestHandler(app),  # type: ignore[arg-type]  # its own types are narrower than ASGI's
+        host="127.0.0.1",
+        port=int(os.environ["BRIDGE_PORT"]),
+        loop="uvloop",
+        http="httptools",
+        log_level="warning",
+        access_log=False,
+    )

@@ -1,0 +1,192 @@
+"""Slack and the project service, reduced to what an answer costs: constant JSON, and a ledger of who came when.
+
+The emulator of the playground checks all that Slack checks, at some hundred microseconds a call; with it the
+benchmark would measure the emulator. These two find in the bytes of a request which message it is about, and no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from bench.traffic import BOT, CHANNEL, TEAM, Said
+from bench.wire import Reply, port_of, serve
+
+_ASK = re.compile(rb"ask (\d+\.\d+) (\d+)")
+_SESSION = re.compile(rb'"sessionId": ?(\d+)')
+_ANSWER = re.compile(rb"answer (\d+\.\d+) (\d+)")
+_THREAD = re.compile(rb'"thread_ts": ?"([\d.]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of some messages; all is well when every count is 0."""
+
+    lost: int = 0
+    doubled: int = 0
+    asked_twice: int = 0
+    out_of_order: int = 0
+    wrong: int = 0
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether each message was answered exactly once, in order, in its thread, in its session."""
+        return self == Verdict()
+
+
+@dataclass(slots=True)
+class Ledger:
+    """When each message reached the agent, when it was answered, and when the answers were posted."""
+
+    reached: dict[Said, list[float]] = field(default_factory=lambda: defaultdict(list))
+    answered: dict[Said, float] = field(default_factory=dict)
+    posted: dict[Said, list[float]] = field(default_factory=lambda: defaultdict(list))
+    order: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    sessions: dict[str, int] = field(default_factory=dict)
+    calls: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    in_flight: int = 0
+    most_in_flight: int = 0
+    _waiting: dict[Said, asyncio.Future[None]] = field(default_factory=dict)
+    _session_numbers: int = 1000
+
+    def expect(self, said: Said) -> asyncio.Future[None]:
+        """Give what is done when the answer to *said* is posted."""
+        self._waiting[said] = future = asyncio.get_running_loop().create_future()
+        return future
+
+    def note_request(self, said: Said, session: int | None) -> int:
+        """A message reached the agent; gives the session of its answer."""
+        self.reached[said].append(time.perf_counter())
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        if session != self.sessions.get(said.thread):
+            self.wrong.append(f"session of {said.words}")
+        if said.thread not in self.sessions:
+            self._session_numbers += 1
+            self.sessions[said.thread] = self._session_numbers
+        return self.sessions[said.thread]
+
+    def note_answer(self, said: Said) -> None:
+        """The agent has answered."""
+        self.in_flight -= 1
+        self.answered[said] = time.perf_counter()
+
+    def note_post(self, said: Said, thread: str) -> None:
+        """An answer was posted in *thread*."""
+        self.posted[said].append(time.perf_counter())
+        self.order[said.thread].append(said.number)
+        if thread != said.thread:
+            self.wrong.append(f"thread of {said.answer}")
+        waiting = self._waiting.pop(said, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+    def verdict(self, messages: Iterable[Said]) -> Verdict:
+        """Judge what became of *messages*."""
+        known = list(messages)
+        threads = {said.thread for said in known}
+        return Verdict(
+            lost=sum(not self.posted.get(said) for said in known),
+            doubled=sum(max(len(self.posted.get(said, ())) - 1, 0) for said in known),
+            asked_twice=sum(max(len(self.reached.get(said, ())) - 1, 0) for said in known),
+            out_of_order=sum(order != sorted(order) for order in (self.order.get(thread, []) for thread in threads)),
+            wrong=len(self.wrong),
+        )
+
+
+@dataclass(slots=True)
+class FakeProject:
+    """The project service: one agent, that answers after *seconds*."""
+
+    ledger: Ledger
+    seconds: float = 0.0
+    port: int = 0
+
+    def answer(self, target: bytes, body: bytes, send: Reply) -> None:
+        """Answer one request."""
+        if not target.endswith(b"/chat"):
+            send(_WORKFLOWS if target.endswith(b"/workflows") else _AGENTS)
+            return
+        asked, session = _ASK.search(body), _SESSION.search(body)
+        if asked is None:
+            self.ledger.wrong.append("a request without its message")
+            send(b'{"sessionId": 1, "message": "what?"}')
+            return
+        said = Said(asked[1].decode(), int(asked[2]))
+        number = self.ledger.note_request(said, int(session[1]) if session else None)
+        answer = b'{"sessionId": %d, "message": "%b"}' % (number, said.answer.encode())
+        if self.seconds:
+            asyncio.get_running_loop().call_later(self.seconds, self._finish, said, answer, send)
+        else:
+            self._finish(said, answer, send)
+
+    def _finish(self, said: Said, answer: bytes, send: Reply) -> None:
+        self.ledger.note_answer(said)
+        send(answer)
+
+
+@dataclass(slots=True)
+class FakeSlack:
+    """Slack's Web API: takes every call, and remembers the posts."""
+
+    ledger: Ledger
+    port: int = 0
+    commands_answered: int = 0
+    posts: int = 0
+
+    def answer(self, target: bytes, body: bytes, send: Reply) -> None:
+        """Answer one call."""
+        method = target.partition(b"?")[0].rpartition(b"/")[2].decode()
+        self.ledger.calls[method] += 1
+        match method:
+            case "chat.postMessage":
+                self.posts += 1
+                self._note(body)
+                send(b'{"ok": true, "channel": "%b", "ts": "1800000000.%06d"}' % (CHANNEL.encode(), self.posts))
+            case "auth.test":
+                send(_AUTH)
+            case "response_url":
+                self.commands_answered += 1
+                send(b"ok")
+            case _:
+                send(b'{"ok": true}')
+
+    def _note(self, body: bytes) -> None:
+        answer, thread = _ANSWER.search(body), _THREAD.search(body)
+        if answer is None or thread is None:
+            self.ledger.wrong.append("a post that is no answer")
+        else:
+            self.ledger.note_post(Said(answer[1].decode(), int(answer[2])), thread[1].decode())
+
+
+@asynccontextmanager
+async def fakes() -> AsyncIterator[tuple[Ledger, FakeProject, FakeSlack]]:
+    """Serve both until the block is left."""
+    ledger = Ledger()
+    project, slack = FakeProject(ledger), FakeSlack(ledger)
+    servers = [await serve(project.answer), await serve(slack.answer)]
+    project.port, slack.port = (port_of(server) for server in servers)
+    try:
+        yield ledger, project, slack
+    finally:
+        for server in servers:
+            server.close()
+
+
+_AGENTS = json.dumps([{"id": 1, "name": "Support", "model": "m", "description": "The only one"}]).encode()
+_WORKFLOWS = json.dumps(
+    [
+        {"id": n, "name": f"Workflow {n}", "is_active": True, "trigger_type": "manual", "node_count": 3}
+        for n in range(1, 6)
+    ]
+).encode()
+_AUTH = json.dumps(
+    {"ok": True, "url": "https://bench.slack.com/", "team_id": TEAM, "user_id": BOT, "bot_id": "B0BRIDGE"}
+).encode()

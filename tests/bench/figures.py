@@ -1,0 +1,87 @@
+"""Figures: what was measured, what was to be reached, and the table that shows both. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table. *reached* is None where nothing was to be reached; *beside* says what went into it."""
+
+    name: str
+    value: float
+    unit: str
+    target: str = ""
+    reached: bool | None = None
+    beside: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON has it."""
+        return asdict(self)
+
+
+def at_least(name: str, value: float, least: float, unit: str = "", *, aim: float | None = None, beside: str = "") -> Figure:
+    """A figure that is to be *least* or more; *aim* is what one hopes for."""
+    return Figure(name, value, unit, _target("≥", least, unit, aim), value >= least, beside)
+
+
+def at_most(name: str, value: float, most: float, unit: str = "", *, aim: float | None = None, beside: str = "") -> Figure:
+    """A figure that is to be *most* or less."""
+    return Figure(name, value, unit, _target("≤", most, unit, aim), value <= most, beside)
+
+
+def exactly(name: str, value: float, wanted: float, unit: str = "", *, beside: str = "") -> Figure:
+    """A figure that is to be *wanted*, no more and no less."""
+    return Figure(name, value, unit, _target("=", wanted, unit, None), value == wanted, beside)
+
+
+def told(name: str, value: float, unit: str = "", *, beside: str = "") -> Figure:
+    """A figure for information."""
+    return Figure(name, value, unit, beside=beside)
+
+
+def _target(sign: str, value: float, unit: str, aim: float | None) -> str:
+    return f"{sign} {number(value)} {unit}".rstrip() + (f" (aim {number(aim)})" if aim is not None else "")
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that is not exceeded by *share* (0 to 1) of all; NaN of none."""
+    if not values:
+        return math.nan
+    return sorted(values)[max(math.ceil(share * len(values)) - 1, 0)]
+
+
+def ratio_of_pairs(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median of the ratios of neighbours in time, in which a machine that slows down for a while cancels out."""
+    return median(one / other for one, other in zip(ours, theirs, strict=True))
+
+
+def number(value: float) -> str:
+    """Write a number with three figures that mean something."""
+    if math.isnan(value):
+        return "none"
+    if value == int(value) or abs(value) >= 100:  # noqa: PLR2004 - from there on the fraction is noise
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+_HEAD = ("figure", "measured", "to reach", "", "")
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """Lay the figures out in columns."""
+    rows = [_HEAD, *(_row(figure) for figure in figures)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _row(figure: Figure) -> tuple[str, str, str, str, str]:
+    mark = {True: "✓", False: "✗", None: ""}[figure.reached]
+    return (figure.name, f"{number(figure.value)} {figure.unit}".rstrip(), figure.target, mark, figure.beside)

@@ -1,0 +1,141 @@
+"""What Slack sends: signed requests, ready for the wire, made from templates.
+
+The words of a message say which it is (``ask 1790000000.000001 3``: thread and number), the agent's answer repeats
+them (``answer …``), so that both fakes can tell from the bytes of a request what it is about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import time
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+TEAM, CHANNEL, PERSON, BOT = "T0BENCH", "C0BENCH", "U0PERSON", "U0BRIDGE"
+SIGNING_SECRET = "s1gning-secret-of-the-benchmark"
+BOT_TOKEN = "xoxb-token-of-the-benchmark"
+EVENTS_PATH = "/slack/events"
+
+_MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a person: *number* counts within the *thread*, whose root is number 0."""
+
+    thread: str
+    number: int
+
+    @property
+    def words(self) -> str:
+        """The text, without a mention."""
+        return f"ask {self.thread} {self.number}"
+
+    @property
+    def answer(self) -> str:
+        """What the agent answers."""
+        return f"answer {self.thread} {self.number}"
+
+
+@dataclass(slots=True)
+class Clock:
+    """Message timestamps, no two of them equal."""
+
+    start: int = field(default_factory=lambda: int(time.time()))
+    used: int = 0
+
+    def next(self) -> str:
+        """Give the next one, as Slack writes it."""
+        self.used += 1
+        return f"{self.start + self.used // _MICROSECONDS}.{self.used % _MICROSECONDS:06d}"
+
+
+def mention(said: Said, kind: str = "app_mention") -> bytes:
+    """Make the request in which *said* begins its thread; Slack delivers it as ``app_mention`` and ``message``."""
+    return signed(_envelope(said, said.thread, f"<@{BOT}> {said.words}", kind), "application/json")
+
+
+def reply(said: Said, ts: str) -> bytes:
+    """Make the request of a reply without a mention, whose own timestamp is *ts*."""
+    return signed(_envelope(said, ts, said.words, "message"), "application/json")
+
+
+def command(text: str, number: int, response_url: str) -> bytes:
+    """Make the request of ``/workflows`` with *text*."""
+    form = {
+        "token": "unused",
+        "team_id": TEAM,
+        "team_domain": "bench",
+        "channel_id": CHANNEL,
+        "channel_name": "bench",
+        "user_id": PERSON,
+        "user_name": "person",
+        "command": "/workflows",
+        "text": text,
+        "api_app_id": "A0BENCH",
+        "is_enterprise_install": "false",
+        "response_url": response_url,
+        "trigger_id": f"{number}.{time.time_ns()}.bench",
+    }
+    return signed(urlencode(form).encode(), "application/x-www-form-urlencoded")
+
+
+def signed(body: bytes, content_type: str) -> bytes:
+    """Make a whole request of *body*, signed now."""
+    at = str(int(time.time()))
+    digest = hmac.new(SIGNING_SECRET.encode(), f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
+    head = (
+        f"POST {EVENTS_PATH} HTTP/1.1\r\nHost: bench\r\nUser-Agent: Slackbot 1.0 (+https://api.slack.com/robots)\r\n"
+        f"Accept: */*\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
+        f"X-Slack-Request-Timestamp: {at}\r\nX-Slack-Signature: v0={digest}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _template() -> str:
+    """An event as long as Slack's own, with holes."""
+    text = {"type": "rich_text_section", "elements": [{"type": "text", "text": "TEXT"}]}
+    event = {
+        "type": "KIND",
+        "user": PERSON,
+        "client_msg_id": "6b2f4f1e-6f0e-4d5a-9f3e-EVENT",
+        "text": "TEXT",
+        "ts": "OWN",
+        "team": TEAM,
+        "blocks": [{"type": "rich_text", "block_id": "b1ock", "elements": [text]}],
+        "channel": CHANNEL,
+        "event_ts": "OWN",
+        "channel_type": "channel",
+        "thread_ts": "THREAD",
+        "parent_user_id": PERSON,
+    }
+    envelope = {
+        "token": "unused",
+        "team_id": TEAM,
+        "context_team_id": TEAM,
+        "context_enterprise_id": None,
+        "api_app_id": "A0BENCH",
+        "event": event,
+        "type": "event_callback",
+        "event_id": "EvEVENT",
+        "event_time": 1790000000,
+        "authorizations": [
+            {"enterprise_id": None, "team_id": TEAM, "user_id": BOT, "is_bot": True, "is_enterprise_install": False}
+        ],
+        "is_ext_shared_channel": False,
+        "event_context": "4-eyJldCI6ImFwcF9tZW50aW9uIiwidGlkIjoiVDBCRU5DSCIsImFpZCI6IkEwQkVOQ0gifQ",
+    }
+    return json.dumps(envelope)
+
+
+_REPLY = _template()
+_ROOT = _REPLY.replace(f', "thread_ts": "THREAD", "parent_user_id": "{PERSON}"', "")
+
+
+def _envelope(said: Said, ts: str, text: str, kind: str) -> bytes:
+    template = _ROOT if ts == said.thread else _REPLY
+    event = f"{kind[:1]}{ts.replace('.', '')}"
+    filled = template.replace("KIND", kind).replace("TEXT", text).replace("OWN", ts)
+    return filled.replace("THREAD", said.thread).replace("EVENT", event).encode()

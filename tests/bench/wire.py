@@ -1,0 +1,173 @@
+"""HTTP/1.1 at the price of its bytes: the server of the fakes, and the connections of the load client.
+
+Both are asyncio protocols around httptools, with constant heads and no objects for requests: about 20 µs each, so
+that one core carries the load and the fakes for a server that has another core to itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httptools
+
+Reply = Callable[[bytes], None]
+"""Sends a JSON body with status 200; does nothing where the client has left."""
+
+Answering = Callable[[bytes, bytes, Reply], None]
+"""Gets the target and the body of a request, and what sends the answer, now or later."""
+
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+_STALE_SECONDS = 2.0  # younger than the 5 s after which uvicorn, left alone, closes an idle connection
+
+
+class _Served(asyncio.Protocol):
+    """One connection to a fake; its client sends the next request after the answer to the last."""
+
+    def __init__(self, answering: Answering) -> None:
+        self._answering = answering
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._target = b""
+        self._body = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._transport = None
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_message_begin(self) -> None:
+        self._target = self._body = b""
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        self._answering(self._target, self._body, self._reply)
+
+    def _reply(self, body: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(_HEAD % (len(body), body))
+
+
+async def serve(answering: Answering) -> asyncio.Server:
+    """Serve on a free port of the loopback."""
+    return await asyncio.get_running_loop().create_server(lambda: _Served(answering), "127.0.0.1", 0, backlog=4096)
+
+
+def port_of(server: asyncio.Server) -> int:
+    """Where it listens."""
+    port: int = server.sockets[0].getsockname()[1]
+    return port
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said, and after how long."""
+
+    status: int
+    body: bytes
+    seconds: float
+
+
+class Line(asyncio.Protocol):
+    """One keep-alive connection of the load client: a request, its answer, the next request."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[Answer] | None = None
+        self._body = b""
+        self._began = 0.0
+        self.used_at = time.perf_counter()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the server has surely not begun to close it."""
+        return self._transport is not None and time.perf_counter() - self.used_at < _STALE_SECONDS
+
+    async def ask(self, request: bytes) -> Answer:
+        """Send a whole request and wait for the answer. Raises `ConnectionError`."""
+        if self._transport is None:
+            raise ConnectionResetError
+        self._answer = asyncio.get_running_loop().create_future()
+        self._began = time.perf_counter()
+        self._transport.write(request)
+        return await self._answer
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if isinstance(transport, asyncio.Transport):
+            self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._transport = None
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(ConnectionResetError())
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_message_begin(self) -> None:
+        self._body = b""
+
+    def on_body(self, body: bytes) -> None:
+        self._body += body
+
+    def on_message_complete(self) -> None:
+        self.used_at = now = time.perf_counter()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(Answer(self._parser.get_status_code(), self._body, now - self._began))
+
+
+class Lines:
+    """As many connections to one server as there are requests at once."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._idle: list[Line] = []
+
+    async def open(self, count: int) -> None:
+        """Have *count* connections at hand, so that opening them is no part of what is measured."""
+        self._idle = [line for line in self._idle if line.is_fresh]
+        while len(self._idle) < count:
+            self._idle.append(await self._new())
+
+    async def ask(self, request: bytes) -> Answer:
+        """Send a request over an idle connection, or a new one."""
+        line = self._take() or await self._new()
+        answer = await line.ask(request)
+        self._idle.append(line)
+        return answer
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for line in self._idle:
+            line.close()
+        self._idle.clear()
+
+    def _take(self) -> Line | None:
+        while self._idle:
+            line = self._idle.pop()
+            if line.is_fresh:
+                return line
+            line.close()
+        return None
+
+    async def _new(self) -> Line:
+        _, line = await asyncio.get_running_loop().create_connection(Line, "127.0.0.1", self._port)
+        return line

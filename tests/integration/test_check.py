@@ -1,0 +1,307 @@
+"""`bridge check` and `bridge manifest`, as processes, with everything at the other end of the wires."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+from redis.exceptions import ConnectionError as NoConnection
+from ruamel.yaml import YAML
+
+import bridge
+from bridge.ops.check import Configured, check
+from bridge.ops.redis_rows import redis_rows
+from bridge.ops.rows import State
+from bridge.playground.slack.faults import Error, Http
+from bridge.slack.web import Identity
+from support.real_redis import RealRedis, server_program
+from support.waiting import wait_until
+from support.world import API_KEY, BOT_TOKEN, World, free_port
+
+CODE = Path(bridge.__file__).parent.parent
+SECRET = "0123456789abcdef0123456789abcdef"
+SECRETS = (SECRET, BOT_TOKEN, API_KEY)
+
+
+async def bridge_says(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
+    """Run the command line with nothing but *environ*; gives its exit code and all that it says."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "bridge", *words),
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CODE), "NO_COLOR": "1", "TERM": "dumb", **environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    said, _ = await process.communicate()
+    text = said.decode()
+    assert [secret for secret in SECRETS if secret in text] == []
+    assert process.returncode is not None
+    return process.returncode, text
+
+
+def settings(world: World, **changed: str) -> dict[str, str]:
+    wanted = (
+        "SLACK_BOT_TOKEN",
+        "SLACK_API_URL",
+        "PROJECT_BASE_URL",
+        "PROJECT_API_KEY",
+        "REDIS_URL",
+        "BRIDGE_NAMESPACE",
+    )
+    environ = world.bridge().environ
+    return {**{name: environ[name] for name in wanted}, "SLACK_SIGNING_SECRET": SECRET, **changed}
+
+
+async def looked(world: World, folder: Path, **changed: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Run the check for programs; gives its rows by area and thing."""
+    code, said = await bridge_says(folder, "check", "--json", **settings(world, **changed))
+    report = json.loads(said)
+    assert code == (0 if report["ok"] else 1)
+    return {(row["area"], row["what"]): row for row in report["rows"]}
+
+
+async def test_where_all_is_well_every_part_is_shown_and_the_exit_code_is_0(world: World, tmp_path: Path) -> None:
+    code, said = await bridge_says(tmp_path, "check", **settings(world))
+
+    assert code == 0, said
+    assert re.findall(r"^\w.*", said, re.MULTILINE) == ["Settings", "Slack", "Redis", "Project service", "All is well."]
+    assert set(re.findall(r"^  (\S)", said, re.MULTILINE)) == {"✓"}
+    assert await world.keys() == []
+
+
+async def test_where_nothing_is_configured_all_of_it_is_said_and_the_exit_code_is_1(tmp_path: Path) -> None:
+    code, said = await bridge_says(tmp_path, "check")
+
+    assert code == 1
+    assert re.findall(r"^  ✗ (\w+) +(.*)", said, re.MULTILINE) == [
+        (name, "is missing")
+        for name in ("SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET", "PROJECT_BASE_URL", "PROJECT_API_KEY", "REDIS_URL")
+    ]
+
+
+async def test_with_some_settings_wrong_the_others_are_probed(world: World, tmp_path: Path) -> None:
+    rows = await looked(world, tmp_path, SLACK_BOT_TOKEN="xoxp-1", BRIDGE_MAX_AGE="soon", BRIDGE_PROT="1")
+
+    assert rows["Settings", "SLACK_BOT_TOKEN"]["cure"] == "use the bot token xoxb-…"
+    assert rows["Settings", "BRIDGE_MAX_AGE"]["state"] == "failure"
+    assert rows["Settings", "BRIDGE_PROT"]["cure"] == "did you mean BRIDGE_PORT?"
+    assert ("Slack", "bot token") not in rows
+    assert rows["Redis", "namespace"]["state"] == "ok"
+    assert rows["Project service", "get_stats"]["state"] == "ok"
+
+
+async def test_where_all_are_away_each_says_so(world: World, tmp_path: Path) -> None:
+    await world.slack.stop()
+    await world.project.stop()
+
+    rows = await looked(world, tmp_path, REDIS_URL=f"redis://user:pass-word@127.0.0.1:{free_port()}")
+
+    failed = {key: row["detail"] for key, row in rows.items() if row["state"] == "failure"}
+    assert failed == {
+        ("Slack", "bot token"): "no connection could be made (ClientConnectorError)",
+        ("Redis", "reachable"): "nobody answers there",
+        ("Project service", "get_project"): "no connection could be made (ClientConnectorError)",
+    }
+    assert "pass-word" not in str(rows)
+
+
+async def test_the_usual_mistakes_have_their_cures(world: World, tmp_path: Path) -> None:
+    world.slack.scopes.discard("chat:write")
+
+    rows = await looked(world, tmp_path, PROJECT_API_KEY="wrong", SLACK_SIGNING_SECRET="secret")
+
+    assert rows["Slack", "scopes"]["state"] == "failure"
+    assert "chat:write is missing" in rows["Slack", "scopes"]["detail"]
+    assert "not accepted (401" in rows["Project service", "get_project"]["detail"]
+    assert rows["Slack", "signing secret"]["state"] == "warning"
+
+
+@pytest.mark.parametrize(
+    ("fault", "says", "cure"),
+    [
+        (Error("token_revoked"), "(token_revoked)", "copy SLACK_BOT_TOKEN again"),
+        (Http(200, "<html>Sign in</html>"), "not Slack", "a proxy that may stand between"),
+    ],
+)
+async def test_what_slack_answers_is_told(
+    world: World, tmp_path: Path, fault: Error | Http, says: str, cure: str
+) -> None:
+    world.slack.faults.on("auth.test", fault)
+
+    row = (await looked(world, tmp_path))["Slack", "bot token"]
+
+    assert says in row["detail"]
+    assert cure in row["cure"]
+
+
+async def test_a_user_group_among_the_runners_makes_its_scope_needed(world: World, tmp_path: Path) -> None:
+    world.slack.scopes.discard("usergroups:read")
+
+    without = await looked(world, tmp_path)
+    with_groups = await looked(world, tmp_path, BRIDGE_RUNNERS="S0123456789")
+
+    assert without["Slack", "scopes"]["state"] == "warning"
+    assert with_groups["Slack", "scopes"]["state"] == "failure"
+
+
+async def test_over_a_socket_the_app_token_is_asked_about_and_no_secret_is_needed(world: World, tmp_path: Path) -> None:
+    rows = await looked(world, tmp_path, SLACK_APP_TOKEN="xapp-wrong", SLACK_SIGNING_SECRET="")
+
+    assert rows["Settings", "settings"]["state"] == "ok"
+    assert rows["Slack", "app token"]["state"] == "failure"
+    assert "connections:write" in rows["Slack", "app token"]["cure"]
+    assert ("Slack", "signing secret") not in rows
+
+
+async def test_a_namespace_is_free_then_ours_and_never_anothers(world: World, tmp_path: Path) -> None:
+    assert (await looked(world, tmp_path))["Redis", "namespace"]["detail"].endswith("is free")
+    running = await world.start_bridge()
+    assert (await looked(world, tmp_path))["Redis", "namespace"]["detail"].endswith(": ours")
+    await running.end()
+
+    rows = await redis_rows(world.redis_url, world.namespace, Identity("T1", "", "USOMEONE", "B1"))
+
+    assert rows[-1].state is State.FAILURE
+    assert rows[-1].cure == "set BRIDGE_NAMESPACE to another name"
+
+
+async def test_a_redis_that_loses_things_is_warned_of(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    with Redis.from_url(server.url) as redis:
+        redis.config_set("maxmemory", "100mb")
+        redis.config_set("maxmemory-policy", "allkeys-lru")
+        redis.config_set("appendonly", "no")
+
+    rows = {row.what: row for row in await redis_rows(server.url, "bridge", None)}
+
+    assert rows["maxmemory-policy"].state is State.FAILURE
+    assert rows["persistence"].state is State.WARNING
+    assert rows["version"].state is State.OK
+
+
+async def test_a_password_or_right_that_is_missing_is_told(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    with Redis.from_url(server.url) as redis:
+        redis.execute_command("ACL", "SETUSER", "careful", "on", ">pw", "~*", "+@all", "-config")
+        redis.config_set("requirepass", "a-password")
+
+    refused = await redis_rows(server.url, "bridge", None)
+    careful = {row.what: row for row in await redis_rows(f"{server.url}?username=careful&password=pw", "bridge", None)}
+
+    assert [(row.what, row.state) for row in refused] == [("reachable", State.FAILURE)]
+    assert "does not accept the user and password" in refused[0].detail
+    assert careful["persistence"].detail == "append-only file; how often it is synced is not told"
+
+
+@pytest.fixture
+def redis_of_compose() -> Iterator[str]:
+    """Start a server with the options of docker-compose.yml, on a socket of this test; gives its URL."""
+    command = YAML(typ="safe").load((CODE / "docker-compose.yml").read_text(encoding="utf-8"))["services"]["redis"]
+    words = [word.replace("${REDIS_PASSWORD:?}", "ab12") for word in command["command"]]
+    with tempfile.TemporaryDirectory(prefix="br-") as folder:
+        socket = f"{folder}/r.sock"
+        here = ["--port", "0", "--unixsocket", socket, "--dir", folder, "--logfile", f"{folder}/log"]
+        process = subprocess.Popen([server_program(), *words[1:], *here], stdin=subprocess.DEVNULL)  # noqa: S603
+        yield f"unix://{socket}?password=ab12"
+        process.terminate()
+        process.wait(timeout=10)
+
+
+async def test_the_redis_of_compose_is_what_is_needed(redis_of_compose: str) -> None:
+    def answers() -> bool:
+        with Redis.from_url(redis_of_compose) as redis:
+            try:
+                return bool(redis.ping())
+            except NoConnection:
+                return False
+
+    await wait_until(answers, "it answers")
+
+    assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None)} == {State.OK}
+
+
+async def test_the_embedded_redis_is_probed_where_it_was_asked_for(world: World, tmp_path: Path) -> None:
+    environ = settings(world, REDIS_URL="", BRIDGE_DATA_DIR=str(tmp_path / "data"))
+
+    code, said = await bridge_says(tmp_path, "check", "--embedded-redis", **environ)
+
+    assert code == 0, said
+    assert "✓ embedded" in said
+    assert "✓ maxmemory-policy  noeviction" in said
+    assert not (tmp_path / "data" / "redis.sock").exists(), "it is stopped afterwards"
+
+
+@asynccontextmanager
+async def a_silent_server() -> AsyncIterator[int]:
+    """Take connections and never say a word; gives the port."""
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(listen, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+        server.close()
+
+
+async def test_what_never_answers_is_given_up_and_hides_nothing() -> None:
+    async with a_silent_server() as port:
+        configured = Configured(
+            slack_api_url=f"http://127.0.0.1:{port}/api/",
+            bot_token="xoxb-1",
+            signing_secret=SECRET,
+            namespace="bridge",
+            redis_url=f"redis://127.0.0.1:{port}",
+            project_base_url=f"http://127.0.0.1:{port}",
+            project_api_key="k",
+        )
+
+        rows = await check(configured, now=lambda: datetime.now(UTC), patience=timedelta(seconds=0.3))
+
+    assert [(row.area, row.state) for row in rows] == [
+        (area, State.FAILURE) for area in ("Slack", "Redis", "Project service")
+    ]
+    assert all("within 0.3 s" in row.detail for row in rows)
+
+
+async def test_the_manifest_needs_nothing_but_takes_the_prefix(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("BRIDGE_COMMAND_PREFIX=acme-\nBRIDGE_MAX_AGE=soon\n", encoding="utf-8")
+
+    code, said = await bridge_says(tmp_path, "manifest", "--url", "https://bridge.example.com")
+
+    assert code == 0
+    first = json.loads(said)["features"]["slash_commands"][0]
+    assert (first["command"], first["url"]) == ("/acme-workflows", "https://bridge.example.com/slack/events")
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "line"),
+    [
+        (("--url", "ftp://x"), {}, "--url is no address that Slack can send to: use one like https://"),
+        (("--url", "https://x", "--socket"), {}, "--url and --socket exclude one another"),
+        ((), {"BRIDGE_COMMAND_PREFIX": "Ä"}, "BRIDGE_COMMAND_PREFIX has characters that it cannot have"),
+    ],
+)
+async def test_a_manifest_that_cannot_be_made_is_one_line_and_exit_2(
+    tmp_path: Path, words: tuple[str, ...], environ: dict[str, str], line: str
+) -> None:
+    code, said = await bridge_says(tmp_path, "manifest", *words, **environ)
+
+    assert code == 2
+    assert said.startswith(line)
+    assert said.count("\n") == 1

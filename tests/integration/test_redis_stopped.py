@@ -1,0 +1,56 @@
+"""A Redis that hangs: everything is answered in time, and what was refused does not happen after all."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_world, words_of
+
+
+def runs(world: World) -> list[object]:
+    return [call.body["input"] for call in world.project.calls if call.path.endswith("/run")]
+
+
+async def test_what_was_refused_while_redis_hung_does_not_run_when_it_wakes_up(
+    private_redis: Callable[[], RealRedis],
+) -> None:
+    server = private_redis()
+    async with a_world(server.url, "test") as world:
+        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 before")
+        await wait_until(lambda: runs(world), "it runs")
+        await wait_until(lambda: world.slack.messages(GENERAL), "its card is there")
+        card = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
+        await wait_until(lambda: "completed" in words_of(card), "with its result")
+        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1")
+        await wait_until(lambda: world.slack.views(ALICE), "the form is open")
+        view = world.slack.views(ALICE)[-1]
+        before = len(world.whispers(BOB))
+
+        server.send_signal(signal.SIGSTOP)
+        command, click, form, root = await asyncio.gather(
+            world.slack.command(ALICE, GENERAL, "/workflows", "run 1 refused"),
+            world.slack.click(BOB, GENERAL, card.ts, "run:again"),
+            world.slack.submit(view.id, {"input": "refused"}, ALICE),
+            world.mention(ALICE, GENERAL, "hello there"),
+        )
+        mention = next(one for one in world.slack.deliveries[::-1] if one.name == "app_mention")
+        health = (await bridge.state())[0]
+        server.send_signal(signal.SIGCONT)
+        await world.answered(GENERAL, root)
+        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 after")
+        await wait_until(lambda: "after" in runs(world), "it works again")
+
+        assert (command.status, click.status, form.status, mention.status) == (200, 200, 200, 503)
+        assert max(command.ms, click.ms, form.ms) < 3000
+        assert "not be taken" in command.body
+        assert "not be taken" in words_of(world.whispers(BOB)[before])
+        assert view.errors, "the form stays open, and says so"
+        assert health == 200
+        assert runs(world) == ["before", "after"]
+        assert world.chats() == ["hello there"], "Slack has repeated it"

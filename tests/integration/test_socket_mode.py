@@ -1,0 +1,129 @@
+"""Socket Mode: the same conversations over Slack's WebSocket, whatever happens to the socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from bridge.playground.project.answers import Proper
+from bridge.playground.slack.sample import ALICE, BOB, GENERAL
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_world, words_of
+
+CHAT = "/api/sdk/agents/1/chat"
+
+
+async def test_a_conversation_a_command_a_click_and_a_form(world: World) -> None:
+    await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+
+    root = await world.mention(ALICE, GENERAL, "my name is Alice")
+    await world.answered(GENERAL, root)
+    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    said = await world.answered(GENERAL, root, 2)
+    answer = await world.slack.command(ALICE, GENERAL, "/workflows", "run echo")
+    await wait_until(lambda: world.slack.views(ALICE), "the form is open")
+    view = world.slack.views(ALICE)[-1]
+    options = await world.slack.suggestions(ALICE, "workflow", "summ", view_id=view.id)
+    wrong = await world.slack.submit(view.id, {"input": "{", "kind": "json"}, ALICE)
+    await world.slack.submit(view.id, {"input": "hello", "kind": "text"}, ALICE)
+    await wait_until(lambda: "/api/sdk/workflows/1/run" in {call.path for call in world.project.calls}, "it runs")
+
+    assert "Alice" in said[1]
+    assert answer.status == 200
+    assert [option["text"]["text"] for option in options] == ["Summarise text"]
+    assert "input" in (wrong.json or {})["errors"]
+
+
+async def test_a_new_socket_is_open_before_the_old_one_goes_and_nothing_is_lost(world: World) -> None:
+    await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+    (old,) = world.slack.sockets
+
+    await world.slack.disconnect("warning", closes_after=0.5)
+    roots = [await world.mention(ALICE, GENERAL, f"hello {number}") for number in range(10)]
+    answer = await world.slack.command(ALICE, GENERAL, "/stats")
+    await wait_until(lambda: old not in world.slack.sockets, "the old socket is gone")
+    roots += [await world.mention(ALICE, GENERAL, f"hello {number}") for number in range(10, 20)]
+    for root in roots:
+        await world.answered(GENERAL, root)
+
+    assert answer.status == 200
+    assert sorted(world.chats()) == sorted(f"hello {number}" for number in range(20))
+    assert len(world.slack.sockets) == 1
+
+
+async def test_a_socket_that_breaks_in_the_middle_of_a_burst_loses_nothing(world: World) -> None:
+    await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+    roots = []
+
+    for number in range(30):
+        roots.append(await world.slack.say(BOB, GENERAL, f"<@U0BRIDGE> hello {number}", wait=False))
+        if number == 15:
+            world.slack.cut_sockets()
+        await asyncio.sleep(0.01)
+    for root in roots:
+        await world.answered(GENERAL, root, timeout=20)
+
+    assert sorted(world.chats()) == sorted(f"hello {number}" for number in range(30))
+    assert all(len(world.answers(GENERAL, root)) == 1 for root in roots)
+
+
+async def test_a_silent_socket_turns_readiness_red_and_is_replaced(world: World) -> None:
+    bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+    (silent,) = world.slack.sockets
+
+    world.slack.mute_sockets()
+    world.slack.refuse_sockets("internal_error")
+
+    async def is_red() -> bool:
+        return (await bridge.state())[0] == 503
+
+    await wait_until(is_red, "readiness is red", timeout=40)
+    world.slack.refuse_sockets("")
+    await bridge.ready(timeout=30)
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    await world.answered(GENERAL, root)
+
+    assert silent not in world.slack.sockets or len(world.slack.sockets) > 1
+
+
+async def test_an_event_that_could_not_be_kept_is_not_acknowledged(private_redis: Callable[[], RealRedis]) -> None:
+    server = private_redis()
+    async with a_world(server.url, "test") as world:
+        await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+        server.kill()
+
+        await world.slack.say(ALICE, GENERAL, "<@U0BRIDGE> hello there", wait=False)
+        answer = await world.slack.command(ALICE, GENERAL, "/stats")
+        await wait_until(lambda: any("not be taken" in words_of(m) for m in world.slack.ephemerals(ALICE)), "said so")
+        server.start()
+        await wait_until(lambda: world.chats() == ["hello there"], "slack sent it again", timeout=30)
+
+        assert answer.ms < 3000
+
+
+async def test_a_refused_token_ends_the_process_with_the_cure(world: World) -> None:
+    bridge = world.bridge(SLACK_APP_TOKEN="xapp-of-somebody-else", SLACK_SIGNING_SECRET="")
+
+    await bridge.start()
+    code = await bridge.wait()
+
+    assert code == 1
+    assert "SLACK_APP_TOKEN" in bridge.log.decode()
+
+
+async def test_draining_keeps_the_socket_until_the_last_turn_is_over(world: World) -> None:
+    bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")
+    world.project.on("POST", CHAT, Proper(delay=1.5))
+    root = await world.mention(ALICE, GENERAL, "this takes a while")
+    await wait_until(lambda: world.chats(), "the agent was asked")
+
+    bridge.process.terminate()  # type: ignore[union-attr]
+    late = await world.mention(BOB, GENERAL, "this waits")
+    code = await bridge.wait()
+
+    assert code == 0
+    assert len(world.answers(GENERAL, root)) == 1
+    assert world.chats() == ["this takes a while"]
+    await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+    await world.answered(GENERAL, late)

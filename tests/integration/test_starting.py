@@ -1,0 +1,98 @@
+"""How a bridge starts, or says in a line why it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.playground.slack.faults import Error
+from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL
+from support.waiting import wait_until
+from support.world import BridgeProcess, World
+
+
+async def ended(bridge: BridgeProcess) -> tuple[int, list[str]]:
+    """The exit code, and what was said to the operator beside the log."""
+    code = await bridge.wait()
+    return code, [line for line in bridge.log.decode().splitlines() if not line.startswith("{")]
+
+
+async def test_it_is_not_ready_before_slack_was_reached_and_then_is_by_itself(world: World) -> None:
+    await world.slack.stop()
+    bridge = await world.bridge(BRIDGE_DEFAULT_AGENT="1").start()
+
+    async def says_why() -> bool:
+        return await bridge.state() == (
+            503,
+            {
+                "ready": False,
+                "slack": "not yet",
+                "redis": "not yet",
+                "project": "up",
+                "draining": False,
+            },
+        )
+
+    await wait_until(says_why, "it says that it is not ready")
+    world.slack.events_url = f"{bridge.url}/slack/events"
+    await world.slack.start()
+    root = await world.mention(ALICE, GENERAL, "too early, so Slack repeats it")
+    assert world.slack.deliveries[-1].status == 503
+    await bridge.ready()
+    await world.answered(GENERAL, root)
+
+    assert world.chats() == ["too early, so Slack repeats it"]
+
+
+@pytest.mark.parametrize("error", ["invalid_auth", "account_inactive", "token_revoked"])
+async def test_a_token_that_slack_refuses_ends_it_with_a_line_that_says_what_to_do(world: World, error: str) -> None:
+    world.slack.faults.on("auth.test", Error(error), times=None)
+
+    code, said = await ended(await world.bridge().start())
+
+    assert code == 1
+    assert len(said) == 1
+    assert "SLACK_BOT_TOKEN" in said[0]
+    assert error in said[0]
+
+
+async def test_a_second_bot_does_not_get_into_the_namespace_of_the_first(world: World) -> None:
+    first = await world.start_bridge()
+    world.slack.workspace.people[BRIDGE].id = "U0ANOTHER"
+
+    code, said = await ended(await world.bridge().start())
+
+    world.slack.workspace.people[BRIDGE].id = BRIDGE
+    assert code == 1
+    assert len(said) == 1
+    assert "BRIDGE_NAMESPACE" in said[0]
+    assert (await first.state())[0] == 200
+
+
+async def test_a_port_that_is_taken_is_said_in_a_line(world: World) -> None:
+    first = await world.start_bridge()
+
+    code, said = await ended(await world.bridge(BRIDGE_PORT=first.environ["BRIDGE_PORT"]).start())
+
+    assert code == 2
+    assert len(said) == 1
+    assert "BRIDGE_PORT" in said[0]
+
+
+async def test_everything_that_is_wrong_with_the_settings_is_said_at_once(world: World) -> None:
+    wrong = {
+        "SLACK_BOT_TOKEN": "a-secret-that-is-no-token",
+        "SLACK_SIGNING_SECRET": "",
+        "PROJECT_BASE_URL": "example.com",
+        "PROJECT_API_KEY": "",
+        "REDIS_URL": "",
+        "BRIDGE_PORT": "many",
+        "BRIDGE_CHAT_TIMEOUT": "0",
+        "BRIDGE_THREAD_REPLIES": "some",
+    }
+
+    code, said = await ended(await world.bridge(**wrong).start())
+
+    assert code == 2
+    assert [line.split()[0] for line in said] == list(wrong) or {line.split()[0] for line in said} == set(wrong)
+    assert len(said) == len(wrong)
+    assert not any("a-secret" in line for line in said)

@@ -1,0 +1,110 @@
+"""What a check says of the project service, against a sample one on a real socket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bridge.ops.project_rows import project_rows
+from bridge.ops.rows import Row, State
+from bridge.playground.project.answers import Answer, DropBefore, Planned
+from bridge.playground.project.server import SampleProject
+
+KEY = "the-key"
+OPERATIONS = ["get_project", "get_workflows", "get_workflow", "get_agents", "get_agent", "get_stats"]
+
+
+@pytest.fixture
+async def project() -> AsyncIterator[SampleProject]:
+    async with SampleProject(api_key=KEY) as project:
+        yield project
+
+
+async def look(project: SampleProject, key: str = KEY) -> dict[str, Row]:
+    return {row.what: row for row in await project_rows(project.base_url, key)}
+
+
+async def test_each_operation_that_reads_is_asked_and_counted(project: SampleProject) -> None:
+    rows = await look(project)
+
+    assert list(rows) == OPERATIONS
+    assert {row.state for row in rows.values()} == {State.OK}
+    assert rows["get_workflows"].detail == f"{len(project.workflows)} workflows"
+    assert rows["get_agents"].detail == f"{len(project.agents)} agents"
+    assert {call.method for call in project.calls} == {"GET"}
+
+
+async def test_no_contents_are_shown(project: SampleProject) -> None:
+    shown = str(await look(project))
+
+    names = [flow.name for flow in project.workflows] + [agent.name for agent in project.agents]
+    assert [name for name in names if name in shown] == []
+
+
+async def test_a_key_that_is_not_accepted_is_one_row(project: SampleProject) -> None:
+    rows = await look(project, "wrong-key")
+
+    assert list(rows) == ["get_project"]
+    assert rows["get_project"].detail == "the key is not accepted (401: “Invalid API key”)"
+    assert "PROJECT_API_KEY" in rows["get_project"].cure
+    assert "wrong-key" not in str(rows)
+
+
+async def test_nobody_there_is_one_row(project: SampleProject) -> None:
+    await project.stop()
+
+    rows = await look(project)
+
+    assert list(rows) == ["get_project"]
+    assert rows["get_project"].detail == "no connection could be made (ClientConnectorError)"
+    assert "PROJECT_BASE_URL" in rows["get_project"].cure
+
+
+async def test_a_wrong_path_is_known_for_one(project: SampleProject) -> None:
+    rows = {row.what: row for row in await project_rows(f"{project.base_url}/api/sdk", KEY)}
+
+    assert rows["get_project"].state is State.FAILURE
+    assert "look at PROJECT_BASE_URL" in rows["get_project"].cure
+
+
+@pytest.mark.parametrize(
+    ("planned", "says", "cure"),
+    [
+        (Answer(body=b"<html>", headers={"Content-Type": "text/html"}), "a web page came", "look at PROJECT_BASE_URL"),
+        (Answer(json={"id": 1}), "not what is documented: 200, name: missing", "does not keep to its interface"),
+        (Answer(status=302, json={}), "sends us elsewhere (302)", "look at PROJECT_BASE_URL"),
+        (Answer(status=500, json={"error": "kaput"}), "it refused (500: “kaput”)", "look at the service"),
+        (Answer(status=503, json={}), "not available now (503)", "look at the service"),
+        (DropBefore(), "no whole answer (ServerDisconnectedError)", "look at the service"),
+    ],
+)
+async def test_one_operation_that_fails_hides_no_other(
+    project: SampleProject, planned: Planned, says: str, cure: str
+) -> None:
+    project.on("GET", "/api/sdk/project", planned, times=None)
+
+    rows = await look(project)
+
+    assert says in rows["get_project"].detail
+    assert cure in rows["get_project"].cure
+    assert list(rows) == OPERATIONS
+    assert {row.state for what, row in rows.items() if what != "get_project"} == {State.OK}
+
+
+async def test_where_a_list_fails_its_first_entry_is_not_asked_for(project: SampleProject) -> None:
+    project.on("GET", "/api/sdk/agents", Answer(json=[{"id": "one"}]), times=None)
+
+    rows = await look(project)
+
+    assert rows["get_agents"].detail.startswith("the answer is not what is documented: 200, agents[0].")
+    assert "get_agent" not in rows
+
+
+async def test_an_empty_list_leaves_one_operation_unasked(project: SampleProject) -> None:
+    project.workflows.clear()
+
+    rows = await look(project)
+
+    assert rows["get_workflows"].detail == "0 workflows"
+    assert rows["get_workflow"].state is State.WARNING
