@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test unit check format lock env-example clean
+.PHONY: help run test unit bench check format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -18,6 +18,10 @@ test: $(STAMP) ## Run all tests, with coverage
 
 unit: $(STAMP) ## Run the fast tests
 	@$(BIN)/pytest -q --numprocesses 2 tests/unit
+
+# ONLY="acks turns" measures some, QUICK=1 gives each a second, FULL=1 keeps a million threads. See tests/bench.
+bench: $(STAMP) ## Measure the bridge beside two baselines, in five minutes (QUICK=1: one)
+	@PYTHONPATH=.:tests $(BIN)/python -m bench $(ONLY)
 
 check: $(STAMP) ## Look for what tools can see: format, lint, types, directions of imports
 	@$(BIN)/ruff format --check --quiet . || { echo 'make format mends this'; exit 1; }

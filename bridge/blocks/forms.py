@@ -80,7 +80,13 @@ def run_form(workflow: Workflow | None, origin: Origin) -> View:
 
 def form_values(state: Mapping[str, Any]) -> dict[str, str]:
     """Read the ``state.values`` of a submitted view: what was typed or chosen, by the name of its field."""
-    return {name: _value(element) for fields in state.values() for name, element in fields.items()}
+    return {
+        name: _value(element)
+        for fields in state.values()
+        if isinstance(fields, Mapping)
+        for name, element in fields.items()
+        if isinstance(element, Mapping)
+    }
 
 
 def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:

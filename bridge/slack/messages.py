@@ -28,7 +28,7 @@ from bridge.slack.web import Identity
 
 log = logging.getLogger(__name__)
 
-ORDINARY = frozenset({None, "", "file_share", "thread_broadcast", "me_message"})
+ORDINARY = frozenset({"", "file_share", "thread_broadcast", "me_message"})
 """Subtypes of messages that a person wrote. Every other one is a message about something: joins, topics, bots."""
 
 
@@ -64,8 +64,8 @@ def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
             return _parse_edit(body, event, identity)
         case "message_deleted":
             return Deleted(MessageKey(identity.team, text(event, "channel"), text(event, "deleted_ts")))
-        case subtype if subtype not in ORDINARY:
-            return Ignored("a message about something")
+    if not _is_ordinary(event):
+        return Ignored("a message about something")
     return _parse_message(body, event, event, identity)
 
 
@@ -73,7 +73,7 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
     if message.get("subtype") == "tombstone":  # a root that was deleted, and whose replies stay
         return Deleted(MessageKey(identity.team, text(event, "channel"), text(message, "ts")))
-    if message.get("subtype") not in ORDINARY:
+    if not _is_ordinary(message):
         return Ignored("a message about something was changed")
     if message.get("text") == previous.get("text"):
         return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
@@ -160,6 +160,11 @@ class Messages:
                     received = await self._receiver.receive(message)
                     log.info("message received", extra={"decision": received.decision, "reason": received.reason})
                     return received.decision
+
+
+def _is_ordinary(message: Mapping[str, Any]) -> bool:
+    subtype = message.get("subtype")
+    return subtype is None or (isinstance(subtype, str) and subtype in ORDINARY)
 
 
 def _is_ts(value: str) -> bool:

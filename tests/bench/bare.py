@@ -26,7 +26,7 @@ async def nothing() -> None:
 
 if __name__ == "__main__":
     uvicorn.run(
-        AsyncSlackRequestHandler(app),  # type: ignore[arg-type]  # its own types are narrower than ASGI's
+        AsyncSlackRequestHandler(app),
         host="127.0.0.1",
         port=int(os.environ["BRIDGE_PORT"]),
         loop="uvloop",

@@ -25,12 +25,16 @@ class Figure:
         return asdict(self)
 
 
-def at_least(name: str, value: float, least: float, unit: str = "", *, aim: float | None = None, beside: str = "") -> Figure:
+def at_least(
+    name: str, value: float, least: float, unit: str = "", *, aim: float | None = None, beside: str = ""
+) -> Figure:
     """A figure that is to be *least* or more; *aim* is what one hopes for."""
     return Figure(name, value, unit, _target("≥", least, unit, aim), value >= least, beside)
 
 
-def at_most(name: str, value: float, most: float, unit: str = "", *, aim: float | None = None, beside: str = "") -> Figure:
+def at_most(
+    name: str, value: float, most: float, unit: str = "", *, aim: float | None = None, beside: str = ""
+) -> Figure:
     """A figure that is to be *most* or less."""
     return Figure(name, value, unit, _target("≤", most, unit, aim), value <= most, beside)
 
@@ -65,10 +69,12 @@ def number(value: float) -> str:
     """Write a number with three figures that mean something."""
     if math.isnan(value):
         return "none"
-    if value == int(value) or abs(value) >= 100:  # noqa: PLR2004 - from there on the fraction is noise
+    if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
+
+TIMES = "\u00d7"  # what a ratio is a multiple of is said by its name
 
 _HEAD = ("figure", "measured", "to reach", "", "")
 

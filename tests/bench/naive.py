@@ -47,7 +47,7 @@ async def on_message(event: dict[str, Any], say: AsyncSay) -> None:
         await answer(thread, event["text"], session, say)
 
 
-async def answer(thread: str, text: str, session: str | None, say: AsyncSay) -> None:
+async def answer(thread: str, text: str, session: str | bytes | None, say: AsyncSay) -> None:
     """Ask the agent, keep the session, say the answer."""
     body: dict[str, Any] = {"message": re.sub(r"<@\w+>\s*", "", text)}
     if session is not None:
@@ -61,7 +61,7 @@ async def answer(thread: str, text: str, session: str | None, say: AsyncSay) -> 
 
 if __name__ == "__main__":
     uvicorn.run(
-        AsyncSlackRequestHandler(app),  # type: ignore[arg-type]  # its own types are narrower than ASGI's
+        AsyncSlackRequestHandler(app),
         host="127.0.0.1",
         port=int(os.environ["BRIDGE_PORT"]),
         log_level="warning",

@@ -62,6 +62,11 @@ def reply(said: Said, ts: str) -> bytes:
     return signed(_envelope(said, ts, said.words, "message"), "application/json")
 
 
+def chatter(ts: str) -> bytes:
+    """Make the request of a message in the channel that is for nobody: every server takes it, and leaves it."""
+    return signed(_envelope(Said(ts, 0), ts, "good morning", "message"), "application/json")
+
+
 def command(text: str, number: int, response_url: str) -> bytes:
     """Make the request of ``/workflows`` with *text*."""
     form = {

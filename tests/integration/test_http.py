@@ -13,7 +13,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from bridge.playground.slack.sample import ALICE, GENERAL
+from bridge.playground.slack.sample import ALICE, GENERAL, TEAM
 from support.real_redis import RealRedis
 from support.world import SIGNING_SECRET, World, a_shared_world
 
@@ -44,6 +44,10 @@ def signed(body: bytes, *, age: float = 0, secret: str = SIGNING_SECRET) -> dict
 async def posted(world: World, body: bytes, headers: Mapping[str, str] | list[tuple[str, str]]) -> httpx.Response:
     async with httpx.AsyncClient() as client:
         return await client.post(f"{world.bridges[0].url}/slack/events", content=body, headers=headers)
+
+
+def clicked(**payload: object) -> dict[str, str]:
+    return {"payload": json.dumps(payload)}
 
 
 def without(name: str) -> dict[str, str]:
@@ -110,18 +114,13 @@ async def test_what_is_signed_and_malformed_is_turned_away(world: World, body: b
     [
         {"command": "/workflows"},
         {"command": "/workflows", "text": "\x00" * 10, "user_id": "", "channel_id": ""},
-        {"command": "/nothing", "text": "payload=1", "user_id": ALICE, "channel_id": GENERAL, "team_id": "T0HOME"},
-        {"payload": json.dumps({"type": "block_actions", "actions": {}, "user": [], "channel": 1})},
-        {"payload": json.dumps({"type": "block_actions"})},
-        {"payload": json.dumps({"type": "view_submission", "view": {"state": {"values": []}}})},
-        {
-            "payload": json.dumps(
-                {"type": "view_submission", "view": {"callback_id": "run", "state": {"values": {"a": 1}}}}
-            )
-        },
-        {"payload": json.dumps({"type": "block_suggestion", "value": 7})},
-        {"payload": json.dumps({"type": "something new"})},
-        {"payload": json.dumps({"type": 7})},
+        {"command": "/nothing", "text": "payload=1", "user_id": ALICE, "channel_id": GENERAL, "team_id": TEAM},
+        clicked(type="block_actions", actions=[{"type": "button", "action_id": "old", "block_id": "b"}], message=7),
+        clicked(type="view_submission", view={"type": "modal", "state": {"values": []}}),
+        clicked(type="view_submission", view={"type": "modal", "callback_id": "run", "state": {"values": {"a": 1}}}),
+        clicked(type="block_suggestion", action_id="workflow", value=7),
+        clicked(type="something new"),
+        clicked(type=7),
     ],
 )
 async def test_odd_commands_and_clicks_are_never_answered_with_an_error_of_the_server(
@@ -148,7 +147,7 @@ async def test_odd_commands_and_clicks_are_never_answered_with_an_error_of_the_s
     ],
 )
 async def test_odd_events_are_taken_and_left(world: World, event: dict[str, object]) -> None:
-    body = json.dumps({"type": "event_callback", "event": event, "event_id": "Ev2", "authorizations": 3}).encode()
+    body = json.dumps({"type": "event_callback", "event": event, "event_id": "Ev2"}).encode()
 
     answer = await posted(world, body, signed(body) | {"Content-Type": "application/json"})
 

@@ -133,3 +133,14 @@ async def test_a_channels_default_needs_no_menu_there_and_one_elsewhere(world: W
 
     assert "looked it up" in said[0]
     assert "Which agent" in words_of(menu) or "Memory" in words_of(menu)
+
+
+async def test_the_only_agent_there_is_needs_no_menu(redis_server: RealRedis) -> None:
+    async with a_shared_world(redis_server.url) as world:
+        world.project.agents = [agent for agent in world.project.agents if agent.name == "Writer"]
+
+        root = await world.mention(ALICE, GENERAL, "hello there")
+        said = await world.answered(GENERAL, root)
+
+        assert paths(world) == {"/api/sdk/agents/2/chat"}
+        assert "what matters" in said[0]

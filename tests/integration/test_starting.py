@@ -93,6 +93,5 @@ async def test_everything_that_is_wrong_with_the_settings_is_said_at_once(world:
     code, said = await ended(await world.bridge(**wrong).start())
 
     assert code == 2
-    assert [line.split()[0] for line in said] == list(wrong) or {line.split()[0] for line in said} == set(wrong)
-    assert len(said) == len(wrong)
+    assert sorted(line.split()[0] for line in said) == sorted(wrong)
     assert not any("a-secret" in line for line in said)

@@ -260,7 +260,9 @@ async def a_world(redis_url: str, namespace: str) -> AsyncIterator[World]:
     """Open a world around a running Redis; whatever bridges it has at the end are killed."""
     async with AsyncExitStack() as stack:
         slack = await stack.enter_async_context(
-            EmulatedSlack(signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, app_token=APP_TOKEN, retry_delays=(0.2, 1.0, 3.0))
+            EmulatedSlack(
+                signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, app_token=APP_TOKEN, retry_delays=(0.2, 1.0, 3.0)
+            )
         )
         project = await stack.enter_async_context(SampleProject(api_key=API_KEY))
         redis = Redis.from_url(redis_url, decode_responses=True)

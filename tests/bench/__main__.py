@@ -1,0 +1,77 @@
+"""Run the benchmark: ``python -m bench [SCENARIO …]``, with ``QUICK=1`` or ``FULL=1`` in the environment."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from bench.figures import Figure, table
+from bench.processes import pinned_to
+from bench.scenarios import SCENARIOS
+from bench.stage import Cores, Length, a_stage
+
+_BUSY = 0.5  # of one core
+
+
+async def measure(names: Sequence[str], cores: Cores, length: Length) -> dict[str, list[Figure]]:
+    """Run the named scenarios, one after the other, each on a stage of its own."""
+    found: dict[str, list[Figure]] = {}
+    for name in names:
+        began = time.perf_counter()
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            async with a_stage(Path(folder), cores, length) as stage:
+                found[name] = await SCENARIOS[name](stage)
+        _say(f"{name}: {time.perf_counter() - began:.0f} s")
+    return found
+
+
+def report(found: dict[str, list[Figure]], load: float, seconds: float) -> dict[str, Any]:
+    """Make what is written as JSON."""
+    return {
+        "machine": {"python": platform.python_version(), "cores": os.cpu_count(), "load_at_the_start": load},
+        "seconds": round(seconds),
+        "scenarios": {name: [figure.to_json() for figure in figures] for name, figures in found.items()},
+    }
+
+
+def main() -> None:
+    """Measure, print the table, write the JSON."""
+    words = argparse.ArgumentParser(prog="bench", description="Measures the bridge beside two baselines.")
+    words.add_argument("scenarios", nargs="*", type=_known, help=f"of {', '.join(SCENARIOS)}; all, if none is named")
+    words.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures are written")
+    given = words.parse_args()
+    length = Length(is_quick=os.environ.get("QUICK") == "1", is_full=os.environ.get("FULL") == "1")
+    load, began, cores = os.getloadavg()[0], time.perf_counter(), Cores.of_this_machine()
+    if load > _BUSY:
+        _say(f"the machine is busy (load {load:.1f}): the ratios hold, the figures may not")
+    with pinned_to(cores.load), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        found = runner.run(measure(given.scenarios or list(SCENARIOS), cores, length))
+    figures = [figure for some in found.values() for figure in some]
+    given.json.parent.mkdir(parents=True, exist_ok=True)
+    given.json.write_text(json.dumps(report(found, load, time.perf_counter() - began), indent=2, ensure_ascii=False))
+    print(table(figures))  # noqa: T201 - the table is what is asked for
+
+
+def _known(name: str) -> str:
+    if name not in SCENARIOS:
+        raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(SCENARIOS)}")
+    return name
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

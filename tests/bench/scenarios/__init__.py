@@ -1,0 +1,30 @@
+"""What can be measured, each under the name by which it is asked for, in the order of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from bench.figures import Figure
+from bench.scenarios.acks import acks
+from bench.scenarios.burst import burst
+from bench.scenarios.counts import counts
+from bench.scenarios.growth import growth, processes
+from bench.scenarios.latency import commands, even, idle
+from bench.scenarios.start import start
+from bench.scenarios.turns import turns
+from bench.stage import Stage
+
+Scenario = Callable[[Stage], Awaitable[list[Figure]]]
+
+SCENARIOS: Mapping[str, Scenario] = {
+    "acks": acks,
+    "turns": turns,
+    "burst": burst,
+    "even": even,
+    "commands": commands,
+    "idle": idle,
+    "counts": counts,
+    "start": start,
+    "growth": growth,
+    "processes": processes,
+}

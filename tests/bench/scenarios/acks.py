@@ -1,0 +1,65 @@
+"""Acknowledgements in a second, while as many turns as may be wait on a slow agent."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from statistics import median
+
+from bench.figures import TIMES, Figure, at_least, ratio_of_pairs, told
+from bench.stage import Door, Stage
+from bench.traffic import Said, mention
+from support.waiting import wait_until
+
+_AT_ONCE = 64
+_IN_FLIGHT = 1000  # what one process works on at once, unless it is told otherwise
+_SLOW = 600.0
+
+
+async def acks(stage: Stage) -> list[Figure]:
+    """Every message begins a thread; a message that was acknowledged is found in Redis."""
+    stage.project.seconds = _SLOW
+    bare_rates, rates = [], []
+    async with stage.server("bare") as bare, stage.server("bridge") as bridge:
+        kept = await _fill(stage, bridge)
+        for _ in range(stage.length.times(4, 2)):
+            bare_rates.append(await _rate(stage, bare) / stage.length.of(4, 1))
+            count = await _rate(stage, bridge)
+            kept += count
+            rates.append(count / stage.length.of(4, 1))
+        await _check_that_all_are_kept(stage, kept)
+    return [
+        at_least("acks/s ÷ bare", ratio_of_pairs(rates, bare_rates), 0.5, TIMES),
+        told("acks/s, durable", median(rates), "/s"),
+        told("acks/s, bare", median(bare_rates), "/s"),
+    ]
+
+
+async def _fill(stage: Stage, door: Door) -> int:
+    """Bring as many turns to the agent as may wait there."""
+    await asyncio.gather(*(door.send(mention(Said(stage.clock.next(), 0))) for _ in range(_IN_FLIGHT)))
+    await wait_until(lambda: stage.ledger.in_flight == _IN_FLIGHT, "all turns wait on the agent", 20)
+    return _IN_FLIGHT
+
+
+async def _rate(stage: Stage, door: Door) -> int:
+    """Send as fast as it is taken; gives how many were."""
+    await door.lines.open(_AT_ONCE)
+    end = time.perf_counter() + stage.length.of(4, 1)
+    return sum(await asyncio.gather(*(_send_until(stage, door, end) for _ in range(_AT_ONCE))))
+
+
+async def _send_until(stage: Stage, door: Door, end: float) -> int:
+    count = 0
+    while time.perf_counter() < end:
+        await door.send(mention(Said(stage.clock.next(), 0)))
+        count += 1
+    return count
+
+
+async def _check_that_all_are_kept(stage: Stage, expected: int) -> None:
+    found = 0
+    async for _ in stage.redis.scan_iter("{bench}:turn:*", count=5000):
+        found += 1
+    if found != expected:
+        raise AssertionError(f"{expected} messages were acknowledged, and {found} are in Redis")

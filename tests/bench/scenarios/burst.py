@@ -1,0 +1,111 @@
+"""A thousand people at once, each in a thread of their own, while the agent takes two seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from statistics import median
+
+from bench.fakes import Verdict
+from bench.figures import Figure, at_most, exactly, percentile, told
+from bench.stage import Door, Stage
+from bench.traffic import Said, mention
+
+_PEOPLE = 1000
+_AGENT_SECONDS = 2.0
+_WARM_UP = 100
+_PATIENCE = 20.0
+_DELIVERIES = 4  # Slack repeats an event three times
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """What was seen of one burst."""
+
+    in_flight: int
+    last_answer: float
+    acks: list[float]  # of what was taken
+    repeated: int  # events that were answered 503, and delivered again, as Slack does
+    verdict: Verdict
+
+
+async def burst(stage: Stage) -> list[Figure]:
+    """The bridge, several times in one process; then, for comparison, what one writes oneself, and both events."""
+    async with stage.server("bridge") as door:
+        await stage.threads(door, _WARM_UP)
+        bursts = [await _at_once(stage, door) for _ in range(stage.length.times(3, 1))]
+        doubled = [await _at_once(stage, door, kinds=("app_mention", "message"))]
+        memory = door.process.peak()
+    figures = [*_figures(bursts), at_most("… peak memory", memory, 150, "MB"), *_as_slack_does(doubled[0])]
+    return figures if stage.length.is_quick else figures + await _naive(stage)
+
+
+def _figures(bursts: list[Burst]) -> list[Figure]:
+    return [
+        exactly("1,000 at once: in flight", min(one.in_flight for one in bursts), _PEOPLE),
+        *_nothing_went_wrong(one.verdict for one in bursts),
+        at_most("… last answer", median(one.last_answer for one in bursts), 3.3, "s", aim=2.8, beside=_spread(bursts)),
+        exactly("… refused for a moment and delivered again", sum(one.repeated for one in bursts), 0),
+        at_most("… slowest ack", max(max(one.acks) for one in bursts), 3, "s"),
+        at_most("… ack p99", median(percentile(one.acks, 0.99) for one in bursts), 1, "s", aim=0.5),
+    ]
+
+
+def _nothing_went_wrong(verdicts: Iterable[Verdict]) -> list[Figure]:
+    seen = list(verdicts)
+    wrong = sum(one.asked_twice + one.out_of_order + one.wrong for one in seen)
+    return [
+        exactly("… lost", sum(one.lost for one in seen), 0),
+        exactly("… doubled", sum(one.doubled for one in seen), 0),
+        exactly("… asked twice, in wrong order, thread or session", wrong, 0),
+    ]
+
+
+def _spread(bursts: list[Burst]) -> str:
+    return "each: " + ", ".join(f"{one.last_answer:.2f}" for one in bursts)
+
+
+def _as_slack_does(one: Burst) -> list[Figure]:
+    clean = "clean" if one.verdict.is_clean else str(one.verdict)
+    said = f"ack p99 {percentile(one.acks, 0.99):.2f} s, {one.repeated} delivered again, {clean}"
+    return [told("… last answer, each delivered as both events", one.last_answer, "s", beside=said)]
+
+
+async def _naive(stage: Stage) -> list[Figure]:
+    async with stage.server("naive") as door:
+        await stage.threads(door, _WARM_UP)
+        one = await _at_once(stage, door)
+        memory = door.process.peak()
+    said = f"{one.verdict.lost} lost, ack p99 {percentile(one.acks, 0.99):.2f} s, {memory:.0f} MB"
+    return [told("… last answer, naive", one.last_answer, "s", beside=said)]
+
+
+async def _at_once(stage: Stage, door: Door, kinds: tuple[str, ...] = ("app_mention",)) -> Burst:
+    stage.project.seconds, stage.ledger.most_in_flight = _AGENT_SECONDS, 0
+    messages = [Said(stage.clock.next(), 0) for _ in range(_PEOPLE)]
+    requests = [mention(said, kind) for said in messages for kind in kinds]
+    await door.lines.open(len(requests))
+    began = time.perf_counter()
+    deliveries = await asyncio.gather(*(_deliver(door, request) for request in requests))
+    await stage.settled(messages, _PATIENCE)
+    stage.project.seconds = 0.0
+    posts = [at for said in messages for at in stage.ledger.posted.get(said, ())]
+    return Burst(
+        in_flight=stage.ledger.most_in_flight,
+        last_answer=max(posts) - began,
+        acks=[seconds for _, seconds in deliveries],
+        repeated=sum(times - 1 for times, _ in deliveries),
+        verdict=stage.ledger.verdict(messages),
+    )
+
+
+async def _deliver(door: Door, request: bytes) -> tuple[int, float]:
+    """Deliver an event until it is taken; gives how often, and the seconds of the last time."""
+    for times in range(1, _DELIVERIES + 1):
+        answer = await door.lines.ask(request)
+        if answer.status == HTTPStatus.OK:
+            return times, answer.seconds
+    raise AssertionError(f"{door.process.kind} refused an event {_DELIVERIES} times: see {door.process.log}")

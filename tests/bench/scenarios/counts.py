@@ -1,0 +1,80 @@
+"""What a turn costs others: round trips to Redis, and calls of Slack."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.figures import Figure, at_most, exactly, told
+from bench.proxy import CountingProxy, counted
+from bench.stage import Door, Stage
+from bench.traffic import Said, mention
+
+_IDLE_SECONDS = 5.0  # as long as the slowest of the loops that go on anyway
+_TURNS = 200
+_SLOW_TURNS = 10  # within the 20 signs that the bridge shows in a minute
+_SLOW = 0.8
+_PARTS = 3
+
+
+async def counts(stage: Stage) -> list[Figure]:
+    """Turns one after the other, so that nothing is shared between them; what runs anyway is taken off."""
+    here = Path(stage.around.folder) / "counted.sock"
+    async with (
+        counted(Path(stage.around.redis_url.removeprefix("unix://")), here) as proxy,
+        stage.server("bridge", redis_url=f"unix://{here}") as door,
+    ):
+        thread = (await stage.threads(door, 1))[0]
+        anyway = await _in_a_second(proxy)
+        replies = [Said(thread, number) for number in range(1, stage.length.times(_TURNS, _TURNS // 4))]
+        of_reply, calls = await _counted(stage, door, proxy, replies, anyway)
+        of_mention, _ = await _counted(stage, door, proxy, [Said(stage.clock.next(), 0) for _ in replies], anyway)
+        of_both = await _both_events(stage, door, proxy, anyway)
+        slow = await _slow(stage, door)
+    return [
+        at_most("Redis round trips for a turn", of_reply, 5),
+        told("… that begins its thread", of_mention, beside=f"delivered as both events: {of_both:.2f}"),
+        told("… idle, in a second", anyway),
+        exactly("Slack calls for a turn, quick agent", calls, 1),
+        exactly("Slack calls for a turn, slow agent", slow, _PARTS),
+    ]
+
+
+async def _in_a_second(proxy: CountingProxy) -> float:
+    before = proxy.round_trips
+    await asyncio.sleep(_IDLE_SECONDS)
+    return (proxy.round_trips - before) / _IDLE_SECONDS
+
+
+async def _counted(
+    stage: Stage, door: Door, proxy: CountingProxy, messages: Sequence[Said], anyway: float
+) -> tuple[float, float]:
+    """Round trips and Slack calls for each of *messages*."""
+    before, calls, began = proxy.round_trips, stage.ledger.calls.total(), time.perf_counter()
+    for said in messages:
+        await stage.turn(door, said)
+    await asyncio.sleep(0.1)  # the last turn's end
+    trips = proxy.round_trips - before - anyway * (time.perf_counter() - began)
+    stage.check(messages)
+    return round(trips / len(messages), 1), (stage.ledger.calls.total() - calls) / len(messages)
+
+
+async def _both_events(stage: Stage, door: Door, proxy: CountingProxy, anyway: float) -> float:
+    messages = [Said(stage.clock.next(), 0) for _ in range(stage.length.times(_TURNS, _TURNS // 4))]
+    before, began = proxy.round_trips, time.perf_counter()
+    for said in messages:
+        await asyncio.gather(stage.turn(door, said), door.send(mention(said, "message")))
+    trips = proxy.round_trips - before - anyway * (time.perf_counter() - began)
+    stage.check(messages)
+    return round(trips / len(messages), 1)
+
+
+async def _slow(stage: Stage, door: Door) -> float:
+    threads = await stage.threads(door, _SLOW_TURNS)
+    stage.project.seconds = _SLOW
+    messages, calls = [Said(thread, 1) for thread in threads], stage.ledger.calls.total()
+    await asyncio.gather(*(stage.turn(door, said) for said in messages))
+    await asyncio.sleep(0.2)  # the sign is taken away beside the answer
+    return (stage.ledger.calls.total() - calls) / len(messages)

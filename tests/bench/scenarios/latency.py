@@ -1,0 +1,83 @@
+"""What people wait for: acknowledgements under an even load, slash commands, and what the bridge adds to an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from bench.figures import Figure, at_most, percentile, told
+from bench.stage import Door, Stage
+from bench.traffic import Said, command
+from support.waiting import wait_until
+
+_THREADS = 50
+_IN_A_SECOND = 100
+_PAUSE = 0.01
+
+
+async def even(stage: Stage) -> list[Figure]:
+    """100 events in a second, one each 10 ms, all of them turns of an agent that takes 50 ms."""
+    async with stage.server("bridge") as door:
+        threads = await stage.threads(door, _THREADS)
+        stage.project.seconds = 0.05
+        await _evenly(stage, door, threads, 1, _IN_A_SECOND)
+        count = int(_IN_A_SECOND * stage.length.of(20, 3))
+        taken = await _evenly(stage, door, threads, 1 + _IN_A_SECOND // _THREADS, count)
+    spread = f"p50 {percentile(taken, 0.5):.1f}, slowest {max(taken):.1f}"
+    return [at_most("ack p99 at 100 events/s", percentile(taken, 0.99), 10, "ms", beside=spread)]
+
+
+async def _evenly(stage: Stage, door: Door, threads: list[str], first: int, count: int) -> list[float]:
+    """Send *count* replies, turn by turn through the *threads*; gives the milliseconds of their acks."""
+    messages = [Said(threads[n % len(threads)], first + n // len(threads)) for n in range(count)]
+    began = time.perf_counter()
+
+    async def one(place: int, said: Said) -> float:
+        await asyncio.sleep(began + place / _IN_A_SECOND - time.perf_counter())
+        return (await stage.turn(door, said)).seconds * 1e3
+
+    taken = await asyncio.gather(*(one(place, said) for place, said in enumerate(messages)))
+    stage.check(messages)
+    return list(taken)
+
+
+async def commands(stage: Stage) -> list[Figure]:
+    """``/workflows list``, one after the other, each answered before the next."""
+    url = f"http://127.0.0.1:{stage.slack.port}/response_url"
+    taken = []
+    async with stage.server("bridge") as door:
+        for number in range(stage.length.times(300, 100)):
+            taken.append((await door.send(command("list", number, url))).seconds * 1e3)
+            await wait_until(_answered(stage, number + 1), "the command is answered")
+    return [at_most("slash command ack, p50", percentile(taken, 0.5), 2.5, "ms", beside=_p99(taken))]
+
+
+def _answered(stage: Stage, count: int) -> Callable[[], bool]:
+    return lambda: stage.slack.commands_answered >= count
+
+
+async def idle(stage: Stage) -> list[Figure]:
+    """One message after the other on an idle bridge: the way in, and the way out, without the agent's own time."""
+    ways_in, ways_out = [], []
+    async with stage.server("bridge") as door:
+        thread = (await stage.threads(door, 1))[0]
+        stage.project.seconds = 0.02
+        for number in range(1, stage.length.times(300, 100)):
+            said, began = Said(thread, number), time.perf_counter()
+            await stage.turn(door, said)
+            ways_in.append((stage.ledger.reached[said][0] - began) * 1e3)
+            ways_out.append((stage.ledger.posted[said][0] - stage.ledger.answered[said]) * 1e3)
+            await asyncio.sleep(_PAUSE)
+        stage.check([Said(thread, number) for number in range(1, len(ways_in) + 1)])
+    return [
+        at_most(
+            "added, idle: event → request at the service, p50", percentile(ways_in, 0.5), 3, "ms", beside=_p99(ways_in)
+        ),
+        at_most("added, idle: answer → post at Slack, p50", percentile(ways_out, 0.5), 3, "ms", beside=_p99(ways_out)),
+        told("added, idle: both, p50", percentile([a + b for a, b in zip(ways_in, ways_out, strict=True)], 0.5), "ms"),
+    ]
+
+
+def _p99(values: list[float]) -> str:
+    return f"p99 {percentile(values, 0.99):.1f}"

@@ -1,0 +1,73 @@
+"""Whole turns in a second: threads in which each answer is followed by the next message at once."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from statistics import median
+
+from bench.figures import TIMES, Figure, at_least, ratio_of_pairs, told
+from bench.processes import Kind
+from bench.stage import Door, Stage
+from bench.traffic import Said
+
+
+@dataclass(slots=True)
+class Talks:
+    """Some threads at one server, that go on from round to round."""
+
+    stage: Stage
+    doors: list[Door]
+    threads: list[str]
+    said: list[Said] = field(default_factory=list)
+    _next: dict[str, int] = field(default_factory=dict)
+
+    async def go_on(self, seconds: float) -> float:
+        """Talk in all threads for *seconds*; gives the turns in a second."""
+        before, began = len(self.said), time.perf_counter()
+        end = began + seconds
+        places = enumerate(self.threads)
+        await asyncio.gather(*(self._one(self.doors[n % len(self.doors)], thread, end) for n, thread in places))
+        return (len(self.said) - before) / (time.perf_counter() - began)
+
+    async def _one(self, door: Door, thread: str, end: float) -> None:
+        while time.perf_counter() < end:
+            number = self._next[thread] = self._next.get(thread, 0) + 1
+            said = Said(thread, number)
+            await self.stage.turn(door, said)
+            self.said.append(said)
+
+
+async def talks(stage: Stage, door: Door, threads: int) -> Talks:
+    """Begin *threads* conversations."""
+    return Talks(stage, [door], await stage.threads(door, threads))
+
+
+async def turns(stage: Stage) -> list[Figure]:
+    """16 and 64 threads; every message is a reply without a mention in a thread that has its session."""
+    figures = []
+    async with stage.server("naive") as naive, stage.server("bridge") as bridge:
+        for threads in (16, 64):
+            figures += await _compared(stage, {"naive": naive, "bridge": bridge}, threads)
+    return figures
+
+
+async def _compared(stage: Stage, doors: dict[Kind, Door], threads: int) -> list[Figure]:
+    seconds = stage.length.of(3, 1)
+    theirs, ours = await talks(stage, doors["naive"], threads), await talks(stage, doors["bridge"], threads)
+    for warming in (theirs, ours):
+        await warming.go_on(seconds / 4)
+    process, their_rates, rates = doors["bridge"].process, [], []
+    before, used = len(ours.said), process.cpu_seconds()
+    for _ in range(stage.length.times(4, 2)):
+        their_rates.append(await theirs.go_on(seconds))
+        rates.append(await ours.go_on(seconds))
+    cpu = (process.cpu_seconds() - used) / (len(ours.said) - before) * 1e3
+    stage.check(theirs.said + ours.said)
+    name = f"{threads} threads"
+    return [
+        at_least(f"turns/s ÷ naive, {name}", ratio_of_pairs(rates, their_rates), 1.8, TIMES, aim=2.5),
+        told(f"turns/s, {name}", median(rates), "/s", beside=f"{cpu:.2f} ms of the bridge's processor time each"),
+        told(f"turns/s, naive, {name}", median(their_rates), "/s"),
+    ]

@@ -1,0 +1,131 @@
+"""Answers and outputs that are too long for one message: nothing is lost, and nothing is said twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.project.answers import Answer
+from bridge.playground.slack.faults import Error
+from bridge.playground.slack.sample import ALICE, GENERAL
+from support.real_redis import RealRedis
+from support.shown import active
+from support.waiting import wait_until
+from support.world import World, a_shared_world
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CHAT = "/api/sdk/agents/1/chat"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    return opened
+
+
+def a_long_answer(length: int) -> str:
+    """Prose, code and tables, in which every line is there once."""
+    parts: list[str] = []
+    number = 0
+    while sum(map(len, parts)) < length:
+        number += 1
+        prose = f"Paragraph {number}: " + " ".join(f"word{number}-{n}" for n in range(60))
+        code = "\n".join(f"    code_{number}_{n} = {n}" for n in range(40))
+        rows = "\n".join(f"| row {number}.{n} | {n} |" for n in range(20))
+        parts.append(f"{prose}\n\n```python\n{code}\n```\n\n| table {number} | n |\n| --- | --- |\n{rows}\n\n")
+    return "".join(parts)
+
+
+def lines(text: str) -> list[str]:
+    """The lines of *text* without those that only keep code whole."""
+    return [line for line in text.splitlines() if line.strip() and not line.startswith(("```", "| ---"))]
+
+
+def markdown_of(world: World, root: str) -> str:
+    """All Markdown that was posted in a thread, one message after the other."""
+    blocks = [block for message in world.answers(GENERAL, root) for block in message.blocks]
+    return "\n".join(block["text"] for block in blocks if block["type"] == "markdown")
+
+
+async def asked(world: World, answer: str) -> str:
+    """Let an agent answer with *answer*, and wait until all of it is in Slack."""
+    world.project.on("POST", CHAT, Answer(200, {"sessionId": 1, "message": answer, "toolsUsed": ["the_tool"]}))
+    root = await world.mention(ALICE, GENERAL, "tell me everything")
+    posts = partial(world.called, "chat.postMessage")
+    await wait_until(
+        lambda: any("the_tool" in str(call.args) and call.is_ok for call in posts()), "the end is there", 20
+    )
+    return root
+
+
+async def test_thirty_thousand_characters_become_messages_that_slack_takes(world: World) -> None:
+    answer = a_long_answer(30_000)
+
+    root = await asked(world, answer)
+
+    calls = world.called("chat.postMessage")
+    assert lines(markdown_of(world, root)) == lines(answer)
+    assert 3 <= len(calls) <= 5
+    assert all(call.is_ok for call in calls)
+    assert all(str(call.args["blocks"]).count("```") % 2 == 0 for call in calls), "code is whole in each message"
+    assert ["the_tool" in str(call.args["blocks"]) for call in calls] == [False] * (len(calls) - 1) + [True]
+    assert [problem for call in calls for problem in active(call)] == []
+
+
+async def test_more_than_eight_messages_become_the_beginning_and_a_file_with_the_whole(world: World) -> None:
+    answer = a_long_answer(120_000)
+
+    root = await asked(world, answer)
+    await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "the file is there")
+
+    beginning = lines(markdown_of(world, root))
+    assert beginning == lines(answer)[: len(beginning)]
+    assert len(beginning) > 100
+    assert (world.slack.files[-1].content or b"").decode() == answer
+    assert world.answers(GENERAL, root)[1].files
+
+
+async def test_without_the_permission_for_files_it_is_messages_after_all(redis_server: RealRedis) -> None:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+        world.slack.scopes.discard("files:write")
+        await world.bridges[0].end()
+        await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        answer = a_long_answer(100_000)
+
+        root = await asked(world, answer)
+
+        assert lines(markdown_of(world, root)) == lines(answer)
+        assert len(world.answers(GENERAL, root)) > 8
+        assert world.slack.files == []
+
+
+async def test_an_answer_whose_blocks_slack_refuses_is_there_as_text(world: World) -> None:
+    answer = a_long_answer(14_000)
+    world.slack.faults.on("chat.postMessage", Error("invalid_blocks"))
+
+    root = await asked(world, answer)
+
+    as_text = [message.text for message in world.answers(GENERAL, root) if not message.blocks]
+    assert len(as_text) >= 3
+    assert lines("".join(as_text)) + lines(markdown_of(world, root)) == lines(answer)
+
+
+async def test_an_output_that_is_too_long_goes_along_as_a_file(world: World) -> None:
+    await world.slack.command(ALICE, GENERAL, "/workflows", "run 11 all")
+    await wait_until(lambda: [file for file in world.slack.files if "output" in file.name and file.shared_in], "a file")
+
+    file = next(file for file in world.slack.files if "output" in file.name)
+    assert len(json.loads(file.content or b"")["rows"]) == 2000
+    assert {call.status for call in world.slack.calls[world.called_before :]} == {200}
+    assert all(call.is_ok for call in world.slack.calls[world.called_before :] if call.method != "upload")
