@@ -7,6 +7,7 @@ who we are is known since the start, so that no request has to wait for `auth.te
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Protocol, cast
@@ -45,6 +46,7 @@ def bolt_app(web: SlackWeb, identity: Identity, *surfaces: Surface) -> AsyncApp:
         )
 
     app = AsyncApp(
+        logger=logging.getLogger("slack_bolt"),  # whose level its loggers take: by themselves they print payloads
         client=web.client,
         authorize=authorize,
         signing_secret="checked by the guard",  # noqa: S106 - not a secret: Bolt wants a word here

@@ -32,12 +32,7 @@ LARGEST_BODY = 1024 * 1024
 OLDEST_SIGNATURE = 300  # seconds; Slack's own advice against replays
 BODY_SECONDS = 10.0  # Slack gives up after 3 s: whoever needs longer for the body is not Slack
 
-_CLICKS = {
-    "block_actions": "click",
-    "view_submission": "submission",
-    "view_closed": "submission",
-    "block_suggestion": "options",
-}
+_KNOWN = frozenset({"block_actions", "view_submission", "view_closed", "block_suggestion"})
 
 
 class _TurnedAway(Exception):
@@ -221,6 +216,8 @@ def _understand(body: bytes, content_type: bytes) -> _Understood:
 
 
 def _understand_json(payload: dict[str, Any], body: bytes) -> _Understood:
+    if not isinstance(payload.get("authorizations", []), list):
+        raise _TurnedAway(400, "malformed")
     match payload:
         case {"type": "url_verification", "challenge": str() as challenge}:
             return _Understood("verification", body, challenge.encode(errors="replace"))
@@ -235,14 +232,27 @@ def _understand_json(payload: dict[str, Any], body: bytes) -> _Understood:
 
 def _understand_form(form: dict[str, str], body: bytes) -> _Understood:
     if "payload" in form:
-        kind = _object(form["payload"]).get("type")
-        return _Understood(_CLICKS.get(kind, "other") if isinstance(kind, str) else "other", body)
+        return _Understood(_kind_of(_object(form["payload"])), body)
     if "command" in form:
         # Bolt 1.30 takes a form in which the word "payload" occurs anywhere for an interaction, and drops a
         # command whose text says it (slack_bolt/request/internals.py, parse_body). Escaped, it does not see it.
         return _Understood("command", body.replace(b"payload", b"%70ayload"))
     if form.get("ssl_check") == "1":
         return _Understood("verification", body, b"")
+    raise _TurnedAway(400, "malformed")
+
+
+def _kind_of(interaction: dict[str, Any]) -> str:
+    """Name an interaction, whole enough for Bolt, which breaks over what it looks for and does not find."""
+    match interaction:
+        case {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
+            return "click"
+        case {"type": "view_submission" | "view_closed", "view": {"callback_id": str()}}:
+            return "submission"
+        case {"type": "block_suggestion", "action_id": str()}:
+            return "options"
+        case {"type": str() as kind} if kind not in _KNOWN:
+            return "other"
     raise _TurnedAway(400, "malformed")
 
 

@@ -287,16 +287,33 @@ async def test_being_told_of_held_back_events_is_acknowledged_and_logged(
     ("body", "kind"),
     [
         (urlencode({"command": "/workflows", "text": "list"}), "command"),
-        (urlencode({"payload": '{"type": "block_actions"}'}), "click"),
-        (urlencode({"payload": '{"type": "view_submission"}'}), "submission"),
-        (urlencode({"payload": '{"type": "block_suggestion"}'}), "options"),
-        (urlencode({"payload": '{"type": ["odd"]}'}), "other"),
+        (urlencode({"payload": '{"type": "block_actions", "actions": [{"action_id": "a"}]}'}), "click"),
+        (urlencode({"payload": '{"type": "view_submission", "view": {"callback_id": "c"}}'}), "submission"),
+        (urlencode({"payload": '{"type": "block_suggestion", "action_id": "a"}'}), "options"),
+        (urlencode({"payload": '{"type": "of_tomorrow"}'}), "other"),
     ],
 )
 async def test_forms_go_in_and_are_counted_by_kind(door: Door, body: str, kind: str) -> None:
     assert (await door.post(body.encode(), content_type=FORM)).status == 200
     assert door.inner.bodies == [body.encode()]
     assert door.count(f'bridge_ack_seconds_count{{kind="{kind}"}} 1.0')
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "{}",
+        '{"type": ["odd"]}',
+        '{"type": "block_actions"}',
+        '{"type": "block_actions", "actions": []}',
+        '{"type": "block_actions", "actions": [3]}',
+        '{"type": "view_submission", "view": 3}',
+        '{"type": "block_suggestion"}',
+    ],
+)
+async def test_an_interaction_that_is_not_whole_is_a_bad_request(door: Door, payload: str) -> None:
+    assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 400
+    assert door.inner.bodies == []
 
 
 async def test_a_command_that_says_payload_is_not_taken_for_an_interaction(door: Door) -> None:

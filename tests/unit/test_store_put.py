@@ -14,6 +14,17 @@ from bridge.store.inbox import Condition, Duplicate, Full, Queued, Unbound
 from support.store import CHANNEL, LANE, ROOT, TEAM, THREAD, USER, a_store, key_of, message, ts
 
 
+async def test_the_one_in_work_does_not_count_among_those_that_wait(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    taken = await store.process().take()
+    await store.process().journal.sent(taken)
+    for number in range(50):
+        assert isinstance(await store.put(message("hello", ts(number + 1))), Queued)
+
+    assert await store.put(message("one too many", ts(51))) == Full()
+
+
 async def test_a_message_is_queued_with_one_entry_for_its_lane(redis: Redis) -> None:
     store = await a_store(redis)
 

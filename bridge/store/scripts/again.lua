@@ -5,8 +5,7 @@ local seen = redis.call('HMGET', old, 'body', 'lane', 'thread', 'again', 'step',
 local body, lane = seen[1], seen[2]
 if seen[4] then return {'already'} end
 if not body or seen[5] ~= 'done' then return {'gone'} end
-local waiting = redis.call('LLEN', box_of(lane))
-if waiting >= limit then return {'full'} end
+if waiting_in(lane) >= limit then return {'full'} end
 redis.call('HSET', old, 'again', new)
 redis.call('HDEL', old, 'body')
 redis.call('HSET', turn_of(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
@@ -14,5 +13,5 @@ redis.call('HSET', turn_of(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', n
 if seen[6] then redis.call('HSET', turn_of(new), 'plain', 1) end
 if seen[7] then redis.call('HSET', turn_of(new), 'starts', 1) end
 redis.call('RPUSH', box_of(lane), new)
-if waiting == 0 then activate(lane) end
+if redis.call('LLEN', box_of(lane)) == 1 then activate(lane) end
 return {'queued'}

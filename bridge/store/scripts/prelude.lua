@@ -8,6 +8,14 @@ local function turn_of(id) return prefix .. 'turn:' .. id end
 -- Wake somebody for a lane: the invariant is that a lane with work has exactly one entry, or is parked.
 local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
 
+-- How many wait in a lane: the one in work does not.
+local function waiting_in(lane)
+  local count = redis.call('LLEN', box_of(lane))
+  local head = redis.call('LINDEX', box_of(lane), 0)
+  if head and redis.call('HGET', turn_of(head), 'step') ~= 'queued' then count = count - 1 end
+  return count
+end
+
 -- The entry has been dealt with, whoever held it.
 local function retire(entry)
   redis.call('XACK', READY, GROUP, entry)

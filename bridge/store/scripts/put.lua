@@ -23,7 +23,7 @@ end
 local conversation = prefix .. 'thread:' .. thread
 if condition == 'bound' and redis.call('EXISTS', conversation) == 0 then return {'unbound'} end
 if condition == 'search' and redis.call('EXISTS', prefix .. 'looked:' .. thread) == 1 then return {'unbound'} end
-local waiting = redis.call('LLEN', box_of(lane))
+local waiting = waiting_in(lane)
 if waiting >= limit then return {'full'} end
 
 local starts = false
@@ -39,5 +39,5 @@ if starts then redis.call('HSET', turn_of(turn), 'starts', 1) -- its words may c
 elseif plain == '1' then redis.call('HSET', turn_of(turn), 'plain', 1) end
 if condition == 'search' then redis.call('HSET', turn_of(turn), 'searches', 1) end
 redis.call('RPUSH', box_of(lane), turn)
-if waiting == 0 then activate(lane) end
+if redis.call('LLEN', box_of(lane)) == 1 then activate(lane) end
 return {'queued', waiting}
