@@ -12,7 +12,7 @@ from bridge.playground.slack.faults import Error
 from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL, GUEST, SHARED, STRANGER
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world
+from support.world import World, a_shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -35,10 +35,14 @@ def runs(world: World) -> list[object]:
 
 async def a_card(world: World, channel: str) -> Message:
     """Let Alice run a workflow; gives its card."""
+    before = {message.ts for message in world.slack.messages(channel)}
+
+    def new() -> list[Message]:
+        return [one for one in world.slack.messages(channel) if one.ts not in before and "completed" in words_of(one)]
+
     await world.slack.command(ALICE, channel, "/workflows", "run 1 hello")
-    await wait_until(lambda: any(call.is_ok for call in world.called("chat.postMessage")), "the card is there")
-    ts = world.called("chat.postMessage")[-1].answer["ts"]
-    return next(message for message in world.slack.messages(channel) if message.ts == ts)
+    await wait_until(new, "the card shows the result")
+    return new()[0]
 
 
 async def test_a_strangers_mention_is_refused_in_private_and_binds_nothing(world: World) -> None:

@@ -28,7 +28,7 @@ from bridge.playground.slack.faults import Error, Http
 from bridge.slack.web import Identity
 from support.real_redis import RealRedis, server_program
 from support.waiting import wait_until
-from support.world import API_KEY, BOT_TOKEN, World, free_port
+from support.world import API_KEY, BOT_TOKEN, World
 
 CODE = Path(bridge.__file__).parent.parent
 SECRET = "0123456789abcdef0123456789abcdef"
@@ -105,10 +105,15 @@ async def test_with_some_settings_wrong_the_others_are_probed(world: World, tmp_
 
 
 async def test_where_all_are_away_each_says_so(world: World, tmp_path: Path) -> None:
-    await world.slack.stop()
-    await world.project.stop()
+    away = "127.0.0.1:9"  # a port that no test's server gets
 
-    rows = await looked(world, tmp_path, REDIS_URL=f"redis://user:pass-word@127.0.0.1:{free_port()}")
+    rows = await looked(
+        world,
+        tmp_path,
+        SLACK_API_URL=f"http://{away}/api/",
+        PROJECT_BASE_URL=f"http://{away}",
+        REDIS_URL=f"redis://user:pass-word@{away}",
+    )
 
     failed = {key: row["detail"] for key, row in rows.items() if row["state"] == "failure"}
     assert failed == {

@@ -63,7 +63,7 @@ def without(name: str) -> dict[str, str]:
         signed(EVENT, secret="another secret"),
         signed(EVENT + b" "),
         signed(EVENT, age=301),
-        signed(EVENT, age=-400),
+        signed(EVENT, age=-4000),
         signed(EVENT) | {"X-Slack-Request-Timestamp": "yesterday"},
         signed(EVENT) | {"X-Slack-Request-Timestamp": "-1"},
         signed(EVENT) | {"X-Slack-Signature": "v0="},
@@ -81,7 +81,7 @@ async def test_what_is_not_signed_properly_is_turned_away(
 
 async def test_what_is_signed_properly_gets_in(world: World) -> None:
     assert (await posted(world, EVENT, signed(EVENT))).status_code == 200
-    assert (await posted(world, EVENT, signed(EVENT, age=280))).status_code == 200
+    assert (await posted(world, EVENT, signed(EVENT, age=200))).status_code == 200
     assert (await world.slack.verify_url()).status == 200
 
 

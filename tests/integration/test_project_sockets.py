@@ -365,7 +365,8 @@ async def test_hundreds_of_calls_are_in_flight_at_once() -> None:
         await everybody.wait()
         await raw(answer(REPLY))(writer, number)
 
-    async with service(answer_when_all_are_here) as it, client(it.url, chat_timeout=timedelta(seconds=20)) as project:
+    patient = {"chat_timeout": timedelta(seconds=20), "connect_timeout": timedelta(seconds=20)}
+    async with service(answer_when_all_are_here) as it, client(it.url, **patient) as project:
         answers = await asyncio.gather(*(project.send_message(3, "hi") for _ in range(300)))
     assert len(answers) == 300
 

@@ -69,7 +69,7 @@ async def test_a_message_beyond_the_fiftieth_is_refused_in_private(world: World)
     for words in sent:
         await world.slack.say(BOB, GENERAL, words, thread_ts=root)
     told = await world.whispered(BOB, 5)
-    await world.answered(GENERAL, root, 50)
+    await world.answered(GENERAL, root, 51)
     await world.replied(BOB, GENERAL, root, "the last one")
     taken = len(sent) - len(world.whispers(BOB))
 

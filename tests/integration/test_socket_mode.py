@@ -116,7 +116,7 @@ async def test_draining_keeps_the_socket_until_the_last_turn_is_over(world: Worl
     bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")
     world.project.on("POST", CHAT, Proper(delay=1.5))
     root = await world.mention(ALICE, GENERAL, "this takes a while")
-    await wait_until(lambda: world.chats(), "the agent was asked")
+    await wait_until(world.chats, "the agent was asked")
 
     bridge.process.terminate()  # type: ignore[union-attr]
     late = await world.mention(BOB, GENERAL, "this waits")
