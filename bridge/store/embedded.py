@@ -133,13 +133,16 @@ async def _one_at_a_time(data_dir: Path) -> AsyncIterator[None]:
 
 async def _running_server(program: Path, data_dir: Path, patience: timedelta) -> Path:
     """Find the server of *data_dir*, or start it; gives its socket once it answers."""
-    if _is_free(data_dir / "server.lock"):
-        socket = _start(program, data_dir)
-        log.info("embedded redis started", extra={"data_dir": str(data_dir)})
-    else:
+    if not _is_free(data_dir / "server.lock"):
         socket = _remembered_socket(data_dir)
-        log.info("embedded redis found running", extra={"data_dir": str(data_dir)})
-    await _until_it_answers(data_dir, f"unix://{quote(str(socket))}", patience)
+        if await _answers(data_dir, socket, patience):
+            log.info("embedded redis found running", extra={"data_dir": str(data_dir)})
+            return socket
+        # It was on its way out, killed a moment ago.
+    socket = _start(program, data_dir)
+    if not await _answers(data_dir, socket, patience):
+        raise _not_started(data_dir)
+    log.info("embedded redis started", extra={"data_dir": str(data_dir)})
     return socket
 
 
@@ -205,17 +208,19 @@ def _remembered_socket(data_dir: Path) -> Path:
     return Path((data_dir / "socket").read_text(encoding="utf-8"))
 
 
-async def _until_it_answers(data_dir: Path, url: str, patience: timedelta) -> None:
+async def _answers(data_dir: Path, socket: Path, patience: timedelta) -> bool:
+    """Wait until the server answers; False: it has ended."""
     deadline = time.monotonic() + patience.total_seconds()
-    async with connect(url) as redis:
+    async with connect(f"unix://{quote(str(socket))}") as redis:
         while (reason := await _silence(redis)) is not None:
             if _is_free(data_dir / "server.lock"):
-                raise _not_started(data_dir)
+                return False
             if reason == "loading":
                 deadline = time.monotonic() + patience.total_seconds()
             elif time.monotonic() > deadline:
                 raise ConfigurationError([f"BRIDGE_DATA_DIR: {data_dir} has a server that {SILENT}"])
             await asyncio.sleep(PAUSE)
+    return True
 
 
 async def _silence(redis: Redis) -> str | None:
