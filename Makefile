@@ -14,7 +14,7 @@ run: $(STAMP) ## Run the bridge with a Redis of its own (needs SLACK_… and PRO
 	@exec $(BIN)/bridge serve --embedded-redis
 
 test: $(STAMP) ## Run all tests, with coverage
-	@$(BIN)/pytest -q --numprocesses 4 --cov --cov-report=term:skip-covered
+	@$(BIN)/pytest -q --numprocesses 4 --dist loadfile --cov --cov-report=term:skip-covered
 
 unit: $(STAMP) ## Run the fast tests
 	@$(BIN)/pytest -q --numprocesses 2 tests/unit

@@ -12,7 +12,8 @@ How it is measured
   of the playground, which checks what Slack checks and would be what is measured.
 - Requests are signed, as long as Slack's, over keep-alive connections. Every answer is checked: each message
   reaches the agent once, in its session, and is answered once, in its thread, in order; each message that was
-  acknowledged is found in Redis. A run in which that fails ends with an error.
+  acknowledged is found in Redis. A scenario in which that fails has no
+  other figure, and the run ends with an error.
 - What is compared is measured in turns, A B A B, and the figure is the median of the ratios of neighbours: a
   machine that is slower for a while is slower for both. Only ratios can be compared between machines.
 - *bare* is a Bolt app that does nothing, on the bridge's server (uvicorn, uvloop, httptools). *naive* is what one
@@ -20,4 +21,15 @@ How it is measured
 
 Messages in the closed loops are replies without a mention, in threads that have their session. In the burst each
 begins a thread, delivered once; that Slack delivers a mention as two events is measured beside it.
+
+What was found
+--------------
+
+- A system call costs more here than the Python around it: a fifth of a turn is spent in writes. What saves round
+  trips to Redis, or joins those of several lanes, saves most.
+- Bolt's dispatch, its adapter and its second look at the JSON are a third of an acknowledgement; httpx around
+  aiohttp is a fifth of a turn; redis-py's parser in Python is an eighth.
+- The scripts themselves are cheap: 0.1 ms of Redis for a turn, in four of them.
+- A process that is killed between its post and the step after it makes the next one look into the thread. The Slack
+  here has no history, so that servers in the middle of turns are stopped in peace where others go on.
 """

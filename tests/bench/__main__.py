@@ -16,10 +16,10 @@ from typing import Any
 
 import uvloop
 
-from bench.figures import Figure, table
+from bench.figures import Figure, failed, table
 from bench.processes import pinned_to
 from bench.scenarios import SCENARIOS
-from bench.stage import Cores, Length, a_stage
+from bench.stage import Cores, Length, Stage, a_stage
 
 _BUSY = 0.5  # of one core
 
@@ -31,9 +31,17 @@ async def measure(names: Sequence[str], cores: Cores, length: Length) -> dict[st
         began = time.perf_counter()
         with tempfile.TemporaryDirectory(prefix="bench-") as folder:
             async with a_stage(Path(folder), cores, length) as stage:
-                found[name] = await SCENARIOS[name](stage)
+                found[name] = await _figures(name, stage)
         _say(f"{name}: {time.perf_counter() - began:.0f} s")
     return found
+
+
+async def _figures(name: str, stage: Stage) -> list[Figure]:
+    """Measure; where an answer was wrong, that is the only figure."""
+    try:
+        return await SCENARIOS[name](stage)
+    except AssertionError as exc:
+        return [failed(name, str(exc))]
 
 
 def report(found: dict[str, list[Figure]], load: float, seconds: float) -> dict[str, Any]:
@@ -45,8 +53,8 @@ def report(found: dict[str, list[Figure]], load: float, seconds: float) -> dict[
     }
 
 
-def main() -> None:
-    """Measure, print the table, write the JSON."""
+def main() -> int:
+    """Measure, print the table, write the JSON; 1 where an answer was wrong, whatever the figures are."""
     words = argparse.ArgumentParser(prog="bench", description="Measures the bridge beside two baselines.")
     words.add_argument("scenarios", nargs="*", type=_known, help=f"of {', '.join(SCENARIOS)}; all, if none is named")
     words.add_argument("--json", type=Path, default=Path("build/bench.json"), help="where the figures are written")
@@ -61,6 +69,7 @@ def main() -> None:
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report(found, load, time.perf_counter() - began), indent=2, ensure_ascii=False))
     print(table(figures))  # noqa: T201 - the table is what is asked for
+    return int(any(figure.is_failure for figure in figures))
 
 
 def _known(name: str) -> str:
@@ -74,4 +83,4 @@ def _say(what: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -20,9 +20,14 @@ class Figure:
     reached: bool | None = None
     beside: str = ""
 
+    @property
+    def is_failure(self) -> bool:
+        """Whether nothing could be measured."""
+        return math.isnan(self.value)
+
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON has it."""
-        return asdict(self)
+        return asdict(self) | {"value": None if self.is_failure else self.value}
 
 
 def at_least(
@@ -47,6 +52,11 @@ def exactly(name: str, value: float, wanted: float, unit: str = "", *, beside: s
 def told(name: str, value: float, unit: str = "", *, beside: str = "") -> Figure:
     """A figure for information."""
     return Figure(name, value, unit, beside=beside)
+
+
+def failed(name: str, why: str) -> Figure:
+    """A figure that could not be measured, because something was wrong."""
+    return Figure(name, math.nan, "", reached=False, beside=why)
 
 
 def _target(sign: str, value: float, unit: str, aim: float | None) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
 
-from bench.figures import at_least, at_most, exactly, number, percentile, ratio_of_pairs, table, told
+from bench.figures import at_least, at_most, exactly, failed, number, percentile, ratio_of_pairs, table, told
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 50), (0.99, 99), (0.991, 100), (1.0, 100), (0.0, 1)])
@@ -66,3 +67,10 @@ def test_the_table_has_columns() -> None:
     assert lines[1].split() == ["a", "1.5", "ms", "≤", "2", "ms", "✓"]
     assert lines[2].split() == ["longer", "3", "each"]
     assert lines[1].index("1.5") == lines[2].index("3")
+
+
+def test_what_was_wrong_is_no_figure_and_still_json() -> None:
+    figure = failed("turns", "1 lost")
+
+    assert (figure.is_failure, figure.reached) == (True, False)
+    assert json.loads(json.dumps(figure.to_json(), allow_nan=False))["value"] is None
