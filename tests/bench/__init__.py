@@ -25,8 +25,8 @@ begins a thread, delivered once; that Slack delivers a mention as two events is 
 What was found
 --------------
 
-- A system call costs more here than the Python around it: a fifth of a turn is spent in writes. What saves round
-  trips to Redis, or joins those of several lanes, saves most.
+- A quarter of a turn is spent in writes to sockets. What saves round trips to Redis, or joins those of several
+  lanes, saves most.
 - Bolt's dispatch, its adapter and its second look at the JSON are a third of an acknowledgement; httpx around
   aiohttp is a fifth of a turn; redis-py's parser in Python is an eighth.
 - The scripts themselves are cheap: 0.1 ms of Redis for a turn, in four of them.

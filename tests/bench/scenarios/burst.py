@@ -38,9 +38,10 @@ async def burst(stage: Stage) -> list[Figure]:
         await stage.threads(door, _WARM_UP)
         bursts = [await _at_once(stage, door) for _ in range(stage.length.times(3, 1))]
         memory = door.process.peak()
-        doubled = await _at_once(stage, door, kinds=("app_mention", "message"))
-    figures = [*_figures(bursts), at_most("… peak memory", memory, 150, "MB"), *_as_slack_does(doubled)]
-    return figures if stage.length.is_quick else figures + await _naive(stage)
+        beside = [] if stage.length.is_quick else await _as_slack_does(stage, door)
+    if not stage.length.is_quick:
+        beside += await _naive(stage)
+    return [*_figures(bursts), at_most("… peak memory", memory, 150, "MB"), *beside]
 
 
 def _figures(bursts: list[Burst]) -> list[Figure]:
@@ -68,7 +69,8 @@ def _spread(bursts: list[Burst]) -> str:
     return "each: " + ", ".join(f"{one.last_answer:.2f}" for one in bursts)
 
 
-def _as_slack_does(one: Burst) -> list[Figure]:
+async def _as_slack_does(stage: Stage, door: Door) -> list[Figure]:
+    one = await _at_once(stage, door, kinds=("app_mention", "message"))
     clean = "clean" if one.verdict.is_clean else str(one.verdict)
     said = f"ack p99 {percentile(one.acks, 0.99):.2f} s, {one.repeated} delivered again, {clean}"
     return [told("… last answer, each delivered as both events", one.last_answer, "s", beside=said)]
