@@ -22,7 +22,7 @@ async def even(stage: Stage) -> list[Figure]:
         threads = await stage.threads(door, _THREADS)
         stage.project.seconds = 0.05
         await _evenly(stage, door, threads, 1, _IN_A_SECOND)
-        count = int(_IN_A_SECOND * stage.length.of(20, 3))
+        count = int(_IN_A_SECOND * stage.length.of(20, 2))
         taken = await _evenly(stage, door, threads, 1 + _IN_A_SECOND // _THREADS, count)
     spread = f"p50 {percentile(taken, 0.5):.1f}, slowest {max(taken):.1f}"
     return [at_most("ack p99 at 100 events/s", percentile(taken, 0.99), 10, "ms", beside=spread)]
@@ -47,7 +47,7 @@ async def commands(stage: Stage) -> list[Figure]:
     url = f"http://127.0.0.1:{stage.slack.port}/response_url"
     taken = []
     async with stage.server("bridge") as door:
-        for number in range(stage.length.times(300, 100)):
+        for number in range(stage.length.times(300, 60)):
             taken.append((await door.send(command("list", number, url))).seconds * 1e3)
             await wait_until(_answered(stage, number + 1), "the command is answered")
     return [at_most("slash command ack, p50", percentile(taken, 0.5), 2.5, "ms", beside=_p99(taken))]
@@ -63,7 +63,7 @@ async def idle(stage: Stage) -> list[Figure]:
     async with stage.server("bridge") as door:
         thread = (await stage.threads(door, 1))[0]
         stage.project.seconds = 0.02
-        for number in range(1, stage.length.times(300, 100)):
+        for number in range(1, stage.length.times(300, 60)):
             said, began = Said(thread, number), time.perf_counter()
             await stage.turn(door, said)
             ways_in.append((stage.ledger.reached[said][0] - began) * 1e3)
