@@ -61,6 +61,14 @@ def not_taken() -> Reply:
     return kit.reply("This could not be taken just now, and nothing was done. Please try again in a minute.")
 
 
+def no_thread_here() -> Reply:
+    """Tell that a conversation cannot begin where the bot may not post."""
+    return kit.reply(
+        "I cannot write in this channel, so nothing was sent to the agent. "
+        "Invite me with /invite and try again, or write to me directly."
+    )
+
+
 def outcome_unknown(turn: str) -> Reply:
     """Tell that a message may have reached the agent, and offer to send it again."""
     return _offer(

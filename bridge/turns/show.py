@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
+from bridge.blocks import notices
 from bridge.blocks.reply import Audience, Reply
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
 from bridge.ids import TurnId, aside
@@ -118,7 +119,10 @@ class Shower:
             if not url:
                 raise
             log.info("the bot may not post here, answering by response_url", extra={"error": exc.error})
-            await self._say.respond(url, reply)
+            if outcome.starts is None:
+                await self._say.respond(url, reply)
+            else:  # a root that the bot did not post has no thread in which an agent could answer
+                await self._say.whisper(whom_of(body), notices.no_thread_here())
             return ""
 
 

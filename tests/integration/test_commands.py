@@ -64,6 +64,16 @@ async def test_a_command_begins_a_thread_and_its_agent_answers_there(world: Worl
     assert "Alice" in said[2]
 
 
+async def test_where_the_bot_is_not_a_command_begins_no_thread_and_says_so(world: World) -> None:
+    await world.start_bridge()
+
+    told = await private_answer(world, ALICE, NOBOT, "/agents", "chat Memory my name is Alice")
+
+    assert "Invite me" in told
+    assert world.chats() == []
+    assert world.slack.messages(NOBOT) == []
+
+
 async def test_a_channels_default_agent_answers_its_mentions(world: World) -> None:
     await world.start_bridge()
 
