@@ -22,11 +22,6 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
     return kit.reply(sentence(error), audience=audience)
 
 
-def unexpected(reference: str, *, audience: Audience = Audience.PRIVATE) -> Reply:
-    """Tell that the bridge itself is at fault; *reference* finds the details in its log."""
-    return kit.reply(f"Sorry, this went wrong on our side. It is noted as {reference}.", audience=audience)
-
-
 def sentence(error: BridgeError) -> str:
     """Say what went wrong, in plain words that are not escaped yet."""
     return next(_WORDS[base](error) for base in type(error).__mro__ if base in _WORDS)

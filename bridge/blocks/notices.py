@@ -87,11 +87,6 @@ def too_old(turn: str, waited_for: timedelta) -> Reply:
     )
 
 
-def failed(turn: str, words: str) -> Reply:
-    """Tell in *words* of `bridge.blocks.failures` why there is no answer, and offer to send the message again."""
-    return _offer(words, "", kit.button("Send it again", SEND_AGAIN, turn))
-
-
 def sent_again() -> Reply:
     """Take the place of the offer after its button was pressed."""
     words = "Sent again: the message waits for its turn at the end of this thread."
@@ -116,11 +111,6 @@ def no_agents() -> Reply:
 
 SESSION_GONE: Final = "The earlier conversation is no longer known to the service, so this answer begins a new one."
 """A note for `bridge.blocks.answers.answer`."""
-
-
-def waited(waited_for: timedelta) -> str:
-    """Make a note for an answer that came late."""
-    return f"This message waited for {kit.spoken(waited_for)}."
 
 
 def session_info(agent_name: str, session: int | None) -> Reply:

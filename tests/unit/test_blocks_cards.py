@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bridge.blocks import agents, answers, failures, forms, kit, menu, notices, project, runs, stats, workflows
+from bridge.blocks import agents, answers, forms, kit, menu, notices, project, runs, stats, workflows
 from bridge.blocks.reply import Audience, Reply
 from bridge.errors import CannotConnect
 from bridge.project.models import Agent, AgentDetail, Project, RunResult, Stats, Workflow, WorkflowDetail
@@ -102,11 +102,8 @@ def every_reply(text: str) -> Iterator[Reply]:
     ):  # fmt: skip
         yield plain_notice()
     yield notices.outcome_unknown("turn-1")
-    yield notices.failed("turn-1", text)
-    yield answers.answer("late", notes=[notices.waited(timedelta(minutes=5))])
     yield notices.told("thread_full")
     yield notices.told("stranger")
-    yield failures.unexpected("abc123")
 
 
 def objects(shown: Any) -> Iterator[dict[str, Any]]:
