@@ -24,7 +24,7 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lan
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.store.connection import translated
 from bridge.store.keys import GROUP, SEEN, milliseconds
-from bridge.store.scripting import Scripts
+from bridge.store.scripting import Scripts, epoch_ms, or_empty
 
 _BATCH = 64
 
@@ -119,12 +119,12 @@ class Inbox:
             condition,
             str(thread or ""),
             WAITING_LIMIT,
-            _ms(self._now()),
+            epoch_ms(self._now()),
             milliseconds(SEEN),
             self._session_ms,
             to_json(inbound),
             int(is_plain),
-            "" if agent is None else agent,
+            or_empty(agent),
             self._scripts.redis_time(self._now(), within) if within else "",
             inbound.kind,
             confirmed=True,
@@ -144,7 +144,7 @@ class Inbox:
 
     async def again(self, turn: TurnId) -> str:
         """Queue the text of a finished turn once more. Returns ``queued``, ``already``, ``gone`` or ``full``."""
-        now = _ms(self._now())
+        now = epoch_ms(self._now())
         return str((await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0])
 
     async def wait_for_lanes(self, connection: Redis, *, most: int, block: timedelta) -> list[Held]:
@@ -203,10 +203,6 @@ class Inbox:
         """How many lanes have work."""
         with translated():
             return int(await self._scripts.redis.xlen(self._ready))
-
-
-def _ms(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
 
 
 def _put_answer(turn: TurnId, answer: Any) -> Put:

@@ -25,7 +25,7 @@ from bridge.ids import ThreadKey, TurnId
 from bridge.store.inbox import Held
 from bridge.store.keys import DEAD, RESULTS, TRACE, milliseconds
 from bridge.store.records import VERSION, Conversation, Turn, pairs
-from bridge.store.scripting import Scripts
+from bridge.store.scripting import Scripts, epoch_ms, or_empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Journal:
         it counts as a take; a worker that has waited and looks again says False.
         """
         answer = await self._run(
-            "take", held, held.lane, self._ms(), token, int(may_send), _ms(oldest), int(begins), VERSION,
+            "take", held, held.lane, self._ms(), token, int(may_send), epoch_ms(oldest), int(begins), VERSION,
             confirmed=may_send,
         )  # fmt: skip
         if answer[0] == "empty":
@@ -110,7 +110,7 @@ class Journal:
         self, taken: Taken, outcome: str, *, what: str, binding: Binding | None = None, results: str = ""
     ) -> None:
         """Record what will be shown. *what* names it for the trace; *results* are kept for a button."""
-        session = (str(binding.thread), binding.session, _or_empty(binding.expected)) if binding else ("", "", "")
+        session = (str(binding.thread), binding.session, or_empty(binding.expected)) if binding else ("", "", "")
         await self._run(
             "outcome", taken.held, taken.turn.lane, taken.turn.id, self._ms(), outcome, what, *session,
             self._session_ms, results, milliseconds(RESULTS),
@@ -150,12 +150,4 @@ class Journal:
         return answer
 
     def _ms(self) -> int:
-        return _ms(self._now())
-
-
-def _ms(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
-
-
-def _or_empty(value: int | None) -> str | int:
-    return "" if value is None else value
+        return epoch_ms(self._now())

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from bridge.errors import NamespaceTaken
 from bridge.store.connection import translated
 from bridge.store.keys import milliseconds
-from bridge.store.scripting import Scripts
+from bridge.store.scripting import Scripts, epoch_ms
 
 _CONSUMER_GONE = timedelta(hours=1)
 
@@ -33,7 +33,7 @@ class Namespace:
     async def hold(self) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`."""
         self.is_held = False
-        now = int(self._now().timestamp() * 1000)
+        now = epoch_ms(self._now())
         match await self._scripts.run("open", self._team, self._bot, now):
             case ["taken", owner]:
                 raise NamespaceTaken(self._name, owner)

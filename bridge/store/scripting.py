@@ -28,6 +28,16 @@ def source(name: str) -> str:
     return f"{(folder / 'prelude.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
 
 
+def epoch_ms(moment: datetime) -> int:
+    """A moment as scripts take it."""
+    return int(moment.timestamp() * 1000)
+
+
+def or_empty(value: int | None) -> str | int:
+    """A number as scripts take it where there may be none."""
+    return "" if value is None else value
+
+
 class Scripts:
     """The scripts of one namespace on one *redis*.
 
@@ -54,7 +64,7 @@ class Scripts:
 
     def redis_time(self, now: datetime, later: timedelta) -> int:
         """The server's own clock (ms), *later* than our *now*."""
-        return int((now + self.clock_ahead + later).timestamp() * 1000)
+        return epoch_ms(now + self.clock_ahead + later)
 
     async def _send(self, name: str, args: tuple[str | int, ...], *, confirmed: bool) -> Any:
         if name not in self._hashes:

@@ -11,7 +11,7 @@ from bridge.ids import ThreadKey, TurnId, thread_lane
 from bridge.store.connection import translated
 from bridge.store.keys import SEEN, milliseconds
 from bridge.store.records import Conversation
-from bridge.store.scripting import Scripts
+from bridge.store.scripting import Scripts, or_empty
 
 
 class Sessions:
@@ -42,7 +42,7 @@ class Sessions:
     ) -> bool:
         """Replace the session (None: none) if it is still *expected*, and the agent where one is given."""
         answer = await self._scripts.run(
-            "rebind", str(thread), _text(expected), _text(agent), _text(session), self._session_ms
+            "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms
         )
         return str(answer) == "1"
 
@@ -106,7 +106,3 @@ class Results:
             return json.loads(text)
         except ValueError as exc:
             raise RecordNotUnderstood("results") from exc
-
-
-def _text(value: int | None) -> str | int:
-    return "" if value is None else value
