@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bridge
-from bridge.cli import run, trouble_lines
+from bridge.cli.running import run, trouble_lines
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackRefused, StoreUnavailable
 
 CODE = Path(bridge.__file__).parent.parent

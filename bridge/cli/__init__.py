@@ -1,0 +1,44 @@
+"""The command line: one file for each command, which imports what it needs only when it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bridge import __version__
+from bridge.cli.check import check
+from bridge.cli.manifest import manifest
+from bridge.cli.serve import serve
+
+program = typer.Typer(
+    name="bridge",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # its tracebacks show local variables, and those hold tokens
+)
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    program()
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
+    if wanted:
+        typer.echo(f"bridge {__version__}")
+        raise typer.Exit
+
+
+@program.callback()
+def _common(
+    *,
+    version: Annotated[  # dealt with by its callback
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Connect a Slack workspace with one project; the settings come from the environment and from .env."""
+
+
+for command in (serve, check, manifest):
+    program.command()(command)

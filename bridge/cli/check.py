@@ -1,0 +1,57 @@
+"""`bridge check`: whether all that is configured holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bridge.cli.running import CANNOT_RUN, run
+from bridge.errors import ConfigurationError
+from bridge.logs import configure
+from bridge.settings import environment, load, unknown_names, well_formed
+
+
+def check(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")] = False,
+    embedded_redis: Annotated[
+        bool, typer.Option("--embedded-redis", help="Without REDIS_URL, look at the Redis that serve would run.")
+    ] = False,
+) -> None:
+    """Probe all that is configured and say what to mend; exit code 0 or 1."""
+    from bridge.ops.check import check as probe, what_is_configured  # noqa: PLC0415 - see `serve`
+    from bridge.ops.rows import is_well, settings_rows, table, to_json  # noqa: PLC0415
+
+    configure("console", "ERROR")  # what goes wrong is shown in a row
+    values, problems, warnings = _settings_as_they_are(embedded_redis=embedded_redis)
+    to_probe, rows = what_is_configured(values, embedded_redis=embedded_redis), settings_rows(problems, warnings)
+
+    async def look() -> int:
+        rows.extend(await probe(to_probe, now=lambda: datetime.now(UTC)))
+        typer.echo(to_json(rows) if as_json else table(rows))
+        return 0 if is_well(rows) else CANNOT_RUN
+
+    raise typer.Exit(run(look))
+
+
+def _settings_as_they_are(*, embedded_redis: bool) -> tuple[dict[str, Any], tuple[str, ...], list[str]]:
+    """Read what can be read; gives the values by variable, the problems, and the warnings."""
+    try:
+        environ = environment(os.environ, Path(".env"))
+    except ConfigurationError as exc:  # the file
+        return well_formed(os.environ), exc.problems, []
+    return well_formed(environ), problems_of(environ, embedded_redis=embedded_redis), unknown_names(environ)
+
+
+def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[str, ...]:
+    """Give the lines that ``bridge serve`` would print, none where all is well."""
+    try:
+        load(environ, embedded_redis=embedded_redis)
+    except ConfigurationError as exc:
+        return exc.problems
+    return ()

@@ -1,0 +1,92 @@
+"""Running one command: on which loop, with which settings, and what is said where it cannot run.
+
+Exit codes: 0 done or stopped as asked, 1 could not run, 2 the settings or the command line are wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackError, SlackGone, StoreUnavailable
+from bridge.settings import Settings, environment, load, unknown_names
+
+CANNOT_RUN = 1
+WRONG_SETTINGS = 2
+
+
+def settings_or_exit(*, embedded_redis: bool) -> Settings:
+    """Read the settings; where they have problems, print them and leave with 2."""
+    try:
+        environ = environment(os.environ, Path(".env"))
+        for line in unknown_names(environ):
+            say(f"warning: {line}")
+        return load(environ, embedded_redis=embedded_redis)
+    except ConfigurationError as exc:
+        raise typer.Exit(complain([exc])) from None
+
+
+def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run *main* on the fastest loop there is; gives its exit code, or says why it could not run."""
+    troubles: list[BridgeError] = []
+    code = 0
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            code = runner.run(main())
+    except* BridgeError as group:  # also out of a TaskGroup
+        troubles.extend(_leaves(group))
+    return complain(troubles) if troubles else code
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        factory: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
+    except ImportError:  # Windows, PyPy
+        return asyncio.new_event_loop
+    return factory
+
+
+def _leaves(group: BaseExceptionGroup[BridgeError]) -> list[BridgeError]:
+    found: list[BridgeError] = []
+    for exc in group.exceptions:
+        found.extend(_leaves(exc) if isinstance(exc, BaseExceptionGroup) else [exc])
+    return found
+
+
+def complain(troubles: list[BridgeError]) -> int:
+    """Say each of *troubles* in lines of its own; gives the exit code."""
+    for trouble in troubles:
+        for line in trouble_lines(trouble):
+            say(line)
+    return WRONG_SETTINGS if any(isinstance(trouble, ConfigurationError) for trouble in troubles) else CANNOT_RUN
+
+
+def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
+    """Say in single lines, to the operator, why the bridge does not run."""
+    match trouble:
+        case ConfigurationError():
+            return trouble.problems
+        case StoreUnavailable():
+            return (f"bridge cannot run: Redis is of no use ({trouble.reason}); look at it, and at REDIS_URL",)
+        case NamespaceTaken():
+            return (f"bridge cannot run: the namespace {trouble}; set BRIDGE_NAMESPACE to another name",)
+        case SlackGone():
+            return (f"bridge ends: {trouble.detail}; start it again, and look at Slack's status",)
+        case SlackError(method="apps.connections.open"):
+            return (f"bridge cannot run: Slack did not accept {trouble}; look at SLACK_APP_TOKEN (xapp-…)",)
+        case SlackError():
+            return (f"bridge cannot run: Slack did not accept {trouble}; look at SLACK_BOT_TOKEN",)
+        case _:
+            return (f"bridge cannot run: {type(trouble).__name__}: {trouble}",)
+
+
+def say(line: str) -> None:
+    """Write one line to standard error."""
+    sys.stderr.write(line.replace("\n", " ") + "\n")
