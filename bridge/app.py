@@ -156,7 +156,7 @@ class Bridge:
         )
         await self._patience.through_outages(namespace.hold)
         parts = self._parts(identity, namespace)
-        door.opens(over_http(parts.listeners))
+        door.opens(over_http(parts.listeners, parts.messages.on_message))
         settle_memory()
         log.info("ready")
         async with self._listening_to_sockets(parts.listeners):
@@ -275,14 +275,15 @@ class Bridge:
             store_since=lambda: namespace.since,
         )
         door = Door(inbox, access, wires.metrics)
+        messages = Messages(receiver, identity, wires.metrics)
         listeners = bolt_app(
             wires.web,
             identity,
-            Messages(receiver, identity, wires.metrics),
+            messages,
             Commands(door, identity, settings.command_prefix),
             Actions(door, identity, catalog, access, say),
         )
-        return Parts(worker, turns, listeners)
+        return Parts(worker, turns, listeners, messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +293,7 @@ class Parts:
     worker: Worker
     turns: Turns
     listeners: AsyncApp
+    messages: Messages
 
 
 def _reach(*, is_up: bool) -> Reach:

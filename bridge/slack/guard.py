@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 LARGEST_BODY = 1024 * 1024
 OLDEST_SIGNATURE = 300  # seconds; Slack's own advice against replays
+PAYLOAD = "bridge.payload"  # where in the scope the inner application finds a message that was read already
 BODY_SECONDS = 10.0  # Slack gives up after 3 s: whoever needs longer for the body is not Slack
 
 _KNOWN = frozenset({"block_actions", "view_submission", "view_closed", "block_suggestion"})
@@ -61,11 +62,15 @@ class _Head:
 
 @dataclass(frozen=True, slots=True)
 class _Understood:
-    """A signed body: its *kind* for the metrics, the *answer* where the guard has it, else the body to pass on."""
+    """A signed body: its *kind* for the metrics, the *answer* where the guard has it, else the body to pass on.
+
+    *payload* is the body of a message, read.
+    """
 
     kind: str
     body: bytes
     answer: bytes | None = None
+    payload: dict[str, Any] | None = None
 
 
 class Guard:
@@ -142,6 +147,8 @@ class Guard:
     async def _pass_on(self, understood: _Understood, scope: Scope, receive: Receive, send: Send) -> None:
         reply = _Reply(send)
         try:
+            if understood.payload is not None:
+                scope[PAYLOAD] = understood.payload
             await self._inner(scope, _replaying(understood.body, receive), reply.send)
         except Exception:  # the one place: whatever broke inside, Slack must get an answer that it understands
             log.exception("a request broke inside", extra={"reference": self._new_reference()})
@@ -224,7 +231,7 @@ def _understand_json(payload: dict[str, Any], body: bytes) -> _Understood:
         case {"type": "app_rate_limited"}:
             return _Understood("rate_limited", body, b"")
         case {"type": "event_callback", "event": {"type": "message" | "app_mention" as kind}}:
-            return _Understood(kind, body)
+            return _Understood(kind, body, payload=payload)
         case {"type": "event_callback", "event": {"type": str()}}:
             return _Understood("event", body)
     raise _TurnedAway(400, "malformed")

@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
 from bridge.metrics import Metrics
+from bridge.store.batching import Batches
 from bridge.store.connection import translated
 from bridge.store.keys import prefix
 
@@ -52,6 +53,7 @@ class Scripts:
         self.clock_ahead = timedelta(0)  # how far this server's clock is ahead of ours
         self._metrics = metrics
         self._hashes: dict[str, str] = {}
+        self._batches = Batches(redis)
 
     async def run(self, name: str, *args: str | int, confirmed: bool = False) -> Any:
         """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
@@ -70,7 +72,7 @@ class Scripts:
         if name not in self._hashes:
             self._hashes[name] = await self.redis.script_load(source(name))
         if not (confirmed and self.has_replicas):
-            return await self.redis.evalsha(self._hashes[name], 1, self.prefix, *args)
+            return await self._batches.run(self._hashes[name], self.prefix, *args)
         async with self.redis.pipeline(transaction=False) as pipe:  # WAIT speaks of its own connection's writes
             pipe.evalsha(self._hashes[name], 1, self.prefix, *args)
             pipe.wait(1, _REPLICA_WAIT_MS)
