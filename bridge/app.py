@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from redis.asyncio import Redis
-from slack_bolt.async_app import AsyncApp
 
 from bridge import __version__
 from bridge.chats.access import Access
@@ -32,7 +31,7 @@ from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
 from bridge.settings import Settings
 from bridge.slack.actions import Actions
-from bridge.slack.bolt import bolt_app, over_http, over_socket
+from bridge.slack.bolt import Listeners, bolt_app, over_http, over_socket
 from bridge.slack.commands import Commands
 from bridge.slack.directory import SlackDirectory
 from bridge.slack.door import Door
@@ -156,14 +155,14 @@ class Bridge:
         )
         await self._patience.through_outages(namespace.hold)
         parts = self._parts(identity, namespace)
-        door.opens(over_http(parts.listeners, parts.messages.on_message))
+        door.opens(over_http(parts.listeners))
         settle_memory()
         log.info("ready")
         async with self._listening_to_sockets(parts.listeners):
             await parts.worker.run(parts.turns.work)
 
     @asynccontextmanager
-    async def _listening_to_sockets(self, listeners: AsyncApp) -> AsyncIterator[None]:
+    async def _listening_to_sockets(self, listeners: Listeners) -> AsyncIterator[None]:
         """In Socket Mode, have a socket open meanwhile."""
         token = self._settings.slack_app_token
         if token is None:
@@ -276,14 +275,14 @@ class Bridge:
         )
         door = Door(inbox, access, wires.metrics)
         messages = Messages(receiver, identity, wires.metrics)
-        listeners = bolt_app(
+        bolt = bolt_app(
             wires.web,
             identity,
             messages,
             Commands(door, identity, settings.command_prefix),
             Actions(door, identity, catalog, access, say),
         )
-        return Parts(worker, turns, listeners, messages)
+        return Parts(worker, turns, Listeners(bolt, messages.on_message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +291,7 @@ class Parts:
 
     worker: Worker
     turns: Turns
-    listeners: AsyncApp
-    messages: Messages
+    listeners: Listeners
 
 
 def _reach(*, is_up: bool) -> Reach:

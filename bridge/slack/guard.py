@@ -25,6 +25,7 @@ from urllib.parse import parse_qsl
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bridge.metrics import Metrics
+from bridge.slack.payloads import is_message
 
 log = logging.getLogger(__name__)
 
@@ -230,7 +231,7 @@ def _understand_json(payload: dict[str, Any], body: bytes) -> _Understood:
             return _Understood("verification", body, challenge.encode(errors="replace"))
         case {"type": "app_rate_limited"}:
             return _Understood("rate_limited", body, b"")
-        case {"type": "event_callback", "event": {"type": "message" | "app_mention" as kind}}:
+        case {"type": "event_callback", "event": {"type": str() as kind}} if is_message(payload):
             return _Understood(kind, body, payload=payload)
         case {"type": "event_callback", "event": {"type": str()}}:
             return _Understood("event", body)

@@ -123,9 +123,7 @@ class Messages:
         self._metrics = metrics
 
     def register(self, app: AsyncApp) -> None:
-        """Listen to messages in every form; other events that the app was subscribed to are taken and left."""
-        listen(lambda **how: app.event("message", **how), self.on_message)
-        listen(lambda **how: app.event("app_mention", **how), self.on_message)
+        """Take and leave what else the app was subscribed to; messages do not come by Bolt (`bridge.slack.bolt`)."""
         listen(lambda **how: app.event(re.compile(".*"), **how), self.on_other)
 
     async def on_message(self, body: Body) -> BoltResponse:

@@ -11,6 +11,14 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def is_message(payload: Mapping[str, Any]) -> bool:
+    """Whether *payload* is an ``event_callback`` about a message: a mention or any other, new or changed."""
+    return payload.get("type") == "event_callback" and mapping(payload.get("event")).get("type") in _MESSAGES
+
+
+_MESSAGES = ("message", "app_mention")
+
+
 def items(value: object) -> list[Any]:
     """*value* if it is an array, else an empty one."""
     return value if isinstance(value, list) else []
