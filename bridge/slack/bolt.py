@@ -54,6 +54,7 @@ def bolt_app(web: SlackWeb, identity: Identity, *surfaces: Surface) -> AsyncApp:
         )
 
     app = AsyncApp(
+        name="bridge",  # else Bolt reads the source files of the whole call stack to find one
         logger=logging.getLogger("slack_bolt"),  # whose level its loggers take: by themselves they print payloads
         client=web.client,
         authorize=authorize,
