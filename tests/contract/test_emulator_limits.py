@@ -36,7 +36,7 @@ def menu(options: int, text: str = "One") -> Block:
 
 
 def chart(points: int) -> Block:
-    segments = [{"label": str(one), "value": one} for one in range(points)]
+    segments = [{"label": str(one), "value": one + 1} for one in range(points)]
     return {"type": "data_visualization", "title": "T", "chart": {"type": "pie", "segments": segments}}
 
 

@@ -1,6 +1,7 @@
 """The sample project service: the eight operations, and trouble on demand."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -94,6 +95,38 @@ async def test_an_agent_remembers_within_its_session_and_not_beyond(http: httpx.
     assert other["sessionId"] != session
 
 
+async def test_facts_are_remembered_until_they_are_to_be_forgotten(http: httpx.AsyncClient) -> None:
+    session = (await chat(http, 1, "My favourite colour is dark blue."))["sessionId"]
+    await chat(http, 1, "call me Ada", session)
+
+    assert (await chat(http, 1, "what is my favourite colour?", session))["message"].endswith("is dark blue.")
+    known = (await chat(http, 1, "what do you know about me?", session))["message"]
+    await chat(http, 1, "forget all that", session)
+
+    assert "Ada" in known
+    assert "dark blue" in known
+    assert "not told me" in (await chat(http, 1, "What is my name?", session))["message"]
+    assert "not told me" in (await chat(http, 1, "what is my favourite colour", session))["message"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "seen"), [("table", "| --- |"), ("some code, please", "```python"), ("a list", "1. "), ("long", "90. ")]
+)
+async def test_the_writer_gives_the_form_that_is_asked_for(http: httpx.AsyncClient, asked: str, seen: str) -> None:
+    answer = (await chat(http, 2, asked))["message"]
+
+    assert seen in answer
+    assert "## " not in answer
+
+
+async def test_support_looks_up_orders_and_pages(http: httpx.AsyncClient) -> None:
+    answer = await chat(http, 4, "Where is order 1042, and what about shipping?")
+
+    assert "Order 1042 " in answer["message"]
+    assert "**shipping**" in answer["message"]
+    assert answer["toolsUsed"] == ["search_docs", "order_status"]
+
+
 async def test_an_unknown_session_is_not_found_and_another_agents_is_unknown(http: httpx.AsyncClient) -> None:
     session = (await chat(http, 1, "hello"))["sessionId"]
 
@@ -103,7 +136,7 @@ async def test_an_unknown_session_is_not_found_and_another_agents_is_unknown(htt
 
 
 async def test_agents_answer_in_markdown_with_tools_or_not_at_all(http: httpx.AsyncClient) -> None:
-    rich = (await chat(http, 2, "a table please"))["message"]
+    rich = (await chat(http, 2, "tell me about tea"))["message"]
     used = await chat(http, 4, "what time is it?")
     failed = await http.post("/api/sdk/agents/5/chat", json={"message": "please fail 503"})
 
@@ -112,7 +145,7 @@ async def test_agents_answer_in_markdown_with_tools_or_not_at_all(http: httpx.As
     assert "toolsUsed" not in await chat(http, 1, "hello")
     assert (failed.status_code, failed.json()["error"]) == (503, "The agent failed, as it was asked to.")
     tools = (await http.get("/api/sdk/agents/4")).json()["tools"]
-    assert [tool["name"] for tool in tools] == ["search_docs", "current_time"]
+    assert [tool["name"] for tool in tools] == ["search_docs", "current_time", "order_status"]
 
 
 async def test_statistics_move_as_the_project_is_used(http: httpx.AsyncClient) -> None:
@@ -125,6 +158,46 @@ async def test_statistics_move_as_the_project_is_used(http: httpx.AsyncClient) -
     assert after["lastUpdated"].endswith("Z")
     assert sum(one["count"] for one in after["categories"]) == 12
     assert (await http.get("/api/sdk/project")).json()["promptCount"] == after["promptCount"]
+
+
+async def test_each_use_is_counted_under_its_tag(http: httpx.AsyncClient) -> None:
+    async def tags() -> dict[str, int]:
+        return {one["name"]: one["count"] for one in (await http.get("/api/sdk/stats")).json()["tags"]}
+
+    before = await tags()
+    await http.post("/api/sdk/workflows/6/run", json={"input": ["a teapot"]})
+    await chat(http, 1, "hello")
+    after = await tags()
+
+    assert after["orders"] == before["orders"] + 1
+    assert after["conversations"] == 1
+
+
+async def test_what_was_said_and_run_outlives_the_process(tmp_path: Path) -> None:
+    headers = {"Authorization": "Bearer a-key"}
+    seen = []
+    for _ in range(2):
+        async with (
+            SampleProject(api_key="a-key", kept_in=tmp_path / "new") as project,
+            httpx.AsyncClient(base_url=project.base_url, headers=headers) as http,
+        ):
+            session = seen[0]["sessionId"] if seen else None
+            seen.append(await chat(http, 1, "what is my name?" if seen else "my name is Ada", session))
+            run = (await http.post("/api/sdk/workflows/1/run", json={"input": 1})).json()
+            seen[-1] |= {"runId": run["runId"], "stats": (await http.get("/api/sdk/stats")).json()}
+
+    first, second = seen
+    assert second["message"] == "Your name is Ada."
+    assert second["runId"] == first["runId"] + 1
+    assert second["stats"]["promptCount"] == first["stats"]["promptCount"] + 1
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"form": 99}'])
+async def test_a_file_that_cannot_be_read_is_begun_anew(tmp_path: Path, content: str) -> None:
+    (tmp_path / "project.json").write_text(content)
+
+    async with SampleProject(api_key="a-key", kept_in=tmp_path) as project:
+        assert project.talks == {}
 
 
 async def test_agents_can_be_replaced(project: SampleProject, http: httpx.AsyncClient) -> None:

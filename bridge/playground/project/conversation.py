@@ -7,10 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-_NAME: Final = re.compile(r"(?:my name is|i am called|call me)\s+([^\s.,!?]+)", re.IGNORECASE)
+_ASKS_ABILITIES: Final = re.compile(r"what (?:can|do) you do|who are you", re.IGNORECASE)
+_NAME: Final = re.compile(r"(?:my name is|i am called|i'm called|call me)\s+([^\s.,!?]+)", re.IGNORECASE)
+_FACT: Final = re.compile(r"\bmy\s+([\w' -]{2,40}?)\s+(?:is|are)\s+(?:called\s+)?([^.!?\n]+)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _ASKS_NAME: Final = re.compile(r"(?:what|who).*\b(?:my name|am i)\b", re.IGNORECASE)
+_ASKS_FACT: Final = re.compile(r"\b(?:what|who|which|where)\b.*?\bmy\s+([\w' -]{2,40}?)\s*\??$", re.IGNORECASE)
 _ASKS_NUMBER: Final = re.compile(r"\b(?:what|which).*\bnumbers?\b|\bsum\b|\btotal\b", re.IGNORECASE)
+_ASKS_ALL: Final = re.compile(r"what do you (?:know|remember)|what have i told you|everything you know", re.IGNORECASE)
+_FORGET: Final = re.compile(r"\bforget\b", re.IGNORECASE)
 
 
 @dataclass
@@ -22,6 +27,7 @@ class Talk:
     said: list[str] = field(default_factory=list)
     name: str = ""
     numbers: list[str] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)  # "favourite colour": "blue"
 
 
 @dataclass(frozen=True)
@@ -34,18 +40,49 @@ class Reply:
 
 
 def remember(talk: Talk, message: str) -> Reply:
-    """Keep names and numbers, and give them back when asked."""
+    """Keep names, numbers and facts, and give them back when asked."""
+    return Reply(_recalled(talk, message) or _learned(talk, message) or _small_talk(talk, message))
+
+
+def _recalled(talk: Talk, message: str) -> str:
+    """The answer to a question about what was said before, if it is one."""
+    if _ASKS_ABILITIES.search(message):
+        return (
+            "I remember what you tell me in this conversation. Try *my name is Ada*, *remember 40 and 2* or "
+            "*my favourite colour is blue*, and ask me for it later: *what is my name?*, *what do you know about me?*"
+        )
+    if _ASKS_ALL.search(message):
+        return _everything(talk)
     if _ASKS_NAME.search(message):
-        return Reply(f"Your name is {talk.name}." if talk.name else "You have not told me your name yet.")
+        return f"Your name is {talk.name}." if talk.name else "You have not told me your name yet."
     if _ASKS_NUMBER.search(message):
-        return Reply(_numbers(talk))
+        return _numbers(talk)
+    if asked := _ASKS_FACT.search(message):
+        known = talk.facts.get(asked[1].lower())
+        return f"Your {asked[1]} is {known}." if known else f"You have not told me about your {asked[1]} yet."
+    return ""
+
+
+def _learned(talk: Talk, message: str) -> str:
+    """Keep what there is to keep; gives what is said to that."""
+    if _FORGET.search(message):
+        talk.name, talk.numbers, talk.facts = "", [], {}
+        return "Forgotten. Whom have I the pleasure of meeting?"
     if found := _NAME.search(message):
         talk.name = found[1]
-        return Reply(f"Nice to meet you, {talk.name}.")
+        return f"Nice to meet you, {talk.name}."
+    if found := _FACT.search(message):
+        talk.facts[found[1].lower()] = found[2].strip()
+        return f"I will remember that your {found[1]} is {found[2].strip()}."
     if numbers := _NUMBER.findall(message):
         talk.numbers += numbers
-        return Reply(f"I will remember {', '.join(numbers)}.")
-    return Reply(f"That was message {len(talk.said)} of our talk. You said: {message}")
+        return f"I will remember {', '.join(numbers)}."
+    return ""
+
+
+def _small_talk(talk: Talk, message: str) -> str:
+    name = f", {talk.name}" if talk.name else ""
+    return f"That was message {len(talk.said)} of our talk{name}. You said: {message}"
 
 
 def _numbers(talk: Talk) -> str:
@@ -55,38 +92,30 @@ def _numbers(talk: Talk) -> str:
     return f"You told me {', '.join(talk.numbers)}; together that is {total:g}."
 
 
-def write(talk: Talk, message: str) -> Reply:
-    """Show all that Markdown can do."""
-    title = message.splitlines()[0][:60]
-    return Reply(
-        f"# About “{title}”\n\n"
-        "Here is **what matters**, _in short_, with ~~nothing~~ little left out:\n\n"
-        "1. First the facts\n2. Then the [manual](https://example.com/manual)\n   - and its details\n\n"
-        "| Item | Count | Note |\n| --- | ---: | --- |\n"
-        f"| Words | {len(message.split())} | in your message |\n| Messages | {len(talk.said)} | in this talk |\n\n"
-        '```python\ndef answer() -> str:\n    return "42"\n```\n\n'
-        "> A quotation, with `code` in it.\n\n- [x] written\n- [ ] read"
-    )
+def _everything(talk: Talk) -> str:
+    known = [f"your name is {talk.name}"] if talk.name else []
+    known += [f"your {what} is {value}" for what, value in talk.facts.items()]
+    known += [f"you told me {', '.join(talk.numbers)}"] if talk.numbers else []
+    if not known:
+        return "Nothing yet: tell me your name, a number, or what your favourite colour is."
+    return "I know that\n\n" + "\n".join(f"- {one}" for one in known)
 
 
 def think(talk: Talk, message: str) -> Reply:
-    """Answer as one who took time."""
-    return Reply(f"I have thought about “{message}” for a while. It is your message number {len(talk.said)}.")
-
-
-def look_up(_talk: Talk, message: str) -> Reply:
-    """Answer with the tools that were used."""
-    tools: list[Any] = ["search_docs"]
-    if re.search(r"\b(?:time|when|now)\b", message, re.IGNORECASE):
-        tools.append("current_time")
-    return Reply(f"I looked it up: there are three pages about “{message}”.", tools_used=tools)
+    """Answer as one who took time, with an eye on what was said before."""
+    if len(talk.said) == 1:
+        return Reply(f"I have thought about “{message}” for a while. Ask on: I still know where we are.")
+    return Reply(
+        f"I have thought about “{message}” for a while. It is your message number {len(talk.said)}; "
+        f"we began with “{talk.said[0]}”."
+    )
 
 
 def grumble(_talk: Talk, message: str) -> Reply:
     """Fail when asked to: ``fail``, or ``fail 503`` for a certain status."""
     if asked := re.search(r"\bfail(?:\s+([45]\d\d))?\b", message, re.IGNORECASE):
         return Reply("The agent failed, as it was asked to.", status=int(asked[1] or 500))
-    return Reply("I could fail, if you asked me to.")
+    return Reply("Hm. I could fail, if you asked me to: *fail*, or *fail 503*. Otherwise leave me alone.")
 
 
 def scripted(text: str) -> Callable[[Talk, str], Reply]:

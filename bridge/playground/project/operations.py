@@ -1,15 +1,18 @@
-"""The eight operations, on a project that is kept in memory."""
+"""The eight operations, on a project whose sessions and counts may outlive the process."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from bridge.playground.project import sample
 from bridge.playground.project.conversation import Talk
+from bridge.playground.project.keeping import Kept
 from bridge.playground.project.sample import Agent, Json, Workflow
 
 _CREATED: Final = "2024-03-01T09:30:00.000Z"
@@ -28,15 +31,38 @@ class Refused(Exception):
 
 
 class Project:
-    """Workflows, agents and the sessions with them. *asked* is an id as the path has it, *body* what was sent."""
+    """Workflows, agents and the sessions with them, kept in a folder where *kept_in* names one.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    In the operations *asked* is an id as the path has it, and *body* what was sent.
+    """
+
+    def __init__(self, clock: Callable[[], float], kept_in: Path | None = None) -> None:
         self.workflows: list[Workflow] = sample.workflows()
         self.agents: list[Agent] = sample.agents()
         self.talks: dict[int, Talk] = {}
         self._clock = clock
+        self._used: Counter[str] = Counter()  # by tag
         self._runs = 0
         self._changed = clock()
+        self._kept = Kept(kept_in)
+        self._recall()
+
+    def _recall(self) -> None:
+        """Be as it was when the process ended."""
+        state = self._kept.read()
+        if state is not None:
+            self._runs, self._changed, self._used = state["runs"], state["changed"], Counter(state["used"])
+            self.talks = {talk["id"]: Talk(**talk) for talk in state["talks"]}
+
+    def _note(self, tag: str) -> None:
+        """Count one more use, and keep how everything is now."""
+        self._used[tag] += 1
+        self._changed = self._clock()
+        self._kept.write(self._state)
+
+    def _state(self) -> Json:
+        talks = [asdict(talk) for talk in self.talks.values()]
+        return {"runs": self._runs, "changed": self._changed, "used": self._used, "talks": talks}
 
     def get_workflows(self) -> list[Json]:
         """List the workflows."""
@@ -54,9 +80,10 @@ class Project:
         await asyncio.sleep(workflow.seconds)
         status, output = workflow.run(body["input"])
         self._runs += 1
-        self._changed = self._clock()
+        run_id = _RUNS_SO_FAR + self._runs
+        self._note(workflow.tag)
         results = workflow.node_results(status, output)
-        return {"runId": _RUNS_SO_FAR + self._runs, "status": status, "output": output, "nodeResults": results}
+        return {"runId": run_id, "status": status, "output": output, "nodeResults": results}
 
     def get_agents(self) -> list[Json]:
         """List the agents."""
@@ -77,7 +104,7 @@ class Project:
         reply = agent.reply(talk, body["message"])
         if reply.status >= 400:  # noqa: PLR2004 - what HTTP calls an error
             raise Refused(reply.status, reply.message)
-        self._changed = self._clock()
+        self._note(agent.tag)
         answer: Json = {"sessionId": talk.id, "message": reply.message}
         return answer if reply.tools_used is None else answer | {"toolsUsed": reply.tools_used}
 
@@ -96,13 +123,13 @@ class Project:
     def get_stats(self) -> Json:
         """Give the statistics, which move as the project is used."""
         kinds = Counter(workflow.trigger_type for workflow in self.workflows)
-        models = Counter(agent.model for agent in self.agents)
+        tags = Counter(sample.TAGS_SO_FAR) + self._used
         return {
             "promptCount": self._prompts(),
             "runCount": _RUNS_SO_FAR + self._runs,
             "versionCount": 96,
             "categories": [{"name": name, "count": count} for name, count in kinds.most_common()],
-            "tags": [{"name": name, "count": count} for name, count in models.most_common()],
+            "tags": [{"name": name, "count": count} for name, count in tags.most_common()],
             "lastUpdated": _timestamp(self._changed),
         }
 

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Self
 
 from starlette.applications import Starlette
@@ -45,13 +46,17 @@ class SampleProject(Project):
     """The project service, in this process.
 
     *workflows* and *agents* may be replaced or added to, *talks* are the sessions. `on` plans answers that are not
-    the proper ones; `stop` and `start` take it down and bring it back at the same address, with its sessions.
+    the proper ones; `stop` and `start` take it down and bring it back at the same address, with its sessions. With a
+    folder *kept_in* these also outlive the process, and so do the statistics.
     """
 
-    def __init__(self, *, api_key: str, port: int = 0, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(clock)
+    def __init__(
+        self, *, api_key: str, port: int = 0, clock: Callable[[], float] = time.time, kept_in: Path | None = None
+    ) -> None:
+        super().__init__(clock, kept_in=kept_in)
+        self.api_key = api_key
         self.calls: list[ProjectCall] = []
-        self._api_key = api_key
+        self.is_up = False
         self._plans = Plans()
         self._server = LocalServer(self._app(), port=port)
 
@@ -63,9 +68,11 @@ class SampleProject(Project):
     async def start(self) -> None:
         """Be reachable."""
         await self._server.start()
+        self.is_up = True
 
     async def stop(self) -> None:
         """Be unreachable: connections break and no new ones are taken."""
+        self.is_up = False
         await self._server.stop()
 
     async def __aenter__(self) -> Self:
@@ -112,7 +119,7 @@ class SampleProject(Project):
 
     def _is_signed_in(self, request: Request) -> bool:
         given = request.headers.get("authorization", "")
-        return hmac.compare_digest(given.encode(), f"Bearer {self._api_key}".encode())
+        return hmac.compare_digest(given.encode(), f"Bearer {self.api_key}".encode())
 
     async def _planned(self, call: ProjectCall, properly: Callable[[], Awaitable[Response]]) -> ASGIApp:
         match self._plans.take(call.method, call.path):

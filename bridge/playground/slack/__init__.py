@@ -1,6 +1,7 @@
 """An emulated Slack workspace: `EmulatedSlack`, the faults that it can show, and its sample people and channels."""
 
 from bridge.playground.slack import sample
+from bridge.playground.slack.changes import Change
 from bridge.playground.slack.deliver import Delivery
 from bridge.playground.slack.emulator import EmulatedSlack
 from bridge.playground.slack.entities import Channel, File, Group, Message, Person, View
@@ -12,6 +13,7 @@ from bridge.playground.slack.sockets import Connection
 
 __all__ = [
     "ApiCall",
+    "Change",
     "Channel",
     "Connection",
     "Delivery",

@@ -23,6 +23,7 @@ import contextlib
 import os
 import sys
 import threading
+from pathlib import Path
 
 from bridge.playground.slack.deliver import Delivery
 from bridge.playground.slack.emulator import EmulatedSlack
@@ -80,6 +81,7 @@ async def _run(asked: argparse.Namespace) -> None:
         app_token=asked.app_token,
         events_url=asked.events_url,
         port=asked.port,
+        kept_in=asked.kept_in,
     ) as slack:
         slack.use_sockets = bool(asked.app_token)
         _say(_greeting(asked, slack.api_url))
@@ -102,6 +104,7 @@ def main() -> None:
     parser.add_argument("--events-url", default="http://127.0.0.1:3000/slack/events")
     parser.add_argument("--bot-token", default=os.environ.get("SLACK_BOT_TOKEN", _TOKEN))
     parser.add_argument("--signing-secret", default=os.environ.get("SLACK_SIGNING_SECRET", _SECRET))
+    parser.add_argument("--kept-in", type=Path, help="a folder, for a workspace that outlives the process")
     parser.add_argument("--app-token", default=os.environ.get("SLACK_APP_TOKEN", ""), help="switches Socket Mode on")
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):

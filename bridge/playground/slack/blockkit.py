@@ -5,6 +5,7 @@ https://docs.slack.dev/reference/block-kit/blocks
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from bridge.playground.slack.rules import (
@@ -18,6 +19,7 @@ from bridge.playground.slack.rules import (
     no_twins,
     number,
     one_of,
+    problem,
     shape,
     string,
 )
@@ -145,15 +147,42 @@ _CELL: Final = by_type(
         "rich_text": shape({"type": anything, "elements": anything}, {"block_id": string(255)}),
     }
 )
+
+
+def _data_rows(value: Any, pointer: str) -> Iterator[str]:
+    """A head without rich text, and rows that are as wide as it."""
+    rows = [row for row in value if isinstance(row, list)] if isinstance(value, list) else []
+    for place, cell in enumerate(rows[0] if rows else []):
+        if isinstance(cell, dict) and cell.get("type") == "rich_text":
+            yield problem("header cells must not be rich_text", f"{pointer}/0/{place}")
+    for place, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            yield problem(f"must have {len(rows[0])} cells, as the header has", f"{pointer}/{place}")
+
+
+def _series_fit(value: Any, pointer: str) -> Iterator[str]:
+    """Each series has a point for each category, under its name."""
+    if not isinstance(value, dict) or not isinstance(value.get("axis_config"), dict):
+        return
+    categories = value["axis_config"].get("categories")
+    for place, series in enumerate(value.get("series") or []):
+        points = series.get("data") if isinstance(series, dict) else None
+        labels = [point.get("label") for point in points or [] if isinstance(point, dict)]
+        if not isinstance(categories, list) or sorted(map(str, labels)) != sorted(map(str, categories)):
+            yield problem("labels must be the categories of axis_config", f"{pointer}/series/{place}/data")
+
+
 _POINT: Final = shape({"label": string(20, least=1), "value": number(-1e15, 1e15)})
+_SEGMENT: Final = shape({"label": string(20, least=1), "value": number(1e-9, 1e15)})
 _SERIES: Final = shape({"name": string(20, least=1), "data": items(_POINT, most=20)})
 _AXES: Final = shape(
     {"categories": items(string(20, least=1), most=20)}, {"x_label": string(50), "y_label": string(50)}
 )
-_LINES: Final = shape({"type": anything, "series": items(_SERIES, most=6), "axis_config": _AXES})
+_ALL_SERIES: Final = both(items(_SERIES, most=6), no_twins("name"))
+_LINES: Final = both(shape({"type": anything, "series": _ALL_SERIES, "axis_config": _AXES}), _series_fit)
 _CHART: Final = by_type(
     {
-        "pie": shape({"type": anything, "segments": items(_POINT, most=6)}),
+        "pie": shape({"type": anything, "segments": items(_SEGMENT, most=6)}),
         "bar": _LINES,
         "line": _LINES,
         "area": _LINES,
@@ -189,7 +218,7 @@ BLOCKS: Final[dict[str, Rule]] = {
     ),
     "table": _block({"rows": items(items(_CELL, most=20), most=100)}, column_settings=anything),
     "data_table": _block(
-        {"caption": string(2000, least=1), "rows": items(items(_CELL, most=20), most=101, least=2)},
+        {"caption": string(2000, least=1), "rows": both(items(items(_CELL, most=20), most=101, least=2), _data_rows)},
         page_size=number(1, 100),
         row_header_column_index=number(0, 19),
     ),

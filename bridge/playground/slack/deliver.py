@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from bridge.playground.slack.changes import Shelf
 from bridge.playground.slack.entities import Json
+from bridge.playground.slack.keeping import Keeper
 from bridge.playground.wire import Background
 
 ACK_SECONDS: Final = 3.0
@@ -59,12 +61,27 @@ class Way(Protocol):
     async def opened(self) -> None:
         """Wait until there is anything to send by."""
 
+    async def reached(self) -> None:
+        """Wait until the app is there."""
+
     async def carry(self, delivery: Delivery) -> None:
         """Send it, and write down what came of it."""
 
 
+@dataclass
+class Waiting:
+    """An event that the app has not taken: *tries* have ended, the last with *error*."""
+
+    envelope: Json
+    tries: int = 0
+    error: str = ""
+
+
 class Deliverer:
-    """Sends to the app, by its sockets where *use_sockets* is set. *deliveries* keeps what was sent."""
+    """Sends to the app, by its sockets where *use_sockets* is set. *deliveries* keeps what was sent.
+
+    Events that the app has not taken are in *keeper*, so that they can be sent after a restart.
+    """
 
     def __init__(
         self,
@@ -74,6 +91,7 @@ class Deliverer:
         clock: Callable[[], float],
         background: Background,
         retry_delays: Sequence[float],
+        keeper: Keeper,
     ) -> None:
         self.use_sockets = False
         self.deliveries: list[Delivery] = []
@@ -82,34 +100,75 @@ class Deliverer:
         self._clock = clock
         self._background = background
         self._retry_delays = retry_delays
+        self._waiting = Shelf("event", Waiting, keeper, lambda _: None)
 
     @property
     def _way(self) -> Way:
         return self._sockets if self.use_sockets else self._http
 
-    def event(self, envelope: Json) -> asyncio.Event:
-        """Send an event until it is taken, or all retries are used up; what is returned is set by the first try."""
+    def event(self, envelope: Json, *, after: float = 0.0) -> asyncio.Event:
+        """Send an event, in *after* seconds, until it is taken or all retries are used up.
+
+        It is kept before this returns; what is returned is set by the first try.
+        """
         tried = asyncio.Event()
-        self._background.start(self._until_taken(envelope, tried))
+        waiting = self._waiting.put(envelope["event_id"], Waiting(envelope))
+        self._background.start(self._until_taken(waiting, None, tried, after))
         return tried
 
-    async def _until_taken(self, envelope: Json, tried: asyncio.Event) -> None:
-        event = envelope["event"]
-        name = ".".join(filter(None, (event["type"], event.get("subtype"))))
-        before: Delivery | None = None
+    def resume(self) -> None:
+        """Send what was waiting when the last process ended, in its order, as soon as the app is there."""
+        if self._waiting:
+            self._background.start(self._once_reached(list(self._waiting.values())))
+
+    async def _once_reached(self, left: Sequence[Waiting]) -> None:
+        await self._way.reached()
+        for waiting in left:
+            # Nobody knows what came of a try that was under way: Slack calls that a timeout.
+            before = self._delivery(waiting, max(waiting.tries - 1, 0), None)
+            before.error = waiting.error or "http_timeout"
+            tried = asyncio.Event()
+            self._background.start(self._until_taken(waiting, before, tried))
+            await tried.wait()
+
+    async def _until_taken(
+        self, waiting: Waiting, before: Delivery | None, tried: asyncio.Event, after: float = 0.0
+    ) -> None:
         try:
-            for retry, delay in enumerate([0.0, *self._retry_delays]):
-                if retry:
-                    await asyncio.sleep(delay)
-                    await self._way.opened()  # what happens while no socket is open comes as a retry later
-                delivery = Delivery("event", name, envelope, self._clock(), retry, repeats=before)
-                await self._send(delivery, self._way)
-                tried.set()
-                if delivery.is_acked or delivery.is_final:
-                    return
-                before = delivery
+            await asyncio.sleep(after)
+            await self._try(waiting, before, tried)
         finally:
             tried.set()  # whoever waits must not wait for what has been given up
+
+    async def _try(self, waiting: Waiting, before: Delivery | None, tried: asyncio.Event) -> None:
+        """Send it, until it is taken or given up; *before* is the last try that there was."""
+        retry = before.retry + 1 if before else 0
+        while True:
+            delivery = self._delivery(waiting, retry, before)
+            await self._send(delivery, self._way)
+            is_over = delivery.is_acked or delivery.is_final or retry >= len(self._retry_delays)
+            self._note(waiting, delivery, is_over=is_over)
+            tried.set()
+            if is_over:
+                return
+            before, retry = delivery, retry + 1
+            await asyncio.sleep(self._retry_delays[retry - 1])
+            await self._way.opened()  # what happens while no socket is open comes as a retry later
+
+    def _note(self, waiting: Waiting, delivery: Delivery, *, is_over: bool) -> None:
+        event_id = waiting.envelope["event_id"]
+        if self._waiting.get(event_id) is not waiting:
+            return  # the same event was sent once more meanwhile
+        if is_over:
+            self._waiting.drop(event_id)
+            return
+        waiting.tries, waiting.error = delivery.retry + 1, delivery.error
+        self._waiting.put(event_id, waiting)
+
+    def _delivery(self, waiting: Waiting, retry: int, before: Delivery | None) -> Delivery:
+        event = waiting.envelope["event"]
+        name = ".".join(filter(None, (event["type"], event.get("subtype"))))
+        return Delivery("event", name, waiting.envelope, self._clock(), retry, repeats=before)
 
     async def command(self, form: Json) -> Delivery:
         """Send a slash command; it is never sent again."""

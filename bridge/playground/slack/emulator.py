@@ -6,20 +6,22 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final, Self
 
-from bridge.playground.slack import payloads, sample
-from bridge.playground.slack.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer, Delivery
-from bridge.playground.slack.entities import Json, Message
-from bridge.playground.slack.hands import Hands
+from starlette.routing import BaseRoute
+
+from bridge.playground.slack.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer
+from bridge.playground.slack.events import Events
+from bridge.playground.slack.keeping import KeptIn, NotKept
 from bridge.playground.slack.over_http import OverHttp
 from bridge.playground.slack.over_sockets import OverSockets
 from bridge.playground.slack.rates import Rates
-from bridge.playground.slack.richtext import rich_text
+from bridge.playground.slack.schedule import Schedule
 from bridge.playground.slack.server import Door
 from bridge.playground.slack.sockets import Sockets
 from bridge.playground.slack.tickets import Tickets
-from bridge.playground.slack.web_api.method import Deleted, Edited, Happening, Posted
+from bridge.playground.slack.voices import Voices
 from bridge.playground.slack.workspace import Workspace
 from bridge.playground.websocket import MutableWebSocket
 from bridge.playground.wire import Background, LocalServer
@@ -32,16 +34,19 @@ def random_id(prefix: str) -> str:
     return prefix + secrets.token_hex(8).upper()
 
 
-class EmulatedSlack(Hands):
+class EmulatedSlack(Voices):
     """A Slack workspace that is reached over HTTP and WebSockets only.
 
     *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about
     message times, expiry and rate limits; *retry_delays* are the seconds before each retry of an event, and
     *ack_seconds* how long the app has to answer. With an *app_token* the app can open sockets, which are pinged every
     *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url* is not needed.
+    With *kept_in*, a folder, the workspace outlives its process, killed or not: what is there is found again, and
+    events that the app had not taken are sent as retries as soon as it is there.
 
     What may be changed at any time: `use_sockets`, `twins` (which events a mention causes, in which order), `twin_gap`
-    (seconds between them), `echoes_own` (whether the app hears of its own messages), `faults`, `scopes`, `page_limit`.
+    (seconds between them), `echoes_own` (whether the app hears of its own messages), `faults`, `scopes`, `page_limit`,
+    `unsubscribed` (types of events that the app did not ask for).
     """
 
     def __init__(
@@ -57,14 +62,13 @@ class EmulatedSlack(Hands):
         retry_delays: Sequence[float] = RETRY_DELAYS,
         ack_seconds: float = ACK_SECONDS,
         ping_seconds: float = PING_SECONDS,
+        kept_in: Path | None = None,
     ) -> None:
-        self.twins: tuple[str, ...] = ("app_mention", "message")
-        self.twin_gap = 0.0
-        self.echoes_own = True
         self._background = Background()
+        self._keeper = keeper = KeptIn(kept_in) if kept_in else NotKept()
         self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds)
-        workspace = Workspace(clock=clock, new_id=new_id)
-        tickets = Tickets(clock=clock, new_id=new_id)
+        workspace = Workspace(clock=clock, new_id=new_id, keeper=keeper)
+        tickets = Tickets(clock=clock, new_id=new_id, keeper=keeper)
         sockets = Sockets(tickets)
         deliverer = Deliverer(
             http=self._http,
@@ -72,26 +76,37 @@ class EmulatedSlack(Hands):
             clock=clock,
             background=self._background,
             retry_delays=retry_delays,
+            keeper=keeper,
         )
-        door = Door(workspace, tickets, Rates(clock=clock), bot_token, self._react, app_token=app_token)
-        app = door.app(sockets.route())
-        self._server = LocalServer(app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
+        events = Events(workspace, deliverer)
+        self._schedule = Schedule(workspace, events)
+        door = Door(workspace, tickets, Rates(clock=clock), bot_token, events.own, app_token=app_token)
+        self._app = door.app(sockets.route())
+        self._server = LocalServer(self._app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
         door.open_at(self._server)
         sockets.open_at(self._server)
-        super().__init__(workspace, tickets, deliverer, door, sockets=sockets, server=self._server)
+        super().__init__(workspace, tickets, deliverer, door, events=events, sockets=sockets, server=self._server)
 
     async def __aenter__(self) -> Self:
+        await self._server.start()  # first: where the port is taken nothing else is open
         await self._http.open()
-        await self._server.start()
+        self._deliverer.resume()
+        self._schedule.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         try:
+            await self._schedule.close()
             await self._background.close()
         finally:
             await self._http.close()
             await self._server.stop()
             await self._sockets.close()
+            self._keeper.close()
+
+    def serve_also(self, *routes: BaseRoute) -> None:
+        """Answer these too, at the same address, beside Slack's own."""
+        self._app.router.routes.extend(routes)
 
     async def stop(self) -> None:
         """Be unreachable: the socket is closed, connections break. What is in the workspace stays."""
@@ -120,137 +135,7 @@ class EmulatedSlack(Hands):
     def events_url(self, url: str) -> None:
         self._http.url = url
 
-    # What people do
-
-    async def say(
-        self,
-        user: str,
-        channel: str,
-        text: str,
-        *,
-        thread_ts: str | None = None,
-        broadcast: bool = False,
-        files: Sequence[Json] = (),
-        wait: bool = True,
-    ) -> str:
-        """Let *user* write *text*, with Slack's escapes as the event has them; gives the message's ts.
-
-        With *wait* the first try of each delivery has ended by then, one way or the other.
-        """
-        self._require_member(user, channel)
-        if thread_ts:
-            self._existing(channel, thread_ts)
-        subtype = "thread_broadcast" if broadcast and thread_ts else "file_share" if files else ""
-        message = self.workspace.post(
-            user,
-            channel,
-            text,
-            thread_ts=thread_ts or "",
-            subtype=subtype,
-            files=list(files),
-            client_msg_id=secrets.token_hex(16),
-        )
-        sent = self._background.start(self._announce(message))
-        if wait:
-            await sent
-        return message.ts
-
-    async def edit(self, channel: str, ts: str, text: str) -> None:
-        """Let the author change a message."""
-        message = self._existing(channel, ts)
-        blocks = rich_text(text, block_id=self.workspace.new_id("b"))
-        before = self.workspace.edit(message, message.user, {"text": text, "blocks": blocks})
-        await self._heard([self._changed(Edited(message, before))])
-
-    async def delete(self, channel: str, ts: str) -> None:
-        """Let the author delete a message."""
-        message = self._existing(channel, ts)
-        before = message.as_json()
-        self.workspace.delete(message)
-        await self._heard([self._changed(Deleted(message, before))])
-
-    async def press_stop(self, user: str, channel: str, thread_ts: str) -> None:
-        """Let *user* stop the agent in a thread."""
-        event = payloads.session_stopped(channel, user, thread_ts, self.workspace.new_ts())
-        await self.send_event(event, channel)
-
-    async def open_home(self, user: str) -> None:
-        """Let *user* look at the app's Home tab."""
-        channel = self.workspace.direct_message(user).id
-        event = {"type": "app_home_opened", "user": user, "channel": channel, "tab": "home"}
-        await self.send_event(event | {"event_ts": self.workspace.new_ts()})
-
-    async def join(self, user: str, channel: str) -> None:
-        """Let *user*, who may be the bot, join a channel."""
-        self.workspace.channels[channel].members.append(user)
-        text = f"<@{user}> has joined the channel"
-        message = self.workspace.post(user, channel, text, subtype="channel_join")
-        await self._announce(message)
-
-    async def send_event(self, event: Json, channel: str = "", *, event_id: str = "") -> None:
-        """Deliver any event; with an *event_id* that was there before, one that Slack sends once more."""
-        await self._heard([self._send(event, channel, event_id)])
-
-    async def verify_url(self) -> Delivery:
-        """Ask what Slack asks when the request URL is set."""
-        return await self._deliverer.verification(payloads.url_verification(secrets.token_hex(8)))
-
     async def settled(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109 - a test's own deadline
         """Wait until every event was taken or given up."""
         async with asyncio.timeout(timeout):
             await self._background.idle()
-
-    # Events
-
-    async def _announce(self, message: Message) -> None:
-        """Send the events of a new message: what a mention causes comes as twins."""
-        author = self.workspace.people[message.user]
-        channel = self.workspace.channels[message.channel]
-        if self.workspace.bot.id not in channel.members:
-            return
-        is_mention = f"<@{sample.BRIDGE}>" in message.text and not channel.is_im and not author.is_bot
-        tried: list[asyncio.Event] = []
-        for kind in self.twins if is_mention else ("message",):
-            if tried and self.twin_gap:
-                await asyncio.sleep(self.twin_gap)
-            make = payloads.mention_event if kind == "app_mention" else payloads.message_event
-            tried.append(self._send(make(message, channel, author), channel.id))
-        await self._heard(tried)
-
-    def _react(self, happening: Happening) -> None:
-        """Tell the app of what it did itself, as Slack does."""
-        if not self.echoes_own:
-            return
-        if isinstance(happening, Posted):
-            self._background.start(self._announce(happening.message))
-        elif self.workspace.bot.id in self.workspace.channels[happening.message.channel].members:
-            self._changed(happening)
-
-    def _changed(self, happening: Edited | Deleted) -> asyncio.Event:
-        message = happening.message
-        channel = self.workspace.channels[message.channel]
-        make = payloads.changed_event if isinstance(happening, Edited) else payloads.deleted_event
-        return self._send(make(message, happening.before, channel, self.workspace.new_ts()), channel.id)
-
-    def _send(self, event: Json, channel: str, event_id: str = "") -> asyncio.Event:
-        made = payloads.envelope(
-            event,
-            event_id=event_id or self.workspace.new_id("Ev"),
-            now=self.workspace.clock(),
-            channel=self.workspace.channels.get(channel),
-        )
-        return self._deliverer.event(made)
-
-    async def _heard(self, tried: Sequence[asyncio.Event]) -> None:
-        for one in tried:
-            await one.wait()
-
-    def _existing(self, channel: str, ts: str) -> Message:
-        message = self.workspace.find(channel, ts)
-        if message is None:
-            raise LookupError(ts)
-        return message
-
-    def _require_member(self, user: str, channel: str) -> None:
-        if user not in self.workspace.channels[channel].members:
-            raise ValueError(f"{user} is not in {channel}")

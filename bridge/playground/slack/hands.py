@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bridge.playground.slack import limits, payloads, responses, widgets
+from bridge.playground.slack import limits, payloads, responses, sample, widgets
 from bridge.playground.slack.deliver import Deliverer, Delivery
 from bridge.playground.slack.entities import Json, Message, View
+from bridge.playground.slack.messages import SLACKBOT
 from bridge.playground.slack.server import Door
 from bridge.playground.slack.socket_mode import SocketMode
 from bridge.playground.slack.sockets import Sockets
 from bridge.playground.slack.tickets import Tickets
 from bridge.playground.slack.workspace import Workspace
 from bridge.playground.wire import LocalServer
+
+
+class NotInThreads(ValueError):
+    """Slack takes no app's command in a thread: https://docs.slack.dev/interactivity/implementing-slash-commands."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(f"{command} is not supported in threads. Sorry!")
 
 
 class Hands(SocketMode):
@@ -33,8 +41,15 @@ class Hands(SocketMode):
         self._tickets = tickets
         self._site = server
 
-    async def command(self, user: str, channel: str, command: str, text: str = "") -> Delivery:
-        """Let *user* type a slash command; it needs no membership of the bot, and there is none in threads."""
+    async def command(
+        self, user: str, channel: str, command: str, text: str = "", *, in_thread: bool = False
+    ) -> Delivery:
+        """Let *user* type a slash command; it needs no membership of the bot. Raises NotInThreads.
+
+        What the app answers at once is shown to the user alone, and so is Slackbot's line where it does not answer.
+        """
+        if in_thread:
+            raise NotInThreads(command)
         ticket = self._tickets.response(user, channel)
         form = payloads.command_form(
             self.workspace.people[user],
@@ -45,42 +60,82 @@ class Hands(SocketMode):
             trigger_id=self._tickets.trigger(user),
         )
         delivery = await self._deliverer.command(dict(form))
-        if delivery.is_acked and delivery.body.strip():
+        if not delivery.is_acked:
+            self._say_that_it_failed(user, channel, command, delivery)
+        elif delivery.body.strip():
             self._show_body(user, channel, ticket, delivery)
         return delivery
 
-    async def click(self, user: str, channel: str, ts: str, action_id: str) -> Delivery:
+    def _say_that_it_failed(self, user: str, channel: str, command: str, delivery: Delivery) -> None:
+        is_late = delivery.error in {"http_timeout", "timeout"}
+        text = f'{command} failed with the error "{"operation_timeout" if is_late else "dispatch_failed"}"'
+        ts = self.workspace.new_ts()
+        self.workspace.show_privately(Message(channel, ts, SLACKBOT, text, sample.TEAM, to=user))
+
+    async def shortcut(self, user: str, callback_id: str) -> Delivery:
+        """Let *user* use one of the app's global shortcuts."""
+        person, trigger = self.workspace.people[user], self._tickets.trigger(user)
+        payload = payloads.shortcut(person, callback_id, self.workspace.new_ts(), trigger_id=trigger)
+        return await self._deliverer.interaction(payload)
+
+    async def message_shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> Delivery:
+        """Let *user* use one of the app's shortcuts on a message."""
+        message = self._visible(user, channel, ts)
+        payload = payloads.message_action(
+            self.workspace.people[user],
+            payloads.on_message(message, self.workspace.channels[channel]),
+            callback_id,
+            self.workspace.new_ts(),
+            response_url=self._response_url(self._tickets.response(user, channel, ts=ts)),
+            trigger_id=self._tickets.trigger(user),
+        )
+        return await self._deliverer.interaction(payload)
+
+    async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> Delivery:
         """Let *user* press a button of a message; a question that it asks first is answered with yes."""
-        element, block_id = widgets.find(self._visible(user, channel, ts).blocks, action_id)
+        element, block_id = widgets.find(self._visible(user, channel, ts).all_blocks, action_id, block_id)
         return await self._act(user, channel, ts, widgets.pressed(element, block_id, self.workspace.new_ts()))
 
-    async def select(self, user: str, channel: str, ts: str, action_id: str, value: Any) -> Delivery:
+    async def select(
+        self, user: str, channel: str, ts: str, action_id: str, value: Any, *, block_id: str = ""
+    ) -> Delivery:
         """Let *user* choose from a menu of a message: an option's value, or a whole option that was suggested."""
-        element, block_id = widgets.find(self._visible(user, channel, ts).blocks, action_id)
+        element, block_id = widgets.find(self._visible(user, channel, ts).all_blocks, action_id, block_id)
         return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
 
-    async def click_in_view(self, user: str, view_id: str, action_id: str) -> Delivery:
+    async def click_in_view(self, user: str, view_id: str, action_id: str, *, block_id: str = "") -> Delivery:
         """Let *user* press a button of a modal or of Home."""
-        element, block_id = widgets.find(self._view(view_id).blocks, action_id)
+        element, block_id = widgets.find(self._view(view_id).blocks, action_id, block_id)
         return await self._act_in_view(user, view_id, widgets.pressed(element, block_id, self.workspace.new_ts()))
 
-    async def select_in_view(self, user: str, view_id: str, action_id: str, value: Any) -> Delivery:
+    async def select_in_view(
+        self, user: str, view_id: str, action_id: str, value: Any, *, block_id: str = ""
+    ) -> Delivery:
         """Let *user* choose from a menu of a modal or of Home that tells the app at once."""
         view = self._view(view_id)
-        element, block_id = widgets.find(view.blocks, action_id)
+        element, block_id = widgets.find(view.blocks, action_id, block_id)
         view.values.setdefault(block_id, {})[action_id] = widgets.entered(element, value)
+        self.workspace.change_view(view)
         return await self._act_in_view(user, view_id, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
 
     async def suggestions(
-        self, user: str, action_id: str, typed: str, *, channel: str = "", ts: str = "", view_id: str = ""
+        self,
+        user: str,
+        action_id: str,
+        typed: str,
+        *,
+        channel: str = "",
+        ts: str = "",
+        view_id: str = "",
+        block_id: str = "",
     ) -> list[Json]:
         """Let *user* type into a menu whose options the app knows, in a message or a modal; gives the options."""
         if view_id:
             blocks, where = self._view(view_id).blocks, payloads.on_view(self._view(view_id))
         else:
             message = self._visible(user, channel, ts)
-            blocks, where = message.blocks, payloads.on_message(message, self.workspace.channels[channel])
-        element, block_id = widgets.find(blocks, action_id)
+            blocks, where = message.all_blocks, payloads.on_message(message, self.workspace.channels[channel])
+        element, block_id = widgets.find(blocks, action_id, block_id)
         payload = payloads.block_suggestion(self.workspace.people[user], where, element, block_id, typed)
         answer = (await self._deliverer.interaction(payload)).json or {}
         groups = answer.get("option_groups", [])
@@ -89,8 +144,7 @@ class Hands(SocketMode):
     async def submit(self, view_id: str, values: Mapping[str, Any], user: str) -> Delivery:
         """Let *user* fill in a modal (*values* by action_id or block_id) and send it in."""
         view = self._view(view_id)
-        view.values = widgets.state_of(view.blocks, values)
-        view.errors = {}
+        self.workspace.change_view(view, values=widgets.state_of(view.blocks, values), errors={})
         payload = payloads.view_submission(self.workspace.people[user], view, self._tickets.trigger(user, view_id))
         delivery = await self._deliverer.interaction(payload)
         if delivery.is_acked:
@@ -135,7 +189,7 @@ class Hands(SocketMode):
         elif action == "clear":
             self.workspace.close_views(self.workspace.stack(view.user))
         elif action == "errors":
-            view.errors = dict(answer["errors"]) if answer else {}
+            self.workspace.change_view(view, errors=dict(answer["errors"]) if answer else {})
         elif answer and action in {"update", "push"}:
             limits.check_view(answer["view"])
             self._replace_or_push(view, action, answer["view"])
@@ -143,10 +197,9 @@ class Hands(SocketMode):
     def _replace_or_push(self, view: View, action: str, content: Json) -> None:
         content = {**content, "blocks": self.workspace.identified(content["blocks"])}
         if action == "update":
-            view.content, view.hash, view.values = content, self.workspace.new_id("h"), {}
+            self.workspace.change_view(view, content=content, values={})
             return
-        pushed = self.workspace.make_view(view.user, content, under=view)
-        self.workspace.views[pushed.id] = pushed
+        self.workspace.open_view(self.workspace.make_view(view.user, content, under=view))
 
     def _show_body(self, user: str, channel: str, ticket: str, delivery: Delivery) -> None:
         """The body of the answer to a command is shown like something that came by the response URL."""
@@ -165,8 +218,7 @@ class Hands(SocketMode):
         return message
 
     def _view(self, view_id: str) -> View:
-        homes = (view for view in self.workspace.homes.values() if view.id == view_id)
-        view = self.workspace.views.get(view_id) or next(homes, None)
+        view = self.workspace.find_view(view_id)
         if view is None:
             raise LookupError(view_id)
         return view

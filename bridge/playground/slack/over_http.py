@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -16,6 +17,8 @@ from bridge.playground.slack.deliver import Delivery
 
 _USER_AGENT: Final = "Slackbot 1.0 (+https://api.slack.com/robots)"
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+_PORTS: Final = {"http": 80, "https": 443}
+_LOOKS_EVERY: Final = 0.2  # seconds
 _JSON: Final = {"Content-Type": "application/json"}
 
 
@@ -62,6 +65,22 @@ class OverHttp:
 
     async def opened(self) -> None:
         """Whether somebody listens shows when it is tried."""
+
+    async def reached(self) -> None:
+        """Wait until somebody listens at the address."""
+        while not await self._is_anybody_there():  # noqa: ASYNC110 - it is another process: only asking tells
+            await asyncio.sleep(_LOOKS_EVERY)
+
+    async def _is_anybody_there(self) -> bool:
+        address = urllib.parse.urlsplit(self.url)
+        if not address.hostname:
+            return False
+        try:
+            _, writer = await asyncio.open_connection(address.hostname, address.port or _PORTS.get(address.scheme, 80))
+        except OSError:
+            return False
+        writer.close()
+        return True
 
     async def carry(self, delivery: Delivery) -> None:
         """Send one request and write down the answer, or why there is none."""

@@ -32,6 +32,10 @@ class OverSockets:
         """Wait until the app has a connection."""
         await self._sockets.opened()
 
+    async def reached(self) -> None:
+        """Wait until the app has a connection."""
+        await self._sockets.opened()
+
     async def carry(self, delivery: Delivery) -> None:
         """Send one envelope and write down its ack, or why there is none."""
         connection = self._sockets.take_turn(delivery.repeats.socket if delivery.repeats else 0)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from bridge.playground.slack import sample
-from bridge.playground.slack.entities import Channel, Json, Message, Person, View
+from bridge.playground.slack.entities import Channel, Execution, Json, Message, Person, View
 
 VERIFICATION_TOKEN: Final = "playground-verification-token"  # noqa: S105 - the deprecated one, which proves nothing
 
@@ -49,8 +50,8 @@ def mention_event(message: Message, channel: Channel, author: Person) -> Json:
 
 
 def _origin(message: Message, channel: Channel, author: Person | None) -> Json:
-    """In a channel shared with another company events say where the author is from."""
-    if not channel.is_ext_shared or author is None:
+    """In a channel shared with another company or workspace events say where the author is from."""
+    if not (channel.is_ext_shared or channel.is_org_shared) or author is None:
         return {}
     return {"user_team": author.team, "source_team": message.team, "user_profile": author.profile()}
 
@@ -141,6 +142,20 @@ def block_actions(person: Person, where: Json, action: Json, state: Json, **tick
     }
 
 
+def shortcut(person: Person, callback_id: str, now: str, *, trigger_id: str) -> Json:
+    """A global shortcut: https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload."""
+    more = {"callback_id": callback_id, "action_ts": now, "trigger_id": trigger_id}
+    return {**_interaction("shortcut", person), **more}
+
+
+def message_action(person: Person, where: Json, callback_id: str, now: str, **tickets: str) -> Json:
+    """A shortcut on a message, which is *where*: Slack puts the message itself and its ts at the top."""
+    ts = where["container"]["message_ts"]
+    message = {name: value for name, value in where.items() if name != "container"}
+    more = {"callback_id": callback_id, "action_ts": now, "message_ts": ts}
+    return {**_interaction("message_action", person), **message, **more, **tickets}
+
+
 def block_suggestion(person: Person, where: Json, element: Json, block_id: str, typed: str) -> Json:
     """What is asked while somebody types into a menu: https://docs.slack.dev/reference/interaction-payloads/block_suggestion-payload."""
     asked = {"action_id": element["action_id"], "block_id": block_id, "value": typed}
@@ -163,13 +178,45 @@ def url_verification(challenge: str) -> Json:
     return {"token": VERIFICATION_TOKEN, "challenge": challenge, "type": "url_verification"}
 
 
-def session_stopped(channel: str, user: str, thread_ts: str, now: str) -> dict[str, Any]:
+def reaction_event(message: Message, user: str, name: str, now: str, *, is_added: bool) -> Json:
+    """Somebody reacted, or took it back: https://docs.slack.dev/reference/events/reaction_added."""
+    return {
+        "type": "reaction_added" if is_added else "reaction_removed",
+        "user": user,
+        "reaction": name,
+        "item_user": message.user,
+        "item": {"type": "message", "channel": message.channel, "ts": message.ts},
+        "event_ts": now,
+    }
+
+
+def home_opened(user: str, channel: str, tab: str, home: View | None, now: str) -> Json:
+    """Somebody looks at the app: https://docs.slack.dev/reference/events/app_home_opened."""
+    event: Json = {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": now}
+    return event | {"view": home.as_json()} if home is not None and tab == "home" else event
+
+
+def function_executed(execution: Execution, token: str, now: str) -> Json:
+    """A step of a workflow is to be carried out: https://docs.slack.dev/reference/events/function_executed."""
+    function = {"id": f"Fn{execution.callback_id}", "callback_id": execution.callback_id, "type": "app"}
+    return {
+        "type": "function_executed",
+        "function": function | {"app_id": sample.APP, "title": execution.callback_id},
+        "inputs": execution.inputs,
+        "function_execution_id": execution.id,
+        "workflow_execution_id": f"Wx{execution.id}",
+        "bot_access_token": token,
+        "event_ts": now,
+    }
+
+
+def session_stopped(channel: str, user: str, thread_ts: str, now: str, streaming: Sequence[str] = ()) -> Json:
     """Somebody pressed Stop: https://docs.slack.dev/reference/events/agent_session_stopped."""
     return {
         "type": "agent_session_stopped",
         "channel": channel,
         "user": user,
         "thread_ts": thread_ts,
-        "streaming_message_ts": [],
+        "streaming_message_ts": list(streaming),
         "event_ts": now,
     }

@@ -13,38 +13,30 @@ from typing import Final
 _MINUTE: Final = 60.0
 _BURST: Final = 3  # "short bursts are tolerated"; how short is not documented
 _UNLIMITED: Final = 10_000
-_TIER_2, _TIER_3, _TIER_4 = 20, 50, 100
 
-PER_MINUTE: Final = {
-    "apps.connections.open": _TIER_3,
-    "chat.update": _TIER_3,
-    "chat.delete": _TIER_3,
-    "chat.postEphemeral": _TIER_4,
-    "conversations.info": _TIER_3,
-    "conversations.list": _TIER_2,
-    "conversations.members": _TIER_4,
-    "conversations.open": _TIER_3,
-    "conversations.history": _TIER_3,
-    "conversations.replies": _TIER_3,
-    "users.info": _TIER_4,
-    "users.list": _TIER_2,
-    "usergroups.list": _TIER_2,
-    "usergroups.users.list": _TIER_2,
-    "reactions.add": _TIER_3,
-    "reactions.remove": _TIER_2,
-    "reactions.get": _TIER_3,
-    "views.open": _TIER_4,
-    "views.push": _TIER_4,
-    "views.update": _TIER_4,
-    "views.publish": _TIER_4,
-    "files.getUploadURLExternal": _TIER_4,
-    "files.completeUploadExternal": _TIER_4,
-    "files.info": _TIER_4,
-    "assistant.threads.setTitle": _TIER_4,
-    "assistant.threads.setSuggestedPrompts": _TIER_4,
-    "agents.sessions.setStatus": _TIER_3,
-    "agents.sessions.rename": _TIER_3,
+# Calls a minute; what is not named here has no tier of its own, or a special one that is not documented.
+_TIERS: Final = {
+    20: (
+        "chat.startStream chat.stopStream conversations.archive conversations.close conversations.create"
+        " conversations.list conversations.rename conversations.setPurpose conversations.setTopic"
+        " conversations.unarchive emoji.list pins.add pins.list pins.remove reactions.list reactions.remove"
+        " usergroups.list usergroups.users.list users.list"
+    ),
+    50: (
+        "agents.sessions.rename agents.sessions.setStatus apps.connections.open bots.info chat.delete"
+        " chat.deleteScheduledMessage chat.meMessage chat.scheduleMessage chat.scheduledMessages.list chat.unfurl"
+        " chat.update conversations.history conversations.info conversations.invite conversations.join"
+        " conversations.kick conversations.leave conversations.mark conversations.open conversations.replies"
+        " files.delete files.list functions.completeError functions.completeSuccess reactions.add reactions.get"
+        " team.info users.conversations users.getPresence users.lookupByEmail"
+    ),
+    100: (
+        "api.test assistant.threads.setSuggestedPrompts assistant.threads.setTitle chat.appendStream"
+        " chat.postEphemeral conversations.members files.completeUploadExternal files.getUploadURLExternal files.info"
+        " users.info users.profile.get views.open views.publish views.push views.update"
+    ),
 }
+PER_MINUTE: Final = {method: most for most, methods in _TIERS.items() for method in methods.split()}
 
 
 class Rates:

@@ -10,6 +10,7 @@ from typing import Any
 
 from bridge.playground.slack import limits
 from bridge.playground.slack.entities import Json, Message
+from bridge.playground.slack.escapes import escaped
 from bridge.playground.slack.refusal import Refusal
 from bridge.playground.slack.tickets import ResponseTicket
 from bridge.playground.slack.web_api.method import Deleted, Edited, Happening, Posted
@@ -65,7 +66,7 @@ def _checked(workspace: Workspace, content: Json) -> dict[str, Any]:
         raise Refusal("no_text")
     limits.check_blocks(blocks)
     return {
-        "text": text[: limits.TEXT_IS_CUT_AT],
+        "text": escaped(text[: limits.TEXT_IS_CUT_AT]),
         "blocks": workspace.identified(blocks),
         "attachments": content.get("attachments") or [],
     }
@@ -74,12 +75,9 @@ def _checked(workspace: Workspace, content: Json) -> dict[str, Any]:
 def _delete(workspace: Workspace, original: Message | None) -> list[Happening]:
     if original is None:
         return []
-    if original.to:
-        workspace.private_messages.remove(original)
-        return []
     before = original.as_json()
     workspace.delete(original)
-    return [Deleted(original, before)]
+    return [] if original.to else [Deleted(original, before)]
 
 
 def _replace(workspace: Workspace, original: Message, shown: Json) -> list[Happening]:

@@ -84,6 +84,7 @@ class Door:
                 Route("/api/{method}", self._web_api, methods=["GET", "POST"]),
                 Route("/response/{ticket}", self._response, methods=["POST"]),
                 Route("/upload/v1/{file}", self._upload, methods=["POST"]),
+                Route("/files-pri/{file}/{name}", self._download, methods=["GET"]),
                 *more,
             ]
         )
@@ -97,8 +98,11 @@ class Door:
         return self._server.url if self._server else ""
 
     async def _web_api(self, request: Request) -> ASGIApp:
-        args = await _arguments(request)
         method: str = request.path_params["method"]
+        try:
+            args = await _arguments(request)
+        except Refusal as refusal:
+            return JSONResponse(refusal.as_json())
         token = _token(request, args)
         known = web_api.METHODS.get(method)
         wanted = self.app_token if known and known.takes_app_token else self.bot_token
@@ -136,11 +140,12 @@ class Door:
         try:
             method = self._permitted(asked, token)
             call = Call(asked.method, asked.args, self.workspace, self.tickets, self._base_url, self.page_limit)
-            answer = method.run(call)
+            with self.workspace.together():
+                answer = method.run(call)
+                for happening in call.happened:
+                    self.react(happening)
         except Refusal as refusal:
             return JSONResponse(refusal.as_json())
-        for happening in call.happened:
-            self.react(happening)
         return JSONResponse(answer)
 
     def _permitted(self, asked: ApiCall, token: str) -> Registered:
@@ -149,6 +154,8 @@ class Door:
         if method is None:
             self.unknown_methods[asked.method] += 1
             raise Refusal("unknown_method", req_method=asked.method)
+        if not method.needs_token:
+            return method
         if not token:
             raise Refusal("not_authed")
         if not asked.token_ok:
@@ -163,21 +170,24 @@ class Door:
         return APP_SCOPES if is_the_apps else frozenset(self.scopes)
 
     async def _response(self, request: Request) -> ASGIApp:
-        content = await _arguments(request)
+        try:
+            content = await _arguments(request)
+        except Refusal as refusal:
+            return JSONResponse(refusal.as_json(), status_code=400)
         call = ApiCall("response_url", content, True, self.workspace.clock())
         return await self._with_faults(call, lambda: self._respond(request.path_params["ticket"], content))
 
     def _respond(self, ticket_id: str, content: Json) -> Response:
         try:
             ticket = self.tickets.use_response(ticket_id)
-            happened = responses.show(self.workspace, ticket, content)
+            with self.workspace.together():
+                for happening in responses.show(self.workspace, ticket, content):
+                    self.react(happening)
         except TicketError as exc:
             return JSONResponse({"ok": False, "error": exc.error}, status_code=404)
         except Refusal as refusal:
             return JSONResponse(refusal.as_json(), status_code=400)
         self.note("response_url", ticket.user, ticket.channel, content)
-        for happening in happened:
-            self.react(happening)
         return JSONResponse({"ok": True})
 
     def note(self, by: str, user: str, channel: str, content: Json) -> None:
@@ -197,7 +207,17 @@ class Door:
         if len(content) != file.length:
             return PlainTextResponse("wrong length", status_code=400)
         file.content = content
+        self.workspace.add_file(file)
         return PlainTextResponse(f"OK - {len(content)}")
+
+    async def _download(self, request: Request) -> Response:
+        """https://docs.slack.dev/reference/objects/file-object: url_private needs the token and files:read."""
+        file = self.workspace.files.get(request.path_params["file"])
+        if _token(request, {}) != self.bot_token or "files:read" not in self.scopes:
+            return PlainTextResponse("not allowed", status_code=403)
+        if file is None or file.content is None:
+            return PlainTextResponse("not found", status_code=404)
+        return Response(file.content, media_type="application/octet-stream")
 
 
 def _instead(fault: Fault | None) -> Response | None:
@@ -227,13 +247,19 @@ def _token(request: Request, args: Json) -> str:
 
 
 async def _arguments(request: Request) -> Json:
-    """Arguments of the query and of a form or JSON body together."""
+    """Arguments of the query and of a form or JSON body together. Raises Refusal."""
     args: Json = dict(request.query_params)
     body = await request.body()
     if request.headers.get("content-type", "").startswith("application/json"):
-        try:
-            sent = json.loads(body)
-        except ValueError:
-            return args
-        return args | sent if isinstance(sent, dict) else args
+        return args | _read_json(body)
     return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+
+
+def _read_json(body: bytes) -> Json:
+    try:
+        sent = json.loads(body or b"{}")
+    except ValueError:
+        raise Refusal("invalid_json") from None
+    if not isinstance(sent, dict):
+        raise Refusal("json_not_object")
+    return sent

@@ -26,6 +26,8 @@ class AgentSession:
     thread_ts: str
     status: str = ""
     title: str = ""
+    loading_messages: list[str] = field(default_factory=list)
     set_at: float = 0.0
     lifecycle: str = "active"
     prompts: list[Json] = field(default_factory=list)
+    prompts_title: str = ""

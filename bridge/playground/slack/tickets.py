@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from bridge.playground.slack.changes import Shelf
+from bridge.playground.slack.keeping import Keeper, NotKept
+
 TRIGGER_SECONDS: Final = 3.0
 RESPONSE_SECONDS: Final = 30 * 60.0
 RESPONSE_USES: Final = 5
@@ -42,14 +45,21 @@ class TicketError(Exception):
 
 
 class Tickets:
-    """All tickets that were handed out."""
+    """All tickets that were handed out. Response URLs are in *keeper*: they are good after a restart too."""
 
-    def __init__(self, *, clock: Callable[[], float], new_id: Callable[[str], str]) -> None:
+    def __init__(
+        self, *, clock: Callable[[], float], new_id: Callable[[str], str], keeper: Keeper | None = None
+    ) -> None:
         self._clock = clock
         self._new_id = new_id
         self._triggers: dict[str, _Trigger] = {}
-        self._responses: dict[str, ResponseTicket] = {}
+        self._responses = Shelf("response_url", ResponseTicket, keeper or NotKept(), lambda _: None)
         self._sockets: set[str] = set()
+        for old in [made for made, ticket in self._responses.items() if self._is_old(ticket)]:
+            self._responses.drop(old)
+
+    def _is_old(self, ticket: ResponseTicket) -> bool:
+        return self._clock() - ticket.made > RESPONSE_SECONDS
 
     def trigger(self, user: str, view: str = "") -> str:
         """A new trigger id for what *user* did, in the modal *view* if it was there."""
@@ -72,7 +82,7 @@ class Tickets:
     def response(self, user: str, channel: str, *, ts: str = "") -> str:
         """A new id for a response URL."""
         made = self._new_id("")
-        self._responses[made] = ResponseTicket(user, channel, self._clock(), ts)
+        self._responses.put(made, ResponseTicket(user, channel, self._clock(), ts))
         return made
 
     def peek(self, made: str) -> ResponseTicket:
@@ -82,11 +92,12 @@ class Tickets:
     def use_response(self, made: str) -> ResponseTicket:
         """Count one use of a response URL, unless it is used up or too old."""
         ticket = self._responses.get(made)
-        if ticket is None or self._clock() - ticket.made > RESPONSE_SECONDS:
+        if ticket is None or self._is_old(ticket):
             raise TicketError("expired_url")
         if ticket.uses >= RESPONSE_USES:
             raise TicketError("used_url")
         ticket.uses += 1
+        self._responses.put(made, ticket)
         return ticket
 
     def socket(self) -> str:

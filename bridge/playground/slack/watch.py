@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from bridge.playground.slack.deliver import Deliverer, Delivery
-from bridge.playground.slack.entities import File, Message, View
+from bridge.playground.slack.entities import File, Json, Message, View
 from bridge.playground.slack.faults import Faults
 from bridge.playground.slack.rates import Rates
 from bridge.playground.slack.responses import Response
@@ -92,6 +92,17 @@ class Watch:
     def home(self, user: str) -> View | None:
         """What *user* sees on the app's Home tab."""
         return self.workspace.homes.get(user)
+
+    def prompts(self, user: str) -> list[Json]:
+        """The prompts that are suggested to *user* in the direct message with the app."""
+        return self.workspace.session(self.workspace.direct_message(user).id, "").prompts
+
+    def permalink(self, channel: str, ts: str) -> str:
+        """The link of a message. Raises LookupError."""
+        message = self.workspace.find(channel, ts)
+        if message is None:
+            raise LookupError(ts)
+        return self.workspace.permalink(message)
 
     def status(self, channel: str, thread_ts: str) -> str:
         """What the agent shows in the thread now."""

@@ -8,11 +8,11 @@ from typing import Any
 from bridge.playground.slack.entities import Json
 
 
-def find(blocks: list[Json], action_id: str) -> tuple[Json, str]:
-    """The element with this *action_id*, and the id of its block. Raises LookupError."""
-    for element, block_id in _elements(blocks):
-        if element.get("action_id") == action_id:
-            return element, block_id
+def find(blocks: list[Json], action_id: str, block_id: str = "") -> tuple[Json, str]:
+    """The element with this *action_id*, in that block if one is named, and its block's id. Raises LookupError."""
+    for element, found in _elements(blocks):
+        if element.get("action_id") == action_id and block_id in {"", found}:
+            return element, found
     raise LookupError(action_id)
 
 
@@ -24,9 +24,21 @@ def action_ids(blocks: list[Json]) -> list[str]:
 def _elements(blocks: list[Json]) -> Iterator[tuple[Json, str]]:
     for block in blocks:
         single = [block[name] for name in ("accessory", "element") if name in block]
-        many = block.get("elements", []) if block["type"] != "rich_text" else []
-        for element in [*single, *many]:
+        for element in [*single, *_several_in(block)]:
             yield element, block.get("block_id", "")
+        yield from _elements(block.get("child_blocks", []))
+
+
+def _several_in(block: Json) -> list[Json]:
+    match block["type"]:
+        case "rich_text":
+            return []
+        case "carousel":
+            return [action for card in block["elements"] for action in card.get("actions", [])]
+        case "card":
+            return list(block.get("actions", []))
+        case _:
+            return list(block.get("elements", []))
 
 
 def pressed(element: Json, block_id: str, at: str) -> Json:

@@ -25,9 +25,10 @@ def set_thread_status(call: Call) -> Json:
     channel, thread_ts = _thread(call)
     if "status" not in call.args:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: status"])
-    if len(call.json("loading_messages") or []) > _LOADING_MESSAGES:
+    loading = call.json("loading_messages") or []
+    if len(loading) > _LOADING_MESSAGES:
         raise Refusal("invalid_arguments", messages=["[ERROR] no more than 10 items allowed: loading_messages"])
-    call.workspace.set_status(channel.id, thread_ts, call.text("status"), call.method)
+    call.workspace.set_status(channel.id, thread_ts, call.text("status"), call.method, loading)
     return {"ok": True}
 
 
@@ -35,7 +36,7 @@ def set_thread_status(call: Call) -> Json:
 def set_title(call: Call) -> Json:
     """Name the thread."""
     channel, thread_ts = _thread(call)
-    call.workspace.session(channel.id, thread_ts).title = call.need("title")
+    call.workspace.change_session(channel.id, thread_ts, title=call.need("title"))
     return {"ok": True}
 
 
@@ -47,7 +48,7 @@ def set_suggested_prompts(call: Call) -> Json:
     if not 1 <= len(prompts) <= _PROMPTS:
         raise Refusal("invalid_arguments", messages=["[ERROR] between 1 and 4 items: prompts"])
     if not call.text("thread_ts"):
-        call.workspace.session(channel.id, "").prompts = prompts
+        call.workspace.change_session(channel.id, "", prompts=prompts, prompts_title=call.text("title"))
     return {"ok": True}
 
 
@@ -58,10 +59,10 @@ def set_session_status(call: Call) -> Json:
     status = call.need("status")
     if status not in _LIFECYCLES:
         raise Refusal("invalid_arguments", messages=["[ERROR] must be one of active, processing, suspended, closed"])
-    is_new = (channel.id, thread_ts) not in call.workspace.sessions
-    session = call.workspace.set_lifecycle(channel.id, thread_ts, status)
+    is_new = f"{channel.id}/{thread_ts}" not in call.workspace.sessions
+    call.workspace.set_lifecycle(channel.id, thread_ts, status)
     if is_new and call.text("title"):
-        session.title = call.text("title")[:_TITLE]
+        call.workspace.change_session(channel.id, thread_ts, title=call.text("title")[:_TITLE])
     return {"ok": True}
 
 
@@ -72,7 +73,7 @@ def rename(call: Call) -> Json:
     title = call.need("title")
     if len(title) > _TITLE:
         raise Refusal("invalid_arguments", messages=["[ERROR] must be less than 201 characters: title"])
-    call.workspace.session(channel.id, thread_ts).title = title
+    call.workspace.change_session(channel.id, thread_ts, title=title)
     return {"ok": True}
 
 

@@ -26,7 +26,7 @@ def auth_test(call: Call) -> Json:
     }
 
 
-@family.method("api.test")
+@family.method("api.test", needs_token=False)
 def api_test(call: Call) -> Json:
     """Answer what was asked: https://docs.slack.dev/reference/methods/api.test."""
     if call.text("error"):

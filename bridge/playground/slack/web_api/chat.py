@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import html
 
-from bridge.playground.slack import limits, sample
-from bridge.playground.slack.entities import Channel, Json, Message
+from bridge.playground.slack import limits
+from bridge.playground.slack.entities import Json, Message
 from bridge.playground.slack.refusal import Refusal
+from bridge.playground.slack.web_api.content import content_of, own, target, thread
 from bridge.playground.slack.web_api.method import Call, Deleted, Edited, Family, Posted
 
 family = Family()
-
-_CUT_NOTE: Final = "message_truncated"
 
 
 @family.method("chat.postMessage", "chat:write")
 def post_message(call: Call) -> Json:
     """Post a message, in a thread where ``thread_ts`` says so."""
-    channel = _target(call)
-    content, warnings = _content(call)
-    thread_ts = _thread(call, channel)
+    channel = target(call)
+    content, warnings = content_of(call)
+    thread_ts = thread(call, channel)
     if thread_ts and call.flag("reply_broadcast"):
         content["subtype"] = "thread_broadcast"
     unfurls = call.flag("unfurl_links", default=True) or call.flag("unfurl_media", default=True)
@@ -37,10 +36,12 @@ def post_message(call: Call) -> Json:
 def update(call: Call) -> Json:
     """Replace the content of one of the bot's own messages."""
     channel = call.channel()
-    message = _own(call, channel, "cant_update_message")
+    message = own(call, channel, "cant_update_message")
+    if call.workspace.is_streaming(message):
+        raise Refusal("streaming_state_conflict")
     if len(call.text("text")) > limits.TEXT_OF_AN_UPDATE:
         raise Refusal("msg_too_long")
-    content, _ = _content(call)
+    content, _ = content_of(call)
     if "blocks" not in call.args and "markdown_text" not in call.args and call.text("text"):
         content["blocks"] = []  # text alone takes the blocks away
     if "metadata" not in call.args:
@@ -54,7 +55,7 @@ def update(call: Call) -> Json:
 def delete(call: Call) -> Json:
     """Delete one of the bot's own messages."""
     channel = call.channel()
-    message = _own(call, channel, "cant_delete_message")
+    message = own(call, channel, "cant_delete_message")
     before = message.as_json()
     call.workspace.delete(message)
     call.happened.append(Deleted(message, before))
@@ -68,7 +69,7 @@ def post_ephemeral(call: Call) -> Json:
     person = call.person()
     if person.id not in channel.members:
         raise Refusal("user_not_in_channel")
-    content, _ = _content(call)
+    content, _ = content_of(call)
     bot, ts = call.workspace.bot, call.workspace.new_ts()
     more = {**content, "bot_id": bot.bot_id, "app_id": bot.app_id, "thread_ts": call.text("thread_ts")}
     call.workspace.show_privately(Message(channel.id, ts, bot.id, team=bot.team, to=person.id, **more))
@@ -80,54 +81,28 @@ def get_permalink(call: Call) -> Json:
     """Give a message's address."""
     channel = call.channel(member=False)
     message = call.message(channel, "message_ts")
-    address = f"https://{sample.TEAM_DOMAIN}.slack.com/archives/{channel.id}/p{message.ts.replace('.', '')}"
-    if message.is_reply:
-        address += f"?thread_ts={message.thread_ts}&cid={channel.id}"
-    return {"ok": True, "channel": channel.id, "permalink": address}
+    return {"ok": True, "channel": channel.id, "permalink": call.workspace.permalink(message)}
 
 
-def _target(call: Call) -> Channel:
-    """The channel to post to; a user's id means the direct message with that person."""
-    person = call.workspace.people.get(call.text("channel"))
-    channel = call.workspace.direct_message(person.id) if person is not None else call.channel()
-    if channel.is_archived:
-        raise Refusal("is_archived")
-    return channel
+@family.method("chat.meMessage", "chat:write")
+def me_message(call: Call) -> Json:
+    """Post a line about the bot itself."""
+    channel = target(call)
+    message = call.workspace.post(call.workspace.bot.id, channel.id, call.need("text"), subtype="me_message")
+    call.happened.append(Posted(message))
+    return {"ok": True, "channel": channel.id, "ts": message.ts}
 
 
-def _thread(call: Call, channel: Channel) -> str:
-    thread_ts = call.text("thread_ts")
-    if thread_ts and not call.workspace.has_thread(channel.id, thread_ts):
-        raise Refusal("thread_not_found")
-    return thread_ts
-
-
-def _own(call: Call, channel: Channel, error: str) -> Message:
-    message = call.message(channel)
-    if message.user != call.workspace.bot.id:
-        raise Refusal(error)
-    return message
-
-
-def _content(call: Call) -> tuple[dict[str, Any], list[str]]:
-    """Text, blocks, attachments and metadata, checked; and the warnings that go with the answer."""
-    text, markdown = call.text("text"), call.text("markdown_text")
-    blocks = call.json("blocks", error="invalid_blocks_format") or []
-    attachments = call.json("attachments", error="invalid_attachments") or []
-    if markdown and (text or blocks):
-        raise Refusal("markdown_text_conflict")
-    if markdown:
-        blocks = [{"type": "markdown", "text": markdown}]
-    if not (text or blocks or attachments):
-        raise Refusal("no_text")
-    limits.check_blocks(blocks)
-    metadata = call.json("metadata", error="invalid_metadata_format")
-    if metadata is not None:
-        limits.check_metadata(metadata)
-    content = {
-        "text": text[: limits.TEXT_IS_CUT_AT],
-        "blocks": call.workspace.identified(blocks),
-        "attachments": attachments,
-        "metadata": metadata,
-    }
-    return content, [_CUT_NOTE] if len(text) > limits.TEXT_IS_CUT_AT else []
+@family.method("chat.unfurl", "links:write")
+def unfurl(call: Call) -> Json:
+    """Say what the links of a message show, as attachments below it."""
+    unfurls = call.json("unfurls")
+    if not isinstance(unfurls, dict) or not unfurls:
+        raise Refusal("missing_unfurls")
+    message = call.message(call.channel())
+    if any(html.escape(url, quote=False) not in message.text for url in unfurls):
+        raise Refusal("cannot_unfurl_url")
+    shown = [{"from_url": url, **content} for url, content in unfurls.items()]
+    before = call.workspace.edit(message, message.user, {"attachments": [*message.attachments, *shown]}, is_said=False)
+    call.happened.append(Edited(message, before))
+    return {"ok": True}

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from bridge.playground.slack.entities import Channel, Json, Message
 from bridge.playground.slack.refusal import Refusal
 from bridge.playground.slack.web_api.method import Call, Family, paged
 
 family = Family()
 
-_READ = ("channels:read", "groups:read", "im:read", "mpim:read")
+READ = ("channels:read", "groups:read", "im:read", "mpim:read")
+_KINDS: Final = {"public_channel", "private_channel", "mpim", "im"}
 _HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 
 
-@family.method("conversations.info", *_READ)
+@family.method("conversations.info", *READ)
 def info(call: Call) -> Json:
     """Describe a channel; the bot need not be in a public one."""
     channel = call.channel(member=False)
@@ -22,15 +25,21 @@ def info(call: Call) -> Json:
     return {"ok": True, "channel": shown}
 
 
-@family.method("conversations.list", *_READ)
+@family.method("conversations.list", *READ)
 def list_channels(call: Call) -> Json:
     """List the channels that the bot can see."""
-    kinds = set(call.text("types", "public_channel").replace(" ", "").split(","))
-    archived = not call.flag("exclude_archived")
-    visible = [one for one in call.workspace.channels.values() if _is_visible(call, one, kinds)]
-    shown = [one.as_json(call.workspace.bot.id) for one in visible if archived or not one.is_archived]
-    page, following = call.page(shown)
+    page, following = call.page([one.as_json(call.workspace.bot.id) for one in visible(call)])
     return paged("channels", page, following)
+
+
+def visible(call: Call, *, everything: bool = False) -> list[Channel]:
+    """The channels that the bot can see, of the ``types`` that are asked for or *everything*."""
+    kinds = set(_KINDS if everything else call.text("types", "public_channel").replace(" ", "").split(","))
+    if not kinds <= _KINDS:
+        raise Refusal("invalid_types")
+    archived = not call.flag("exclude_archived")
+    found = [one for one in call.workspace.channels.values() if _is_visible(call, one, kinds)]
+    return [one for one in found if archived or not one.is_archived]
 
 
 def _is_visible(call: Call, channel: Channel, kinds: set[str]) -> bool:
@@ -41,7 +50,7 @@ def _is_visible(call: Call, channel: Channel, kinds: set[str]) -> bool:
     return "public_channel" in kinds
 
 
-@family.method("conversations.members", *_READ)
+@family.method("conversations.members", *READ)
 def members(call: Call) -> Json:
     """List who is in a channel."""
     page, following = call.page(call.channel(member=False).members)

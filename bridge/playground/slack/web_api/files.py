@@ -16,7 +16,7 @@ def get_upload_url(call: Call) -> Json:
     if length < 1:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: length"])
     file = File(call.workspace.new_id("F"), call.need("filename"), length, call.workspace.bot.id)
-    call.workspace.files[file.id] = file
+    call.workspace.add_file(file)
     return {"ok": True, "upload_url": f"{call.base_url}/upload/v1/{file.id}", "file_id": file.id}
 
 
@@ -65,4 +65,33 @@ def _share(call: Call, files: list[File]) -> None:
     call.workspace.clear_status(channel.id, thread_ts or message.ts)
     for file in files:
         file.shared_in.append((channel.id, message.ts))
+        call.workspace.add_file(file)
     call.happened.append(Posted(message))
+
+
+@family.method("files.list", "files:read")
+def list_files(call: Call) -> Json:
+    """List the files that were shown somewhere, the newest first."""
+    channel = call.channel().id if call.text("channel") else ""
+    found = [one for one in reversed([*call.workspace.files.values()]) if _is_wanted(one, channel, call.text("user"))]
+    count, page = call.number("count", 100), call.number("page", 1)
+    shown = [one.as_json() for one in found[(page - 1) * count : page * count]]
+    paging = {"count": count, "total": len(found), "page": page, "pages": -(-len(found) // count)}
+    return {"ok": True, "files": shown, "paging": paging}
+
+
+def _is_wanted(file: File, channel: str, user: str) -> bool:
+    in_channel = not channel or any(where == channel for where, _ in file.shared_in)
+    return file.content is not None and in_channel and user in {"", file.user}
+
+
+@family.method("files.delete", "files:write")
+def delete(call: Call) -> Json:
+    """Take one of the bot's own files away."""
+    file = call.workspace.files.get(call.text("file"))
+    if file is None:
+        raise Refusal("file_not_found")
+    if file.user != call.workspace.bot.id:
+        raise Refusal("cant_delete_file")
+    call.workspace.delete_file(file)
+    return {"ok": True}

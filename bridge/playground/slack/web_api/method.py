@@ -37,7 +37,17 @@ class Deleted:
     before: Json
 
 
-Happening = Posted | Edited | Deleted
+@dataclass(frozen=True)
+class Reacted:
+    """A reaction was added to a message, or removed from it."""
+
+    message: Message
+    user: str
+    name: str
+    is_added: bool
+
+
+Happening = Posted | Edited | Deleted | Reacted
 
 
 @dataclass
@@ -147,12 +157,13 @@ Method = Callable[[Call], Json]
 class Registered:
     """A method: what it does, and which scope it needs (any of *scopes*; none where that is empty).
 
-    Most are called with the bot's token, a few with the app's own (*takes_app_token*).
+    Most are called with the bot's token, a few with the app's own (*takes_app_token*), one with or without any.
     """
 
     run: Method
     scopes: tuple[str, ...]
     takes_app_token: bool = False
+    needs_token: bool = True
 
 
 class Family:
@@ -161,13 +172,15 @@ class Family:
     def __init__(self) -> None:
         self.methods: dict[str, Registered] = {}
 
-    def method(self, name: str, *scopes: str, takes_app_token: bool = False) -> Callable[[Method], Method]:
+    def method(
+        self, name: str, *scopes: str, takes_app_token: bool = False, needs_token: bool = True
+    ) -> Callable[[Method], Method]:
         """Register a method that needs any one of *scopes*."""
 
         def register(run: Method) -> Method:
             if name in self.methods:
                 raise ValueError(name)
-            self.methods[name] = Registered(run, scopes, takes_app_token)
+            self.methods[name] = Registered(run, scopes, takes_app_token, needs_token)
             return run
 
         return register

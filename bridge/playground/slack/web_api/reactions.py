@@ -6,7 +6,8 @@ import re
 
 from bridge.playground.slack.entities import Json, Message
 from bridge.playground.slack.refusal import Refusal
-from bridge.playground.slack.web_api.method import Call, Family
+from bridge.playground.slack.web_api.conversations import visible
+from bridge.playground.slack.web_api.method import Call, Family, Reacted, paged
 
 family = Family()
 
@@ -17,10 +18,9 @@ _NAME = re.compile(r"[a-z0-9_+'-]+(::skin-tone-[2-6])?")
 def add(call: Call) -> Json:
     """Put the bot's reaction on a message."""
     name, message = _asked(call)
-    users = message.reactions.setdefault(name, [])
-    if call.workspace.bot.id in users:
+    if not call.workspace.react(message, call.workspace.bot.id, name):
         raise Refusal("already_reacted")
-    users.append(call.workspace.bot.id)
+    call.happened.append(Reacted(message, call.workspace.bot.id, name, is_added=True))
     return {"ok": True}
 
 
@@ -28,12 +28,9 @@ def add(call: Call) -> Json:
 def remove(call: Call) -> Json:
     """Take the bot's reaction off a message."""
     name, message = _asked(call)
-    users = message.reactions.get(name, [])
-    if call.workspace.bot.id not in users:
+    if not call.workspace.unreact(message, call.workspace.bot.id, name):
         raise Refusal("no_reaction")
-    users.remove(call.workspace.bot.id)
-    if not users:
-        del message.reactions[name]
+    call.happened.append(Reacted(message, call.workspace.bot.id, name, is_added=False))
     return {"ok": True}
 
 
@@ -50,3 +47,16 @@ def _asked(call: Call) -> tuple[str, Message]:
     if not _NAME.fullmatch(name):
         raise Refusal("invalid_name")
     return name, call.message(call.channel(), "timestamp")
+
+
+@family.method("reactions.list", "reactions:read")
+def list_reactions(call: Call) -> Json:
+    """List the messages that a person, or the bot, has reacted to, the newest first."""
+    user = call.person().id if call.text("user") else call.workspace.bot.id
+    mine = [one for one in visible(call, everything=True) if call.workspace.bot.id in one.members]
+    found = [message for channel in mine for message in call.workspace.messages(channel.id)]
+    reacted = [one for one in found if any(user in users for users in one.reactions.values())]
+    reacted.sort(key=lambda one: one.ts, reverse=True)
+    items = [{"type": "message", "channel": one.channel, "message": one.as_json()} for one in reacted]
+    page, following = call.page(items)
+    return paged("items", page, following)

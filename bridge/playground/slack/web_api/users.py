@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bridge.playground.slack.entities import Json
+from bridge.playground.slack.refusal import Refusal
+from bridge.playground.slack.web_api.conversations import READ, visible
 from bridge.playground.slack.web_api.method import Call, Family, paged
 
 family = Family()
@@ -21,3 +23,36 @@ def list_people(call: Call) -> Json:
     shown = [one.as_json() for one in call.workspace.people.values() if one.team == home]
     page, following = call.page(shown)
     return paged("members", page, following)
+
+
+@family.method("users.lookupByEmail", "users:read.email")
+def lookup_by_email(call: Call) -> Json:
+    """Find a person by their address."""
+    asked = call.need("email")
+    people = (one for one in call.workspace.people.values() if one.email == asked and not one.deleted)
+    found = next(people, None)
+    if found is None:
+        raise Refusal("users_not_found")
+    return {"ok": True, "user": found.as_json()}
+
+
+@family.method("users.conversations", *READ)
+def conversations(call: Call) -> Json:
+    """List the channels that a person is in, or the bot; of the private ones those that the bot is in too."""
+    person = call.person() if call.text("user") else call.workspace.bot
+    found = [one for one in visible(call) if person.id in one.members]
+    page, following = call.page([one.as_json(call.workspace.bot.id) for one in found])
+    return paged("channels", page, following)
+
+
+@family.method("users.profile.get", "users.profile:read")
+def profile(call: Call) -> Json:
+    """Describe one person's profile, or the bot's."""
+    person = call.person() if call.text("user") else call.workspace.bot
+    return {"ok": True, "profile": person.profile()}
+
+
+@family.method("users.getPresence", "users:read")
+def presence(call: Call) -> Json:
+    """Say whether somebody is there: everybody always is who has not left for good."""
+    return {"ok": True, "presence": "away" if call.person().deleted else "active"}

@@ -41,7 +41,7 @@ def update(call: Call) -> Json:
     view = _named(call)
     if call.text("hash") and call.text("hash") != view.hash:
         raise Refusal("hash_conflict")
-    view.content, view.hash, view.errors = content, call.workspace.new_id("h"), {}
+    call.workspace.change_view(view, content=content, errors={})
     return {"ok": True, "view": view.as_json()}
 
 
@@ -56,7 +56,7 @@ def publish(call: Call) -> Json:
     view = call.workspace.make_view(user, content)
     if shown is not None:
         view.id = view.root_id = shown.id
-    call.workspace.homes[user] = view
+    call.workspace.show_home(view)
     return {"ok": True, "view": view.as_json()}
 
 
@@ -86,5 +86,5 @@ def _named(call: Call) -> View:
 
 
 def _opened(call: Call, view: View) -> Json:
-    call.workspace.views[view.id] = view
+    call.workspace.open_view(view)
     return {"ok": True, "view": view.as_json()}

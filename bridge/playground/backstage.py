@@ -1,0 +1,159 @@
+"""What the page shows of the parts behind it, and the switches that only whoever started them can turn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from bridge.playground.bridge_process import BridgeProcess
+from bridge.playground.page.machinery import Command, Part, Shortcut, Switch
+from bridge.playground.project import SampleProject
+
+Json = dict[str, Any]
+
+REDIS_STOPPED: Final = "redis_stopped"
+KILL_BRIDGE: Final = "kill_bridge"
+
+
+class OwnRedis(Protocol):
+    """A Redis that may be stopped and started here; what is in it stays."""
+
+    @property
+    def url(self) -> str:
+        """Where it is, always the same."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is meant to be there."""
+
+    async def start(self) -> None:
+        """Be reachable."""
+
+    async def stop(self) -> None:
+        """Be away."""
+
+
+class Backstage:
+    """The parts: *project* and *redis* are None where they are real; Slack is real with *is_slack_real*.
+
+    In *folder* the bridge's manifest is kept, so that the next page has it at once.
+    """
+
+    def __init__(
+        self,
+        bridge: BridgeProcess,
+        *,
+        folder: Path,
+        is_slack_real: bool,
+        project: SampleProject | None,
+        redis: OwnRedis | None,
+    ) -> None:
+        self._bridge = bridge
+        self._is_slack_real = is_slack_real
+        self._project = project
+        self._redis = redis
+        self._file = folder / "manifest.json"
+        self._manifest: Json = {}
+
+    def parts(self) -> list[Part]:
+        """How each part is now; of those that are real, the bridge knows."""
+        return [self._slack(), self._service(), self._store(), self._bridge_itself()]
+
+    def _slack(self) -> Part:
+        if self._is_slack_real:
+            return self._as_the_bridge_says("Slack", "slack")
+        return Part("Slack", is_stand_in=True, is_up=True, detail="this page")
+
+    def _service(self) -> Part:
+        if self._project is None:
+            return self._as_the_bridge_says("Project service", "project")
+        detail = f"the sample project, {self._project.base_url}"
+        return Part("Project service", is_stand_in=True, is_up=self._project.is_up, detail=detail)
+
+    def _store(self) -> Part:
+        if self._redis is None:
+            return self._as_the_bridge_says("Redis", "redis")
+        detail = "embedded; what is in it outlives a restart"
+        return Part("Redis", is_stand_in=True, is_up=self._redis.is_running, detail=detail)
+
+    def _as_the_bridge_says(self, name: str, key: str) -> Part:
+        said = self._bridge.reach.get(key, "not known while the bridge is down")
+        return Part(name, is_stand_in=False, is_up=said == "up", detail=f"real: {said}")
+
+    def _bridge_itself(self) -> Part:
+        pid, is_up = self._bridge.pid, self._bridge.is_ready
+        detail = "is started again" if pid is None else f"process {pid}" if is_up else f"process {pid}, not ready"
+        return Part("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
+
+    def faults(self) -> list[Switch]:
+        """The switches: Redis where it is our own, and the death of the bridge."""
+        return [*self._redis_switches(), _KILL]
+
+    def _redis_switches(self) -> list[Switch]:
+        if self._redis is None:
+            return []
+        explains = "Slack is told to come again, and sends everything once more when Redis is back."
+        return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=not self._redis.is_running)]
+
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the page's Protocol
+        """Turn a switch. Raises LookupError where there is none of this name."""
+        match name:
+            case "redis_stopped" if self._redis is not None:
+                await (self._redis.stop() if is_on else self._redis.start())
+            case "kill_bridge":
+                self._bridge.kill()
+            case _:
+                raise LookupError(name)
+
+    def commands(self) -> list[Command]:
+        """The slash commands of the bridge's own manifest; none until it has been read."""
+        return [
+            Command(one["command"], one.get("usage_hint", ""), one.get("description", ""))
+            for one in self._features("slash_commands")
+        ]
+
+    def shortcuts(self) -> list[Shortcut]:
+        """The shortcuts of the manifest."""
+        return [
+            Shortcut(one["callback_id"], one["name"], one.get("description", ""), one["type"])
+            for one in self._features("shortcuts")
+        ]
+
+    def prompts(self) -> list[tuple[str, str]]:
+        """The prompts that the manifest suggests in a direct message: title and message."""
+        view: Json = self._manifest.get("features", {}).get("agent_view", {})
+        return [(one["title"], one["message"]) for one in view.get("suggested_prompts", [])]
+
+    def _features(self, kind: str) -> list[Json]:
+        found: list[Json] = self._manifest.get("features", {}).get(kind, [])
+        return found
+
+    async def know_manifest(self) -> None:
+        """Know what Slack is to know of the bridge, from the time before or, where there is none, from the bridge."""
+        try:
+            self._manifest = json.loads(self._file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            await self.read_manifest()
+
+    async def read_manifest(self) -> None:
+        """Ask the bridge for its manifest, which may be another one than the last time."""
+        printed = await self._bridge.asked("manifest", "--socket")
+        if printed:
+            self._manifest = json.loads(printed)
+            self._file.write_text(printed, encoding="utf-8")
+
+    async def trace(self, permalink: str) -> list[Json]:
+        """What the bridge recorded of one message; nothing where it knows nothing."""
+        printed = await self._bridge.asked("trace", permalink, "--json")
+        steps: list[Json] = json.loads(printed).get("steps", []) if printed else []
+        return steps
+
+
+_KILL: Final = Switch(
+    KILL_BRIDGE,
+    "Bridge",
+    "kill -9 the bridge",
+    "It dies in the middle of whatever it does, and is started again: nothing is lost and nothing is doubled.",
+    is_action=True,
+)

@@ -1,0 +1,121 @@
+"""The real bridge as a child process: begun again whenever it ends, asked how it is, and killed on demand.
+
+It is told everything by its environment, exactly as against the real Slack.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping
+from typing import Any, Final
+
+import aiohttp
+
+log = logging.getLogger(__name__)
+
+_LOOK_EVERY: Final = 0.5  # seconds between two questions how it is
+_PAUSES: Final = (0.0, 0.5, 2.0, 5.0)  # seconds before it is begun again, the more often it ended without being ready
+_FAREWELL: Final = 8.0  # seconds beyond what it may take to finish what is in flight
+_LONGEST_QUESTION: Final = 20.0  # seconds for a command that only reads
+
+
+class BridgeProcess:
+    """``bridge serve`` with the settings *environ*, listening at *url*.
+
+    *drain* is how many seconds it may take to finish what is in flight.
+    """
+
+    def __init__(self, environ: Mapping[str, str], *, url: str, drain: float) -> None:
+        self.environ = dict(environ)
+        self.url = url
+        self.is_ready = False
+        self.reach: dict[str, Any] = {}  # what /readyz says
+        self._drain = drain
+        self._process: Process | None = None
+        self._was_ever_ready = False
+        self._failures = 0
+        self._one_question = asyncio.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of its process; None while there is none."""
+        process = self._process
+        return process.pid if process is not None and process.returncode is None else None
+
+    async def run(self) -> int:
+        """Have one running until cancelled, which ends it in peace; returns the code of one that could not begin."""
+        while True:
+            code = await self._run_once()
+            if code > 0 and not self._was_ever_ready:
+                return code  # it has said why
+            log.warning("the bridge has ended, another is started", extra={"code": code})
+            await asyncio.sleep(_PAUSES[min(self._failures, len(_PAUSES) - 1)])
+
+    async def _run_once(self) -> int:
+        self._process = process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bridge.playground.child", "serve"),
+            env=self.environ,
+            stdin=PIPE,  # see bridge/playground/child.py
+            start_new_session=True,  # Ctrl-C in a terminal is for us, who then end it
+        )
+        try:
+            return await process.wait()
+        finally:
+            await self._end(process)
+            self._failures = 0 if self.is_ready else self._failures + 1
+            self.is_ready, self.reach = False, {}
+
+    async def _end(self, process: Process) -> None:
+        """End it in peace, with force where that takes too long."""
+        if process.returncode is not None:
+            return
+        process.terminate()
+        try:
+            async with asyncio.timeout(self._drain + _FAREWELL):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    def kill(self) -> None:
+        """End it as ``kill -9`` does, without a word of warning."""
+        if self.pid is not None and self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+
+    async def watch(self) -> None:
+        """Ask it over and over how it is, for `is_ready` and `reach`."""
+        timeout = aiohttp.ClientTimeout(total=2 * _LOOK_EVERY)
+        async with aiohttp.ClientSession(timeout=timeout) as http:
+            while True:
+                await self._look(http)
+                await asyncio.sleep(_LOOK_EVERY if self.is_ready else _LOOK_EVERY / 5)
+
+    async def _look(self, http: aiohttp.ClientSession) -> None:
+        try:
+            async with http.get(f"{self.url}/readyz") as answer:
+                self.reach = await answer.json()
+                self.is_ready = bool(self.reach.get("ready"))
+                self._was_ever_ready |= self.is_ready
+        except (aiohttp.ClientError, TimeoutError, ValueError):
+            self.is_ready, self.reach = False, {}
+
+    async def asked(self, *words: str) -> str:
+        """Run ``bridge`` with *words*, in the same environment; gives what it prints, nothing where it fails."""
+        async with self._one_question:  # each is a process of its own, and a page may ask for many
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "bridge", *words), env=self.environ, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+            )
+            try:
+                async with asyncio.timeout(_LONGEST_QUESTION):
+                    printed, _ = await process.communicate()
+            except TimeoutError:
+                return ""
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        return printed.decode() if process.returncode == 0 else ""

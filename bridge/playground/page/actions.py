@@ -1,0 +1,241 @@
+"""What a person does on the page, done in the emulated workspace: ``POST /page/do/ACTION``."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from bridge.playground.page.bodies import (
+    Body,
+    Clicked,
+    ClickedInView,
+    Commanded,
+    Edited,
+    InChannel,
+    InThread,
+    Nothing,
+    OfView,
+    OnMessage,
+    ReactedWith,
+    Said,
+    Selected,
+    SelectedInView,
+    Shortcut,
+    Turned,
+    Typed,
+)
+from bridge.playground.page.choices import Choices, LeftEmpty, filled_in
+from bridge.playground.page.failing import Sorry, explained, taken
+from bridge.playground.page.machinery import Machinery, Switchboard
+from bridge.playground.page.messages import shown_option
+from bridge.playground.page.names import Names
+from bridge.playground.page.sight import Sight
+from bridge.playground.page.typed import as_slack_writes, escaped
+from bridge.playground.slack import EmulatedSlack
+from bridge.playground.slack.entities import Json, Message
+from bridge.playground.slack.refusal import Refusal
+
+MOST_TEXT: Final = 40_000
+MOST_FILES: Final = 10
+
+
+@dataclass(frozen=True)
+class Hand:
+    """Whoever acts, and on what."""
+
+    slack: EmulatedSlack
+    sight: Sight
+    names: Names
+    machinery: Machinery
+    switches: Switchboard
+    choices: Choices
+
+    @property
+    def me(self) -> str:
+        """Who acts."""
+        return self.sight.me.id
+
+    def own(self, done: OnMessage) -> Message:
+        """The message that is meant, which must be one's own."""
+        message = self.sight.message(done.channel, done.ts)
+        if message.user != self.me:
+            raise Sorry("Only who wrote a message can change it.")
+        return message
+
+
+B = TypeVar("B", bound=Body)
+Do = Callable[[Hand, Any], Awaitable[Json | None]]
+_ACTIONS: Final[dict[str, tuple[type[Body], Do]]] = {}
+
+
+def _action(name: str, body: type[B]) -> Callable[[Callable[[Hand, B], Awaitable[Json | None]]], Do]:
+    def register(do: Callable[[Hand, B], Awaitable[Json | None]]) -> Do:
+        _ACTIONS[name] = body, do
+        return do
+
+    return register
+
+
+async def act(name: str, sent: Any, hand: Hand) -> Json:
+    """Carry out an action; what cannot be done is said in a sentence."""
+    body, do = _ACTIONS.get(name, (None, None))
+    if body is None or do is None:
+        return {"ok": False, "error": "The page asked for something that nobody can do here."}
+    try:
+        done = await do(hand, body.model_validate(sent))
+    except ValidationError:
+        return {"ok": False, "error": "The page left something out of what it asked for, or said it wrongly."}
+    except (Sorry, Refusal, LookupError, ValueError) as exc:
+        return {"ok": False, "error": explained(exc)}
+    return {"ok": True, **(done or {})}
+
+
+@_action("say", Said)
+async def _say(hand: Hand, said: Said) -> Json:
+    channel = hand.sight.channel(said.channel)
+    if channel.is_archived:
+        raise Sorry("This channel is archived: nobody can write here any more.")
+    if not said.text.strip() and not said.files:
+        raise Sorry("There is nothing to send yet.")
+    if len(said.text) > MOST_TEXT:
+        raise Sorry(f"A message may have {MOST_TEXT:,} characters; this one has {len(said.text):,}.")
+    if said.thread_ts:
+        hand.sight.message(said.channel, said.thread_ts)
+    files = hand.slack.attach(hand.me, {one.name: one.content.encode() for one in said.files[:MOST_FILES]})
+    ts = await hand.slack.say(
+        hand.me,
+        said.channel,
+        as_slack_writes(said.text, hand.names),
+        thread_ts=said.thread_ts,
+        broadcast=said.broadcast,
+        files=files,
+        wait=False,  # the bridge may be away: that is for its retries, not for whoever writes
+    )
+    return {"ts": ts}
+
+
+@_action("edit", Edited)
+async def _edit(hand: Hand, edited: Edited) -> None:
+    hand.own(edited)
+    if not edited.text.strip():
+        raise Sorry("A message cannot be empty; it can be deleted.")
+    await hand.slack.edit(edited.channel, edited.ts, as_slack_writes(edited.text, hand.names))
+
+
+@_action("delete", OnMessage)
+async def _delete(hand: Hand, deleted: OnMessage) -> None:
+    hand.own(deleted)
+    await hand.slack.delete(deleted.channel, deleted.ts)
+
+
+@_action("react", ReactedWith)
+async def _react(hand: Hand, reacted: ReactedWith) -> None:
+    if hand.sight.message(reacted.channel, reacted.ts).to:
+        raise Sorry("Nobody can react to what only you see.")
+    await hand.slack.react(hand.me, reacted.channel, reacted.ts, reacted.name)
+
+
+@_action("read", InChannel)
+async def _read(hand: Hand, read: InChannel) -> None:
+    channel = hand.sight.channel(read.channel)
+    if hand.sight.workspace.is_unread(hand.me, channel):  # otherwise reading would be news, to be read by everybody
+        hand.slack.read(hand.me, channel.id)
+
+
+@_action("command", Commanded)
+async def _command(hand: Hand, typed: Commanded) -> None:
+    hand.sight.channel(typed.channel)
+    if typed.command not in {one.command for one in hand.machinery.commands()}:
+        raise Sorry(f"{typed.command} is not a valid command. Write a blank first to send it as a message.")
+    if typed.in_thread:
+        raise Sorry(f"{typed.command} is not supported in threads. Sorry! With the bridge, write !… there.")
+    # As Slack sends it: escaped, but with names as they were typed, since the manifest does not ask for ids.
+    await hand.slack.command(hand.me, typed.channel, typed.command, escaped(typed.text))
+
+
+@_action("click", Clicked)
+async def _click(hand: Hand, at: Clicked) -> None:
+    hand.sight.message(at.channel, at.ts)
+    taken(await hand.slack.click(hand.me, at.channel, at.ts, at.action_id, block_id=at.block_id))
+
+
+@_action("select", Selected)
+async def _select(hand: Hand, at: Selected) -> None:
+    message = hand.sight.message(at.channel, at.ts)
+    value = hand.choices.chosen(message.all_blocks, at.block_id, at.action_id, at.value)
+    taken(await hand.slack.select(hand.me, at.channel, at.ts, at.action_id, value, block_id=at.block_id))
+
+
+@_action("click_in_view", ClickedInView)
+async def _click_in_view(hand: Hand, at: ClickedInView) -> None:
+    hand.sight.view(at.view_id)
+    taken(await hand.slack.click_in_view(hand.me, at.view_id, at.action_id, block_id=at.block_id))
+
+
+@_action("select_in_view", SelectedInView)
+async def _select_in_view(hand: Hand, at: SelectedInView) -> None:
+    view = hand.sight.view(at.view_id)
+    value = hand.choices.chosen(view.blocks, at.block_id, at.action_id, at.value)
+    taken(await hand.slack.select_in_view(hand.me, at.view_id, at.action_id, value, block_id=at.block_id))
+
+
+@_action("suggest", Typed)
+async def _suggest(hand: Hand, at: Typed) -> Json:
+    if at.view_id:
+        hand.sight.view(at.view_id)
+    else:
+        hand.sight.message(at.channel, at.ts)
+    where = {"view_id": at.view_id} if at.view_id else {"channel": at.channel, "ts": at.ts}
+    options = await hand.slack.suggestions(hand.me, at.action_id, at.typed, block_id=at.block_id, **where)
+    hand.choices.offered(at.action_id, options)
+    return {"options": [shown_option(one) for one in options]}
+
+
+@_action("submit", OfView)
+async def _submit(hand: Hand, sent: OfView) -> None:
+    view = hand.sight.view(sent.view_id)
+    try:
+        values = filled_in(view.blocks, sent.values, hand.choices)
+    except LeftEmpty as left:
+        hand.sight.workspace.change_view(view, errors=dict.fromkeys(left.blocks, "Please fill in this field."))
+        raise Sorry("Something that is needed has been left empty.") from left
+    taken(await hand.slack.submit(sent.view_id, values, hand.me))
+
+
+@_action("close", OfView)
+async def _close(hand: Hand, closed: OfView) -> None:
+    hand.sight.view(closed.view_id)
+    await hand.slack.close(closed.view_id, hand.me)
+
+
+@_action("shortcut", Shortcut)
+async def _shortcut(hand: Hand, used: Shortcut) -> None:
+    if used.ts:
+        hand.sight.message(used.channel, used.ts)
+        taken(await hand.slack.message_shortcut(hand.me, used.channel, used.ts, used.callback_id))
+    else:
+        taken(await hand.slack.shortcut(hand.me, used.callback_id))
+
+
+@_action("stop", InThread)
+async def _stop(hand: Hand, stopped: InThread) -> None:
+    hand.sight.message(stopped.channel, stopped.thread_ts)
+    await hand.slack.press_stop(hand.me, stopped.channel, stopped.thread_ts)
+
+
+@_action("open_home", Nothing)
+async def _open_home(hand: Hand, _: Nothing) -> None:
+    await hand.slack.open_home(hand.me)
+
+
+@_action("open_messages", Nothing)
+async def _open_messages(hand: Hand, _: Nothing) -> None:
+    await hand.slack.open_messages(hand.me)
+
+
+@_action("fault", Turned)
+async def _fault(hand: Hand, turned: Turned) -> None:
+    await hand.switches.set_fault(turned.name, turned.is_on)

@@ -1,0 +1,59 @@
+"""Blocks with HTML beside every text in them, for the page's scripts to lay out."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from bridge.playground.page.clean import clean
+from bridge.playground.page.emojis import with_emoji
+from bridge.playground.page.markdown import markdown_html
+from bridge.playground.page.mrkdwn import mrkdwn_html
+from bridge.playground.page.names import Names
+from bridge.playground.page.rich_text import rich_text_html
+
+Json = dict[str, Any]
+
+_DEEPEST: Final = 20  # what Slack takes is not half as deep; what is deeper is left out
+
+
+def shown_blocks(blocks: list[Json], names: Names) -> list[Json]:
+    """The *blocks* as the app sent them, each text with its ``html``."""
+    return [_shown(block, names, 0) for block in blocks]
+
+
+def plain_html(text: str, *, has_emoji: bool = True) -> str:
+    """Make HTML of text that is not marked up."""
+    return clean(with_emoji(text).replace("\n", "<br>")) if has_emoji else clean(_bare(text))
+
+
+def _bare(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("\n", "<br>")
+
+
+def _shown(value: Any, names: Names, depth: int) -> Any:
+    if isinstance(value, list):
+        return [_shown(one, names, depth + 1) for one in value] if depth < _DEEPEST else []
+    if not isinstance(value, dict):
+        return value
+    # What the app itself calls "html" is no HTML of ours, and would be taken for it.
+    inside = {name: _shown(one, names, depth + 1) for name, one in value.items() if name != "html"}
+    html = _html(value, names)
+    return inside if html is None else inside | {"html": html}
+
+
+def _html(value: Json, names: Names) -> str | None:
+    """The HTML of *value* itself, if it is a text."""
+    kind, text = value.get("type"), value.get("text")
+    if kind == "rich_text":
+        return rich_text_html(value, names)
+    if not isinstance(text, str):
+        return None
+    match kind:
+        case "mrkdwn":
+            return mrkdwn_html(text, names, is_verbatim=bool(value.get("verbatim")))
+        case "plain_text":
+            return plain_html(text, has_emoji=value.get("emoji") is not False)
+        case "markdown":
+            return markdown_html(text, names)
+        case _:
+            return None

@@ -1,0 +1,76 @@
+"""What was chosen or typed, as the emulated Slack takes it from a person's hands."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bridge.playground.page.failing import Sorry
+from bridge.playground.slack import widgets
+from bridge.playground.slack.entities import Json
+
+_REMEMBERED: Final = 5000
+
+
+class LeftEmpty(Exception):
+    """Inputs that must be filled in and are not: *blocks* are their ids."""
+
+    def __init__(self, blocks: list[str]) -> None:
+        super().__init__()
+        self.blocks = blocks
+
+
+class Choices:
+    """Remembers the options that the app suggested: the page sends the value of one, and the app gets it whole."""
+
+    def __init__(self) -> None:
+        self._offered: OrderedDict[tuple[str, str], Json] = OrderedDict()
+
+    def offered(self, action_id: str, options: list[Json]) -> None:
+        """Remember what was suggested in a menu."""
+        for option in options:
+            self._offered[action_id, str(option.get("value"))] = option
+        while len(self._offered) > _REMEMBERED:
+            self._offered.popitem(last=False)
+
+    def chosen(self, blocks: list[Json], block_id: str, action_id: str, value: Any) -> Any:
+        """What is handed to Slack for *value* in one element. Raises LookupError."""
+        return self.entered(widgets.find(blocks, action_id, block_id)[0], value)
+
+    def entered(self, element: Json, value: Any) -> Any:
+        """The same, of an element that has been found."""
+        kind = str(element.get("type"))
+        if "external_select" in kind:
+            if isinstance(value, list):
+                return [self._option(element, one) for one in value]
+            return self._option(element, value) if value else None
+        if kind == "datetimepicker" and isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                return int(value)
+        return value
+
+    def _option(self, element: Json, value: str) -> Json:
+        initial = [element.get("initial_option"), *element.get("initial_options", [])]
+        own: list[Json] = [one for one in initial if one and one.get("value") == value]
+        found = self._offered.get((element["action_id"], value))
+        if found is None and not own:
+            raise Sorry("Please choose from the list once more.")
+        return found or own[0]
+
+
+def filled_in(blocks: list[Json], values: Mapping[str, Mapping[str, Any]], choices: Choices) -> dict[str, Any]:
+    """A modal's inputs by the ids of their blocks, from what the page sends. Raises LeftEmpty."""
+    entered: dict[str, Any] = {}
+    empty = []
+    for block in blocks:
+        element, block_id = block.get("element"), block.get("block_id", "")
+        if not isinstance(element, dict) or block_id not in values:
+            continue
+        entered[block_id] = choices.entered(element, values[block_id].get(element.get("action_id", "")))
+        if entered[block_id] in (None, "", []) and not block.get("optional"):
+            empty.append(block_id)
+    if empty:
+        raise LeftEmpty(empty)
+    return entered

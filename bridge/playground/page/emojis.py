@@ -1,0 +1,50 @@
+"""Emoji as people write them in chats, ``:tada:``, and those that the page offers to react with."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import escape
+from typing import Final
+
+import emoji
+
+SHORTCODE: Final = re.compile(r":([a-z0-9_+'-]{1,60}):(?::skin-tone-[2-6]:)?")
+_ODD: Final = {"simple_smile": "🙂", "thinking_face": "🤔", "facepunch": "👊", "hankey": "💩", "satisfied": "😆"}
+"""Names that Slack has and the package's list has not."""
+
+COMMON: Final = (
+    *("thumbsup", "thumbsdown", "tada", "heart", "eyes", "pray", "clap", "raised_hands", "white_check_mark", "x"),
+    *("smile", "grinning", "joy", "sweat_smile", "wink", "blush", "heart_eyes", "thinking_face", "cry", "sob"),
+    *("slightly_smiling_face", "upside_down_face", "neutral_face", "confused", "angry", "scream", "sleeping", "wave"),
+    *("sunglasses", "nerd_face", "partying_face", "ok_hand", "muscle", "point_right", "point_up", "fire", "rocket"),
+    *("star", "sparkles", "100", "bulb", "warning", "question", "exclamation", "hourglass_flowing_sand", "bug"),
+    *("memo", "coffee", "gift", "no_entry", "repeat"),
+)
+"""Some fifty that a person may want, for the picker."""
+
+
+@lru_cache(maxsize=4096)
+def glyph(name: str) -> str:
+    """Find the character with this name; empty where there is none, as for a workspace's own emoji."""
+    if name in _ODD:
+        return _ODD[name]
+    found = emoji.emojize(f":{name}:", language="alias", variant="emoji_type")
+    return "" if found == f":{name}:" else found
+
+
+def emoji_html(name: str) -> str:
+    """Make HTML of one emoji; of a name that nobody knows, the name."""
+    found = glyph(name)
+    shown = escape(f":{name}:")
+    return f'<span class="emoji" title="{shown}">{found}</span>' if found else shown
+
+
+def with_emoji(text: str) -> str:
+    """Escape plain text for HTML, with shortcodes as emoji."""
+    parts, at = [], 0
+    for found in SHORTCODE.finditer(text):
+        if glyph(found[1]):
+            parts += [escape(text[at : found.start()]), emoji_html(found[1])]
+            at = found.end()
+    return "".join([*parts, escape(text[at:])])

@@ -1,0 +1,191 @@
+"""The switches that the page can turn by itself: troubles of the emulated Slack and of the sample project service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bridge.playground.page.machinery import Switch, Switchboard
+from bridge.playground.project import Answer, Proper, SampleProject
+from bridge.playground.project.answers import Planned
+from bridge.playground.slack import DropAfter, EmulatedSlack, RateLimited, Slow
+from bridge.playground.slack.faults import Fault
+
+_SLACK: Final = "Slack"
+_SERVICE: Final = "Project service"
+_AGAIN: Final = 5  # events that are sent once more
+
+
+@dataclass(frozen=True)
+class _Trouble:
+    """A switch, and what is planned while it is on."""
+
+    switch: Switch
+    method: str
+    fault: Fault
+
+
+_LASTING: Final = (
+    _Trouble(
+        Switch(
+            "lost_answers",
+            _SLACK,
+            "Answers are lost",
+            "Slack takes each message of the bridge, and the connection breaks before it says so. None comes twice.",
+        ),
+        "chat.postMessage",
+        DropAfter(),
+    ),
+    _Trouble(
+        Switch(
+            "rate_limited",
+            _SLACK,
+            "Too many requests (429)",
+            "Slack refuses every call and asks to come again in 2 s. All is posted once it takes calls again.",
+        ),
+        "*",
+        RateLimited(2),
+    ),
+    _Trouble(
+        Switch("slow_slack", _SLACK, "Slow Slack", "Every call takes 3 s longer."),
+        "*",
+        Slow(3.0),
+    ),
+)
+_REAL_LIMITS: Final = Switch(
+    "rate_limits",
+    _SLACK,
+    "Slack's own rate limits",
+    "About one message a second in a channel, and so on for each method.",
+)
+_REPEATED: Final = Switch(
+    "repeated_events",
+    _SLACK,
+    "Send the last events again",
+    f"Slack repeats its last {_AGAIN} events, as it does where it heard no answer. Nothing is answered twice.",
+    is_action=True,
+)
+_DEAD_SOCKET: Final = Switch(
+    "dead_socket",
+    _SLACK,
+    "Let the sockets fall silent",
+    "The connections stay open, and nothing comes by them any more. The bridge notices, and opens others.",
+    is_action=True,
+)
+
+
+class SlackFaults:
+    """Troubles of Slack. The first that is on is the one that happens."""
+
+    def __init__(self, slack: EmulatedSlack) -> None:
+        self._slack = slack
+        self._on: set[str] = set()
+
+    def faults(self) -> list[Switch]:
+        """Every switch, as it is now."""
+        lasting = [replace(trouble.switch, is_on=trouble.switch.name in self._on) for trouble in _LASTING]
+        sockets = [_DEAD_SOCKET] if self._slack.use_sockets else []
+        return [*lasting, replace(_REAL_LIMITS, is_on=self._slack.rates.is_on), _REPEATED, *sockets]
+
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
+        """Turn a switch. Raises LookupError where there is none of this name."""
+        if name not in {switch.name for switch in self.faults()}:
+            raise LookupError(name)
+        if name == _REAL_LIMITS.name:
+            self._slack.rates.is_on = is_on
+        elif name == _REPEATED.name:
+            await self._repeat()
+        elif name == _DEAD_SOCKET.name:
+            self._slack.mute_sockets()
+        else:
+            self._on = self._on | {name} if is_on else self._on - {name}
+            self._plan()
+
+    def _plan(self) -> None:
+        """Plan anew: one plan cannot be taken back alone where two are for the same calls."""
+        for trouble in _LASTING:
+            self._slack.faults.clear(trouble.method)
+        for trouble in _LASTING:
+            if trouble.switch.name in self._on:
+                self._slack.faults.on(trouble.method, trouble.fault, times=None)
+
+    async def _repeat(self) -> None:
+        sent = {one.payload["event_id"]: one.payload for one in self._slack.deliveries if one.kind == "event"}
+        for event_id, envelope in list(sent.items())[-_AGAIN:]:
+            channel = str(envelope["event"].get("channel", ""))
+            await self._slack.send_event(envelope["event"], channel, event_id=event_id)
+
+
+_NONSENSE: Final = Answer(
+    200, body=b"<html><title>Welcome</title>It works!</html>", headers={"Content-Type": "text/html"}
+)
+_PLANNED: Final[Sequence[tuple[Switch, tuple[str, ...], Planned]]] = (
+    (
+        Switch(
+            "nonsense",
+            _SERVICE,
+            "Nonsense for answers",
+            "The service answers everything with a web page. The thread says so, and offers to send the message again.",
+        ),
+        ("GET", "POST"),
+        _NONSENSE,
+    ),
+    (
+        Switch("slow_agent", _SERVICE, "Slow agents", "Every run and every chat takes 10 s longer."),
+        ("POST",),
+        Proper(delay=10.0),
+    ),
+)
+_DOWN: Final = Switch(
+    "service_down",
+    _SERVICE,
+    "Service down",
+    "Nobody answers at its address. Messages are kept, and answered when it is back.",
+)
+
+
+class ProjectFaults:
+    """Troubles of the sample project. The first that is on is the one that happens."""
+
+    def __init__(self, project: SampleProject) -> None:
+        self._project = project
+        self._on: set[str] = set()
+
+    def faults(self) -> list[Switch]:
+        """Every switch, as it is now."""
+        planned = [replace(switch, is_on=switch.name in self._on) for switch, _, _ in _PLANNED]
+        return [*planned, replace(_DOWN, is_on=not self._project.is_up)]
+
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
+        """Turn a switch. Raises LookupError where there is none of this name."""
+        if name not in {switch.name for switch in self.faults()}:
+            raise LookupError(name)
+        if name == _DOWN.name:
+            if is_on == self._project.is_up:
+                await (self._project.stop() if is_on else self._project.start())
+            return
+        self._on = self._on | {name} if is_on else self._on - {name}
+        self._project.clear()
+        for switch, methods, answer in _PLANNED:
+            if switch.name in self._on:
+                for method in methods:
+                    self._project.on(method, "*", answer, times=None)
+
+
+class Switchboards:
+    """Several switchboards as one."""
+
+    def __init__(self, *boards: Switchboard) -> None:
+        self._boards = boards
+
+    def faults(self) -> list[Switch]:
+        """The switches of all, in the order of the boards."""
+        return [switch for board in self._boards for switch in board.faults()]
+
+    async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
+        """Turn a switch of whichever board has it. Raises LookupError."""
+        for board in self._boards:
+            if name in {switch.name for switch in board.faults()}:
+                return await board.set_fault(name, is_on)
+        raise LookupError(name)

@@ -1,0 +1,71 @@
+"""The page's door: only pages of this very server may read and do, and what it serves may load nothing from elsewhere.
+
+The server listens on the loopback interface, but every web page that somebody has open can send requests there. Such
+a request names another Origin, or, where a name of the attacker leads to 127.0.0.1, another Host.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY: Final = (
+    "default-src 'self'; img-src 'self' data:; style-src 'self'; script-src 'self'; object-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Guarded:
+    """An ASGI application behind the door. *host* is one more name that it may be called by."""
+
+    def __init__(self, app: ASGIApp, host: str = "") -> None:
+        self._app = app
+        self._hosts = _LOOPBACK | {host} - {""}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or say why not."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        problem = self._problem(scope["method"], Headers(scope=scope))
+        app = PlainTextResponse(problem, status_code=403) if problem else self._app
+        await app(scope, receive, send_with_headers)
+
+    def _problem(self, method: str, headers: Headers) -> str:
+        """Why a request is not let in; empty where it is."""
+        host = headers.get("host", "")
+        if _hostname(host) not in self._hosts:
+            return "This server is not known by that name."
+        if method in {"GET", "HEAD"}:
+            return ""
+        origin = headers.get("origin")
+        if origin is not None and origin != f"http://{host}":
+            return "Only the page itself may do that."
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return "Only JSON is understood."
+        return ""
+
+
+def _hostname(host: str) -> str:
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,64 @@
+"""What tells the windows in the browser to look again: a count of changes, and a stream of events for each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Hashable
+from typing import Final
+
+from bridge.playground.page.sight import Sight
+from bridge.playground.slack.changes import Change
+from bridge.playground.slack.workspace import Workspace
+
+TOGETHER: Final = 0.05  # seconds: changes that come closer are told as one
+LOOKS: Final = 1.0  # seconds between two looks at what tells nobody when it changes
+STILL_HERE: Final = 15  # such looks without a change, and the stream says that it lives
+
+
+class Live:
+    """Counts what changes. *elsewhere* gives what else the page shows, to be compared with how it was before."""
+
+    def __init__(self, workspace: Workspace, elsewhere: Callable[[], Hashable], *, looks: float = LOOKS) -> None:
+        self.version = 0
+        self._workspace = workspace
+        self._elsewhere = elsewhere
+        self._looks = looks
+        workspace.subscribe(self._count)
+
+    def _count(self, _: Change) -> None:
+        self.version += 1
+
+    async def events(self, sight: Sight) -> AsyncIterator[str]:
+        """Server-sent events for one window, the first at once."""
+        heard = asyncio.Event()
+        leave = self._workspace.subscribe(lambda change: heard.set() if sight.concerns(change) else None)
+        try:
+            before, quiet = self._elsewhere(), 0
+            yield self._changed()
+            while True:
+                is_told = await self._heard_within_a_look(heard)
+                now = self._elsewhere()
+                if is_told or now != before:
+                    before, quiet = now, 0
+                    heard.clear()
+                    yield self._changed()
+                else:
+                    quiet += 1
+                    if quiet % STILL_HERE == 0:
+                        yield ": still here\n\n"
+        finally:
+            leave()
+
+    async def _heard_within_a_look(self, heard: asyncio.Event) -> bool:
+        """Wait for a change, and a moment longer for those that come with it."""
+        try:
+            async with asyncio.timeout(self._looks):
+                await heard.wait()
+        except TimeoutError:
+            return False
+        await asyncio.sleep(TOGETHER)
+        return True
+
+    def _changed(self) -> str:
+        return f"event: changed\ndata: {json.dumps({'version': self.version})}\n\n"

@@ -1,0 +1,131 @@
+"""Messages, modals and Home as the page's scripts get them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+from urllib.parse import quote
+
+from bridge.playground.page.blocks import plain_html, shown_blocks
+from bridge.playground.page.emojis import glyph
+from bridge.playground.page.mrkdwn import mrkdwn_html
+from bridge.playground.page.names import Names
+from bridge.playground.page.sight import Sight
+from bridge.playground.page.typed import as_typed
+from bridge.playground.slack.entities import Json, Message, View
+
+THINKING: Final = "is thinking…"  # what Slack itself says while a session is processing
+_COLOUR: Final = re.compile(r"#?([0-9A-Fa-f]{6})")
+_COLOURS: Final = {"good": "#2eb67d", "warning": "#ecb22e", "danger": "#e01e5a"}
+
+
+def shown_message(message: Message, sight: Sight, names: Names) -> Json:
+    """One message as *sight* has it."""
+    is_app = bool(message.bot_id)
+    return {
+        "ts": message.ts,
+        "channel": message.channel,
+        "thread_ts": message.thread_ts,
+        "user": message.user,
+        "name": names.people.get(message.user, message.user),
+        "is_app": is_app,
+        "is_mine": message.user == sight.me.id,
+        "text": as_typed(message.text, names),
+        "html": mrkdwn_html(message.text, names),
+        # What a person wrote is shown from its text: Slack's rich text of it says the same.
+        "blocks": shown_blocks(message.blocks, names) if is_app else [],
+        "attachments": [_attachment(one, names) for one in message.attachments if isinstance(one, dict)],
+        "files": [_file(one, sight) for one in message.files],
+        "reactions": [_reaction(name, users, names) for name, users in message.reactions.items()],
+        "edited": message.edited is not None,
+        "subtype": message.subtype,
+        "is_broadcast": message.is_broadcast,
+        "is_private": bool(message.to),
+        "permalink": sight.workspace.permalink(message),
+        "deleted": message.subtype == "tombstone",
+        **_thread(message, sight),
+    }
+
+
+def _thread(message: Message, sight: Sight) -> Json:
+    """What a root says of its thread; nothing on a reply."""
+    if message.is_reply or message.to:
+        return {"reply_count": 0, "last_reply_ts": "", "repliers": [], "status": None}
+    summary = sight.workspace.reply_summary(message)
+    return {
+        "reply_count": summary.get("reply_count", 0),
+        "last_reply_ts": summary.get("latest_reply", ""),
+        "repliers": summary.get("reply_users", []),
+        "status": _status(message, sight),
+    }
+
+
+def _status(message: Message, sight: Sight) -> Json | None:
+    """What the agent shows. Slack has a button to stop it only with sessions, not with the older kind of status."""
+    status = sight.workspace.status(message.channel, message.ts)
+    if not status:
+        return None
+    is_session = status == "processing"
+    return {"text": THINKING if is_session else status, "can_stop": is_session}
+
+
+def _attachment(attachment: Json, names: Names) -> Json:
+    colour = str(attachment.get("color") or "")
+    plain = _COLOUR.fullmatch(colour)
+    blocks = attachment.get("blocks")
+    text = "\n".join(str(attachment[name]) for name in ("pretext", "title", "text") if attachment.get(name))
+    return {
+        "color": _COLOURS.get(colour) or (f"#{plain[1]}" if plain else ""),
+        "blocks": shown_blocks(blocks, names) if isinstance(blocks, list) else [],
+        "html": mrkdwn_html(text or str(attachment.get("fallback") or ""), names),
+    }
+
+
+def _file(file: Json, sight: Sight) -> Json:
+    key = str(file.get("id", ""))
+    url = f"/page/file/{quote(key, safe='')}?as={quote(sight.me.id)}"
+    return {"id": key, "name": file.get("title") or file.get("name", ""), "size": file.get("size", 0), "url": url}
+
+
+def _reaction(name: str, users: list[str], names: Names) -> Json:
+    return {
+        "name": name,
+        "emoji": glyph(name) or f":{name}:",
+        "users": [names.people.get(user, user) for user in users],
+        "count": len(users),
+        "mine": names.me in users,
+    }
+
+
+def shown_view(view: View, names: Names) -> Json:
+    """A modal or a Home tab."""
+    return {
+        "id": view.id,
+        "type": view.content.get("type", "modal"),
+        **{name: _text(view.content.get(name)) for name in ("title", "submit", "close")},
+        "blocks": shown_blocks(view.blocks, names),
+        "errors": dict(view.errors),
+        "values": {
+            block: {action: entered_value(state) for action, state in actions.items()}
+            for block, actions in view.values.items()
+        },
+    }
+
+
+def _text(text: Any) -> Json | None:
+    return {**text, "html": plain_html(str(text.get("text", "")))} if isinstance(text, dict) else None
+
+
+def shown_option(option: Json) -> Json:
+    """An option that the app suggested."""
+    return {"value": option.get("value"), "text": _text(option.get("text"))}
+
+
+def entered_value(state: Json) -> Any:
+    """What stands in an input, from its part of a view's state: a string, several, or None."""
+    if isinstance(state.get("selected_option"), dict):
+        return state["selected_option"].get("value")
+    if "selected_options" in state:
+        return [one.get("value") for one in state["selected_options"] or []]
+    chosen = next((value for name, value in state.items() if name.startswith("selected_")), state.get("value"))
+    return str(chosen) if isinstance(chosen, int) else chosen

@@ -1,0 +1,172 @@
+"""The page's addresses, beside those of the emulated Slack on the same server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.staticfiles import StaticFiles
+
+from bridge.playground.page.actions import Hand, act
+from bridge.playground.page.choices import Choices
+from bridge.playground.page.faults import ProjectFaults, SlackFaults, Switchboards
+from bridge.playground.page.guard import Guarded
+from bridge.playground.page.live import Live
+from bridge.playground.page.machinery import Machinery, Trace
+from bridge.playground.page.names import Names
+from bridge.playground.page.sight import NotSeen, Sight
+from bridge.playground.page.state import Around, Asked, state
+from bridge.playground.page.wires import Traces, steps_of
+from bridge.playground.project import SampleProject
+from bridge.playground.slack import EmulatedSlack
+from bridge.playground.slack.entities import File, Person
+
+STATIC: Final = Path(__file__).parent / "static"
+_FILE_POLICY: Final = "default-src 'none'; sandbox"
+
+
+class Page:
+    """The page of *slack*. *project* is the sample project, where it is ours; *host* a further name of the server."""
+
+    def __init__(
+        self,
+        slack: EmulatedSlack,
+        machinery: Machinery,
+        trace: Trace,
+        *,
+        project: SampleProject | None = None,
+        host: str = "",
+    ) -> None:
+        self._slack = slack
+        self._machinery = machinery
+        self._project = project
+        self._host = host
+        boards = [ProjectFaults(project)] if project is not None else []
+        self._switches = Switchboards(SlackFaults(slack), *boards, machinery)
+        self._traces = Traces(trace, time.monotonic)
+        self._choices = Choices()
+        self._names: dict[str, Names] = {}
+        self._live = Live(slack.workspace, self._elsewhere)
+
+    def routes(self) -> list[BaseRoute]:
+        """What the server answers for the page."""
+        own = Router(
+            [
+                Route("/stream", self._stream),
+                Route("/state", self._state),
+                Route("/wires", self._wires),
+                Route("/file/{file}", self._file),
+                Route("/do/{action}", self._do, methods=["POST"]),
+            ]
+        )
+        return [
+            Route("/", Guarded(Router([Route("/", _index)]), self._host)),
+            Mount("/static", Guarded(StaticFiles(directory=STATIC), self._host)),
+            Mount("/page", Guarded(own, self._host)),
+        ]
+
+    def _elsewhere(self) -> Hashable:
+        """What the page shows beside the workspace, and what of the workspace changes by itself."""
+        workspace = self._slack.workspace
+        shown = [one for one in workspace.sessions.values() if one.status or one.lifecycle == "processing"]
+        return (
+            tuple(self._machinery.parts()),
+            tuple(self._machinery.commands()),
+            tuple(self._switches.faults()),
+            self._slack.unknown_methods.total(),
+            tuple(workspace.status(one.channel, one.thread_ts) for one in shown),
+        )
+
+    def _sight(self, request: Request) -> Sight:
+        """Whose window this is; without a word, the first person's. Raises NotSeen."""
+        workspace = self._slack.workspace
+        wanted = request.query_params.get("as", "")
+        for person in workspace.people.values():
+            if _is_somebody(person) and wanted in {"", person.id}:
+                return Sight(workspace, person)
+        raise NotSeen(wanted)
+
+    def _names_for(self, sight: Sight) -> Names:
+        """The same object as long as the names are the same: what was made with it is remembered."""
+        made = sight.names()
+        known = self._names.get(sight.me.id)
+        if known is None or not known.is_like(made):
+            known = self._names[sight.me.id] = made
+        return known
+
+    async def _state(self, request: Request) -> Response:
+        asked = request.query_params
+        wanted = Asked(
+            asked.get("channel", ""), asked.get("thread", ""), asked.get("before", ""), asked.get("full") == "1"
+        )
+        try:
+            sight = self._sight(request)
+            return JSONResponse(state(sight, self._names_for(sight), wanted, self._around()))
+        except NotSeen:
+            return _not_seen()
+
+    def _around(self) -> Around:
+        gaps = self._slack.unknown_methods
+        return Around(self._live.version, self._machinery, self._switches.faults(), gaps)
+
+    async def _stream(self, request: Request) -> Response:
+        try:
+            events = self._live.events(self._sight(request))
+        except NotSeen:
+            return _not_seen()
+        return StreamingResponse(events, media_type="text/event-stream")
+
+    async def _wires(self, request: Request) -> Response:
+        asked = request.query_params
+        try:
+            sight = self._sight(request)
+            message = sight.message(asked.get("channel", ""), asked.get("ts", ""))
+        except NotSeen:
+            return _not_seen()
+        return JSONResponse({"steps": await steps_of(message, sight, self._slack, self._project, self._traces)})
+
+    async def _file(self, request: Request) -> Response:
+        """A file as plain text to be kept, whatever it is: nothing in it is shown as a page."""
+        file = self._slack.workspace.files.get(request.path_params["file"])
+        try:
+            sight = self._sight(request)
+            if file is None or file.content is None or not _may_see(sight, file):
+                return _not_seen()
+        except NotSeen:
+            return _not_seen()
+        headers = {"Content-Disposition": "attachment", "Content-Security-Policy": _FILE_POLICY}
+        return Response(file.content, media_type="text/plain; charset=utf-8", headers=headers)
+
+    async def _do(self, request: Request) -> Response:
+        try:
+            sight = self._sight(request)
+            sent: Any = await request.json()
+        except NotSeen:
+            return JSONResponse({"ok": False, "error": "That person is not here any more."}, status_code=404)
+        except ValueError:
+            return JSONResponse({"ok": False, "error": "The page did not send JSON."}, status_code=400)
+        hand = Hand(self._slack, sight, self._names_for(sight), self._machinery, self._switches, self._choices)
+        return JSONResponse(await act(request.path_params["action"], sent, hand))
+
+
+def _is_somebody(person: Person) -> bool:
+    return not person.is_bot and not person.deleted
+
+
+def _may_see(sight: Sight, file: File) -> bool:
+    """Whether a message that *sight* has shows the file."""
+    shown = (one for channel in sight.channels() for one in sight.workspace.messages(channel.id))
+    return file.user == sight.me.id or any(file.id == part.get("id") for one in shown for part in one.files)
+
+
+async def _index(_: Request) -> Response:
+    return FileResponse(STATIC / "index.html")
+
+
+def _not_seen() -> Response:
+    return PlainTextResponse("There is nothing here, or nothing that you may see.", status_code=404)

@@ -1,0 +1,98 @@
+"""What one person may see: the page shows nothing else, and lets nobody act on anything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from bridge.playground.page.names import Names
+from bridge.playground.slack.changes import Change
+from bridge.playground.slack.entities import Channel, Message, Person, View
+from bridge.playground.slack.messages import SLACKBOT
+from bridge.playground.slack.workspace import Workspace
+
+_NOBODYS: Final = frozenset({"waiting", "scheduled", "pin", "ticket"})  # kept by Slack, shown nowhere on the page
+
+
+class NotSeen(LookupError):
+    """There is no such thing, or this person may not see it: the answer is the same."""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The workspace as *me* sees it."""
+
+    workspace: Workspace
+    me: Person
+
+    def channels(self) -> list[Channel]:
+        """Where *me* is: channels in the order of their making, then direct messages."""
+        mine = [one for one in self.workspace.channels.values() if self.me.id in one.members]
+        return sorted(mine, key=lambda one: one.is_im)
+
+    def channel(self, channel_id: str) -> Channel:
+        """One of them. Raises NotSeen."""
+        found = self.workspace.channels.get(channel_id)
+        if found is None or self.me.id not in found.members:
+            raise NotSeen(channel_id)
+        return found
+
+    def message(self, channel_id: str, ts: str) -> Message:
+        """A message there, perhaps one that is for *me* only. Raises NotSeen."""
+        self.channel(channel_id)
+        found = self.workspace.find(channel_id, ts) or self.workspace.find_private(channel_id, ts)
+        if found is None or found.to not in {"", self.me.id}:
+            raise NotSeen(ts)
+        return found
+
+    def view(self, view_id: str) -> View:
+        """A modal that is open for *me*, or the Home tab. Raises NotSeen."""
+        found = self.workspace.find_view(view_id)
+        if found is None or found.user != self.me.id:
+            raise NotSeen(view_id)
+        return found
+
+    def top_level(self, channel_id: str) -> list[Message]:
+        """What the channel itself shows to *me*, oldest first."""
+        private = [one for one in self._private(channel_id) if not one.is_reply]
+        return sorted([*self.workspace.top_level(channel_id), *private], key=lambda one: one.ts)
+
+    def thread(self, channel_id: str, root: str) -> list[Message]:
+        """A thread as *me* sees it, its root first."""
+        private = [one for one in self._private(channel_id) if one.is_reply and one.thread_ts == root]
+        return sorted([*self.workspace.thread(channel_id, root), *private], key=lambda one: one.ts)
+
+    def _private(self, channel_id: str) -> list[Message]:
+        return [one for one in self.workspace.private_messages if one.channel == channel_id and one.to == self.me.id]
+
+    def direct_message(self) -> Channel:
+        """The one with the app, opened where there is none yet."""
+        return self.workspace.direct_message(self.me.id)
+
+    def names(self) -> Names:
+        """What mentions are shown as: private channels that *me* is not in have no name."""
+        workspace = self.workspace
+        people = {one.id: one.name for one in workspace.people.values()} | {SLACKBOT: "Slackbot"}
+        channels = {
+            one.id: one.name
+            for one in workspace.channels.values()
+            if not one.is_im and (not one.is_private or self.me.id in one.members)
+        }
+        return Names(self.me.id, people, channels, {one.id: one.handle for one in workspace.groups.values()})
+
+    def concerns(self, change: Change) -> bool:
+        """Whether *me* may see what has changed."""
+        workspace = self.workspace
+        match change.kind:
+            case "message" | "session":
+                channel = workspace.channels.get(change.channel)
+                return channel is not None and self.me.id in channel.members
+            case "private_message" if not change.is_gone:
+                shown = workspace.find_private(change.channel, change.ts)
+                return shown is not None and shown.to == self.me.id
+            case "view" if not change.is_gone:
+                return workspace.views[change.id].user == self.me.id
+            case "home":
+                return change.id == self.me.id
+            case kind:  # what is gone cannot be asked any more whose it was: everybody looks again
+                return kind not in _NOBODYS

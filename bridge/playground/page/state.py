@@ -1,0 +1,131 @@
+"""All that one window shows, as one JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from bridge.playground.page.emojis import COMMON, glyph
+from bridge.playground.page.machinery import Machinery, Switch
+from bridge.playground.page.messages import shown_message, shown_view
+from bridge.playground.page.names import Names
+from bridge.playground.page.sight import Sight
+from bridge.playground.slack.entities import Channel, Json, Message, Person
+
+MOST_MESSAGES: Final = 200
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a window shows: *channel* and *thread* may be empty; *before* is a ts, for what came earlier."""
+
+    channel: str = ""
+    thread: str = ""
+    before: str = ""
+    is_full: bool = False
+
+
+@dataclass(frozen=True)
+class Around:
+    """What is the same for everybody: how the parts are, and what is known to be missing."""
+
+    version: int
+    machinery: Machinery
+    faults: Sequence[Switch]
+    gaps: Counter[str]
+
+
+def state(sight: Sight, names: Names, asked: Asked, around: Around) -> Json:
+    """Put together what *sight* shows. Raises NotSeen."""
+    direct = sight.direct_message()
+    channels = sight.channels()
+    channel = sight.channel(asked.channel) if asked.channel else channels[0]
+    machinery = around.machinery
+    return {
+        "version": around.version,
+        "me": shown_person(sight.me),
+        "people": [shown_person(one) for one in sight.workspace.people.values() if not one.deleted],
+        "channels": [_listed(one, sight, names) for one in channels],
+        "channel": _opened(channel, sight, names),
+        **_messages(sight, names, channel, asked),
+        "thread": _thread(sight, names, channel, asked.thread),
+        "views": [shown_view(one, names) for one in sight.workspace.stack(sight.me.id)],
+        **_of_the_app(sight, names, machinery, is_shown=channel.id == direct.id),
+        "commands": [asdict(one) for one in machinery.commands()],
+        "shortcuts": [asdict(one) for one in machinery.shortcuts()],
+        **({"emoji": [[name, glyph(name)] for name in COMMON]} if asked.is_full else {}),
+        "parts": [asdict(one) for one in machinery.parts()],
+        "faults": [asdict(one) for one in around.faults],
+        "gaps": [{"method": method, "count": count} for method, count in around.gaps.most_common()],
+    }
+
+
+def shown_person(person: Person) -> Json:
+    """A person, and whose they are."""
+    is_guest = person.is_restricted or person.is_ultra_restricted
+    return {
+        "id": person.id,
+        "name": person.name,
+        "real_name": person.real_name,
+        "kind": "stranger" if person.is_stranger else "guest" if is_guest else "home",
+        "is_bot": person.is_bot,
+    }
+
+
+def _listed(channel: Channel, sight: Sight, names: Names) -> Json:
+    other = next((one for one in channel.members if one != sight.me.id), sight.me.id) if channel.is_im else ""
+    shown: Json = {
+        "id": channel.id,
+        "name": names.people.get(other, other) if channel.is_im else channel.name,
+        "kind": channel.kind,
+        "is_shared": channel.is_ext_shared,
+        "is_archived": channel.is_archived,
+        "unread": sight.workspace.is_unread(sight.me.id, channel),
+    }
+    return shown | ({"with": other} if channel.is_im else {})
+
+
+def _opened(channel: Channel, sight: Sight, names: Names) -> Json:
+    bot = sight.workspace.bot.id
+    more = {
+        "members": list(channel.members),
+        "bot_is_in": bot in channel.members,
+        "has_home": channel.is_im and bot in channel.members,
+    }
+    return _listed(channel, sight, names) | more
+
+
+def _messages(sight: Sight, names: Names, channel: Channel, asked: Asked) -> dict[str, Any]:
+    found = [one for one in sight.top_level(channel.id) if not asked.before or one.ts < asked.before]
+    return {
+        "messages": _shown(found[-MOST_MESSAGES:], sight, names),
+        "has_older": len(found) > MOST_MESSAGES,
+    }
+
+
+def _thread(sight: Sight, names: Names, channel: Channel, ts: str) -> Json | None:
+    """The thread that is open; none where its root is gone."""
+    messages = sight.thread(channel.id, ts) if ts else []
+    return {"ts": ts, "messages": _shown(messages, sight, names)} if messages else None
+
+
+def _shown(messages: list[Message], sight: Sight, names: Names) -> list[Json]:
+    return [shown_message(one, sight, names) for one in messages]
+
+
+def _of_the_app(sight: Sight, names: Names, machinery: Machinery, *, is_shown: bool) -> Json:
+    """The Home tab and the suggested prompts, in the direct message with the app."""
+    if not is_shown:
+        return {"home": None, "prompts": None}
+    home = sight.workspace.homes.get(sight.me.id)
+    return {"home": home and shown_view(home, names), "prompts": _prompts(sight, machinery)}
+
+
+def _prompts(sight: Sight, machinery: Machinery) -> Json | None:
+    """Those that the app has set for this person, else those of its manifest, as Slack has it."""
+    session = sight.workspace.session(sight.direct_message().id, "")
+    own = [{"title": title, "message": message} for title, message in machinery.prompts()]
+    prompts = session.prompts or own
+    return {"title": session.prompts_title, "prompts": prompts} if prompts else None

@@ -1,0 +1,85 @@
+// What people do to the page itself: go somewhere, open and close its parts.
+
+import { focusOn } from "./a11y.js";
+import { act, fetchWires, refresh } from "./api.js";
+import { change, channelById, isWithBot, keepAddress, page } from "./state.js";
+import { listen } from "./stream.js";
+
+/** Show a conversation. */
+export function goTo(channel, { tab = "messages" } = {}) {
+  const isOther = channel !== page.channel;
+  change({ channel, tab, isSidebarOpen: false, menu: "", editing: "", ...(isOther ? { thread: "" } : {}) });
+  keepAddress({ isStep: isOther });
+  refresh();
+  if (isWithBot(channelById(channel))) act(tab === "home" ? "open_home" : "open_messages", {}, { isQuiet: true });
+  focusOn("[data-testid=composer]");
+}
+
+export function openThread(ts) {
+  change({ thread: ts, menu: "" });
+  keepAddress({ isStep: true });
+  refresh();
+  focusOn("[data-testid=thread-composer]");
+}
+
+export function closeThread() {
+  const ts = page.thread;
+  change({ thread: "" });
+  keepAddress({ isStep: true });
+  focusOn(`[data-testid=message][data-ts="${ts}"]`);
+}
+
+/** Be somebody else in this window. */
+export function become(as) {
+  page.older.clear();
+  page.kept.clear();
+  change({ as, thread: "", editing: "", traced: null, wires: null, drawer: page.drawer === "wires" ? "" : page.drawer });
+  const goesOn = channelById(page.channel)?.kind !== "im";
+  change({ channel: goesOn ? page.channel : "", tab: "messages" });
+  keepAddress();
+  listen();
+  refresh();
+}
+
+export function showWires(channel, ts) {
+  change({ drawer: "wires", traced: { channel, ts }, wires: null, menu: "" });
+  fetchWires();
+  focusOn("[data-testid=drawer] h2");
+}
+
+export function toggleDrawer(tab = "faults") {
+  change({ drawer: page.drawer ? "" : tab });
+}
+
+const THEME = "playground-theme";
+
+/** Light, dark, or as the machine has it. */
+export function useTheme(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+}
+
+export function toggleTheme() {
+  const theme = isDark() ? "light" : "dark";
+  useTheme(theme);
+  storage()?.setItem(THEME, theme);
+  change();
+}
+
+export function isDark() {
+  return (document.documentElement.dataset.theme ?? systemTheme()) === "dark";
+}
+
+const systemTheme = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+
+export const rememberedTheme = () => storage()?.getItem(THEME);
+
+/** Some browsers are told to keep nothing. */
+function storage() {
+  try {
+    return localStorage;
+  } catch (error) {
+    if (error.name !== "SecurityError") throw error;
+    return null;
+  }
+}

@@ -1,0 +1,55 @@
+// What a person has entered or chosen: by block and action, as long as the message or view is there.
+
+import { remembered } from "../state.js";
+
+const form = (surface) => remembered(`${surface.key} form`, { values: {} }).values;
+
+/** Now: as entered in this window, else as the server has it, else as the app began it. */
+export function valueOf(surface, block, element) {
+  const entered = form(surface)[block.block_id]?.[element.action_id];
+  if (entered !== undefined) return entered;
+  return surface.view?.values?.[block.block_id]?.[element.action_id] ?? initial(element);
+}
+
+export function enter(surface, block, element, value) {
+  (form(surface)[block.block_id] ??= {})[element.action_id] = value;
+}
+
+function initial(element) {
+  if (element.initial_option) return element.initial_option.value;
+  if (element.initial_options) return element.initial_options.map((option) => option.value);
+  const [, value] = Object.entries(element).find(([name]) => name.startsWith("initial_")) ?? [];
+  if (value === undefined) return null;
+  return typeof value === "object" ? value : String(value);
+}
+
+/** Every input of a view with its value, for sending it in. */
+export function inputsOf(surface) {
+  return surface.view.blocks.filter((block) => block.type === "input").map((block) => ({ block, value: valueOf(surface, block, block.element) }));
+}
+
+export function valuesOf(surface) {
+  const values = {};
+  for (const { block, value } of inputsOf(surface)) values[block.block_id] = { [block.element.action_id]: isEmpty(value) ? null : value };
+  return values;
+}
+
+export const isEmpty = (value) => value === null || value === undefined || value === "" || (Array.isArray(value) && !value.length);
+
+/** What Slack itself would say before the app is asked: a sentence for each block. */
+export function complaints(surface) {
+  const found = {};
+  for (const { block, value } of inputsOf(surface)) {
+    const complaint = isEmpty(value) ? !block.optional && "Please complete this required field." : tooMuch(block.element, value);
+    if (complaint) found[block.block_id] = complaint;
+  }
+  return found;
+}
+
+function tooMuch(element, value) {
+  if (element.min_length && value.length < element.min_length) return `Write at least ${element.min_length} characters.`;
+  if (element.max_length && value.length > element.max_length) return `Write at most ${element.max_length} characters.`;
+  if (element.type !== "number_input") return "";
+  if (element.min_value !== undefined && Number(value) < Number(element.min_value)) return `At least ${element.min_value}, please.`;
+  return element.max_value !== undefined && Number(value) > Number(element.max_value) ? `At most ${element.max_value}, please.` : "";
+}

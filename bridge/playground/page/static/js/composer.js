@@ -1,0 +1,219 @@
+// Where people write: Enter sends, Shift and Enter begin a line, "/" and "@" offer what fits.
+
+import { act } from "./api.js";
+import { completionsFor } from "./completion.js";
+import { h } from "./dom.js";
+import { size } from "./format.js";
+import { icon } from "./icons.js";
+import { menuButton } from "./menu.js";
+import { listKey, showEnd, threadKey } from "./messages.js";
+import { change, page, remembered } from "./state.js";
+
+const MOST_FILE = 1_000_000; // bytes
+
+export function composer({ channel, threadTs = "", label, hint = "", testid, sendTestid }) {
+  const key = `composer ${channel.id} ${threadTs}`;
+  const it = { key, channel, threadTs, draft: remembered(key, { text: "", files: [], broadcast: false, offer: null, active: -1 }) };
+  return h(
+    "form",
+    { class: "composer", key, onsubmit: (event) => (event.preventDefault(), send(it)) },
+    it.draft.offer && offerList(it),
+    it.draft.files.length > 0 && h("ul", { class: "chosen-files", key: "files" }, it.draft.files.map((file) => chosenFile(it, file))),
+    textarea(it, label, hint, testid),
+    h("div", { class: "composer-tools", key: "tools" }, tools(it), h("span", { class: "grow" }), sendButton(it, sendTestid)),
+  );
+}
+
+function textarea(it, label, hint, testid) {
+  const { draft } = it;
+  return h("textarea", {
+    key: "text",
+    rows: 1,
+    placeholder: label + hint,
+    "aria-label": label,
+    "data-testid": testid,
+    "aria-controls": draft.offer ? listId(it) : null,
+    "aria-activedescendant": draft.active >= 0 ? `${listId(it)}-${draft.active}` : null,
+    "aria-autocomplete": "list",
+    value: draft.text,
+    mounted: grow,
+    oninput: (event) => (write(it, event.target.value, event.target.selectionStart), grow(event.target)),
+    onclick: (event) => offerAt(it, event.target),
+    onkeydown: (event) => onKey(it, event),
+    onblur: () => close(it),
+  });
+}
+
+const listId = (it) => `${it.key} offer`.replaceAll(" ", "-");
+
+function grow(element) {
+  element.style.height = "auto";
+  element.style.height = `${Math.min(element.scrollHeight, 240)}px`;
+}
+
+function write(it, text, caret) {
+  it.draft.text = text;
+  const offer = completionsFor(text, caret, page.world, page.emoji, { inThread: !!it.threadTs });
+  Object.assign(it.draft, { offer, caret, active: offer?.items.length && !offer.isExact ? 0 : -1 });
+  change();
+}
+
+const offerAt = (it, element) => write(it, element.value, element.selectionStart);
+
+function close(it) {
+  Object.assign(it.draft, { offer: null, active: -1 });
+  change();
+}
+
+function onKey(it, event) {
+  if (event.isComposing) return; // an input method is still at work
+  const { draft } = it;
+  const count = draft.offer?.items.length ?? 0;
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step && count) draft.active = (draft.active + step + count) % count;
+  else if (event.key === "ArrowUp" && !draft.text) editLast(it);
+  else if (event.key === "Tab" && count && !event.shiftKey) complete(it, event.target, Math.max(draft.active, 0));
+  else if (event.key === "Escape" && draft.offer) close(it);
+  else if (event.key === "Enter" && !event.shiftKey) enter(it, event.target);
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+  change();
+}
+
+function enter(it, element) {
+  if (it.draft.active >= 0) complete(it, element, it.draft.active);
+  else send(it);
+}
+
+function complete(it, element, index) {
+  const { offer, caret, text } = it.draft;
+  const { insert } = offer.items[index];
+  const written = text.slice(0, offer.from) + insert;
+  element.value = written + text.slice(caret);
+  element.setSelectionRange(written.length, written.length);
+  element.focus();
+  offerAt(it, element);
+}
+
+function editLast({ threadTs }) {
+  const messages = threadTs ? (page.world.thread?.messages ?? []) : page.world.messages;
+  const last = messages.findLast((message) => message.is_mine && !message.deleted && !message.is_private);
+  if (last) change({ editing: last.ts });
+}
+
+async function send(it) {
+  const { draft, channel, threadTs } = it;
+  const { text, files, broadcast } = draft;
+  if (!text.trim() && !files.length) return;
+  Object.assign(draft, { text: "", files: [], broadcast: false, offer: null, active: -1 });
+  showEnd(threadTs ? threadKey(threadTs) : listKey(channel.id));
+  change({ notice: "" });
+  const answer = await deliver({ text, files, broadcast, channel: channel.id, threadTs });
+  if (answer.ok || draft.text) return;
+  Object.assign(draft, { text, files, broadcast }); // what could not be sent is not lost
+  change();
+}
+
+/** A line that begins with "/" and a letter is a command; "/ " and "//" are only words. */
+export function deliver({ text, files = [], broadcast = false, channel, threadTs = "" }) {
+  const [, command, rest] = /^(\/[\p{L}\p{N}_-]+)(?:\s+(.*))?$/su.exec(text.trim()) ?? [];
+  if (command && !files.length) return act("command", { channel, command, text: rest ?? "", in_thread: !!threadTs });
+  const inThread = threadTs ? { thread_ts: threadTs, broadcast } : {};
+  return act("say", { channel, text, ...inThread, ...(files.length ? { files: files.map(({ name, content }) => ({ name, content })) } : {}) });
+}
+
+function offerList(it) {
+  const { offer, active } = it.draft;
+  return h(
+    "div",
+    { class: "offer", key: "offer" },
+    h("p", {}, offer.heading),
+    h(
+      "ul",
+      { role: "listbox", id: listId(it), "aria-label": offer.heading, onmousedown: (event) => event.preventDefault() },
+      offer.items.map((item, index) =>
+        h(
+          "li",
+          {
+            key: item.insert,
+            role: "option",
+            id: `${listId(it)}-${index}`,
+            class: index === active ? "is-active" : "",
+            "aria-selected": String(index === active),
+            onclick: (event) => complete(it, event.currentTarget.closest("form").querySelector("textarea"), index),
+          },
+          h("b", {}, item.label),
+          item.more && h("code", {}, item.more),
+          item.hint && h("span", {}, item.hint),
+        ),
+      ),
+    ),
+  );
+}
+
+function tools(it) {
+  const global = page.world.shortcuts.filter((one) => one.type === "global");
+  return [
+    tool("add", "Attach text files", chooseFiles(it)),
+    tool("at", "Mention somebody", startWith(it, "@")),
+    !it.threadTs && tool("slash", "Commands", startWith(it, "/")),
+    global.length > 0 &&
+      menuButton(`${it.key} shortcuts`, {
+        label: "Shortcuts",
+        shows: icon("bolt"),
+        items: () => global.map((one) => ({ label: one.name, hint: one.description, run: () => act("shortcut", { callback_id: one.callback_id }) })),
+      }),
+    it.threadTs && alsoToChannel(it),
+  ];
+}
+
+const tool = (name, label, onclick) => h("button", { type: "button", class: "bare", key: name, "aria-label": label, title: label, onclick }, icon(name));
+
+function startWith(it, sign) {
+  return (event) => {
+    const element = event.currentTarget.closest("form").querySelector("textarea");
+    const text = sign === "/" ? "/" : `${element.value}${element.value && !element.value.endsWith(" ") ? " " : ""}@`;
+    element.value = text;
+    element.focus();
+    offerAt(it, element);
+  };
+}
+
+function alsoToChannel({ draft, channel }) {
+  const onchange = (event) => {
+    draft.broadcast = event.target.checked;
+    change();
+  };
+  const where = channel.kind === "im" ? "the conversation" : `#${channel.name}`;
+  return h("label", { class: "also", key: "also" }, h("input", { type: "checkbox", checked: draft.broadcast, onchange }), `Also send to ${where}`);
+}
+
+function sendButton({ draft }, testid) {
+  const isReady = draft.text.trim() || draft.files.length;
+  return h("button", { type: "submit", key: "send", class: `send${isReady ? " is-ready" : ""}`, "data-testid": testid, "aria-label": "Send", title: "Send" }, icon("send"));
+}
+
+function chooseFiles(it) {
+  return () => {
+    const input = Object.assign(document.createElement("input"), { type: "file", multiple: true });
+    input.onchange = async () => {
+      for (const file of input.files) await take(it, file);
+    };
+    input.click();
+  };
+}
+
+async function take({ draft }, file) {
+  if (file.size > MOST_FILE) return change({ notice: `${file.name} has ${size(file.size)}; the playground takes text files of up to ${size(MOST_FILE)}.` });
+  draft.files = [...draft.files, { name: file.name, content: await file.text() }];
+  return change();
+}
+
+function chosenFile({ draft }, file) {
+  const remove = () => {
+    draft.files = draft.files.filter((one) => one !== file);
+    change();
+  };
+  return h("li", { key: file.name }, icon("file"), file.name, h("button", { type: "button", class: "bare", "aria-label": `Remove ${file.name}`, onclick: remove }, icon("close")));
+}

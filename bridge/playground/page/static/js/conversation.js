@@ -1,0 +1,123 @@
+// The middle: a channel or a direct message, with what to try where nothing was said yet.
+
+import { goTo } from "./actions.js";
+import { composer, deliver } from "./composer.js";
+import { h } from "./dom.js";
+import { counted } from "./format.js";
+import { home } from "./home.js";
+import { icon } from "./icons.js";
+import { allMessages, hasOlder, listKey, messageList, olderButton } from "./messages.js";
+import { bot, channelById, isWithBot, page, person, shownChannel } from "./state.js";
+
+export function conversation() {
+  const known = channelById(page.channel);
+  if (!known) return h("main", { class: "main", id: "conversation", key: "main" }, h("p", { class: "nothing" }, "Choose a channel."));
+  const isHome = isWithBot(known) && page.tab === "home";
+  return h(
+    "main",
+    { class: "main", id: "conversation", key: "main", tabindex: -1, "aria-label": known.name },
+    header(known),
+    isWithBot(known) && tabs(known),
+    isHome ? home() : talk(known),
+  );
+}
+
+function header(known) {
+  const channel = shownChannel();
+  const shared = known.is_shared ? "shared with another company" : "";
+  const size = channel && known.kind !== "im" ? counted(channel.members.length, "member") : "";
+  const who = known.kind === "im" ? person(known.with) : null;
+  return h(
+    "header",
+    { class: "main-head", key: "head" },
+    h("h2", {}, known.kind !== "im" && icon(known.kind === "group" ? "lock" : "hash"), who?.real_name ?? known.name, who?.is_bot && h("span", { class: "badge" }, "APP")),
+    h("p", {}, [size, shared, channel && known.kind !== "im" && !channel.bot_is_in ? `${bot()?.real_name ?? "the app"} is not in this channel` : ""].filter(Boolean).join(" · ")),
+  );
+}
+
+function tabs(known) {
+  const tab = (name, label) =>
+    h(
+      "button",
+      { type: "button", role: "tab", key: name, id: `tab-${name}`, "aria-selected": String(page.tab === name), onclick: () => goTo(known.id, { tab: name }) },
+      label,
+    );
+  return h("div", { class: "tabs", role: "tablist", key: "tabs", "aria-label": known.name }, tab("home", "Home"), tab("messages", "Messages"));
+}
+
+function talk(known) {
+  const channel = shownChannel();
+  const label = known.kind === "im" ? `Message ${person(known.with)?.real_name ?? known.name}` : `Message #${known.name}`;
+  return [
+    channel ? list(known) : h("div", { class: "scroll-frame", key: "loading", "aria-busy": "true" }),
+    known.is_archived
+      ? h("p", { class: "archived", key: "archived" }, "This channel is archived: nobody can write here any more.")
+      : composer({ channel: known, label, hint: hint(known), testid: "composer", sendTestid: "send" }),
+  ];
+}
+
+/** Where there is room, how to begin stands where one writes. */
+function hint(known) {
+  if (innerWidth < 900) return "";
+  return shownChannel()?.bot_is_in && !isWithBot(known) ? ` – / for commands, @${bot()?.name} for an agent` : " – / for commands";
+}
+
+function list(known) {
+  const all = allMessages(page.world);
+  const isWhole = !hasOlder(page.world);
+  return messageList(all, {
+    key: listKey(known.id),
+    label: `Messages in ${known.name}`,
+    before: isWhole ? welcome(known, !all.length) : olderButton(page.world),
+    after: prompts(known, all),
+  });
+}
+
+/** The top of every conversation; where it is empty, what to try first. */
+function welcome(known, isEmpty) {
+  const name = known.kind === "im" ? (person(known.with)?.real_name ?? known.name) : `#${known.name}`;
+  const about = isWithBot(known) ? "Write, and one of the project's agents answers." : `This is the very beginning of ${name}.`;
+  return h("section", { class: `welcome${isEmpty ? " is-empty" : ""}`, key: "welcome" }, h("h3", {}, name), h("p", {}, about), isEmpty && tries(known));
+}
+
+function tries(known) {
+  const app = bot()?.name ?? "bridge";
+  const hears = shownChannel()?.bot_is_in;
+  const talk = isWithBot(known) ? "hello" : `@${app} hello`;
+  return h(
+    "div",
+    { class: "tries", key: "tries" },
+    h("p", {}, "New here? Try one of these:"),
+    h(
+      "div",
+      { class: "tries-row" },
+      attempt(known, "/workflows", "See what the project can run"),
+      hears && attempt(known, talk, "Talk to an agent"),
+      attempt(known, "/stats", "Look at the project's statistics"),
+    ),
+    h("p", { class: "quiet" }, "Or type / for all commands, @ for people. What happens behind the page, and how it copes with trouble, is under “Wires and faults”, top right."),
+  );
+}
+
+function attempt(known, text, explains) {
+  return h(
+    "button",
+    { type: "button", class: "try", key: text, onclick: () => deliver({ text, channel: known.id }) },
+    h("b", {}, text),
+    h("span", {}, explains),
+  );
+}
+
+/** What the app suggests to say, in its direct message. */
+function prompts(known, all) {
+  const { prompts: offered } = page.world;
+  if (!offered?.prompts.length || !isWithBot(known) || all.some((one) => one.is_mine)) return null;
+  return h(
+    "section",
+    { class: "prompts", key: "prompts" },
+    offered.title && h("p", {}, offered.title),
+    offered.prompts.map((one) =>
+      h("button", { type: "button", class: "button", key: one.title, onclick: () => deliver({ text: one.message, channel: known.id }) }, one.title),
+    ),
+  );
+}

@@ -1,0 +1,74 @@
+// The parts behind the page, and what can be made to go wrong with them.
+
+import { act } from "./api.js";
+import { h } from "./dom.js";
+import { page } from "./state.js";
+
+export function partsInDetail() {
+  return h(
+    "ul",
+    { class: "parts-list", key: "parts" },
+    page.world.parts.map((part) =>
+      h(
+        "li",
+        { key: part.name, class: part.is_up ? "" : "is-down" },
+        h("span", { class: "dot" }),
+        h("b", {}, part.name),
+        h("span", { class: "pill" }, part.is_stand_in ? "stand-in" : "real"),
+        !part.is_up && h("span", { class: "pill is-bad" }, "down"),
+        part.detail && h("p", {}, part.detail),
+      ),
+    ),
+  );
+}
+
+/** Methods that the app called and that the emulated Slack does not have. */
+export function gapsFound() {
+  const { gaps } = page.world;
+  if (!gaps.length) return null;
+  return h(
+    "section",
+    { class: "gaps", key: "gaps", role: "alert" },
+    h("h3", {}, "Not emulated"),
+    h("p", {}, "The app called Web API methods that this Slack does not have, and was told unknown_method:"),
+    h("ul", {}, gaps.map((gap) => h("li", { key: gap.method }, h("code", {}, gap.method), ` × ${gap.count}`))),
+  );
+}
+
+export function faultSwitches() {
+  const groups = grouped(page.world.faults);
+  return h(
+    "section",
+    { class: "faults", key: "faults", "aria-label": "Faults" },
+    h("p", { class: "quiet" }, "Break something, go on talking, mend it again: nothing that was said is lost."),
+    [...groups].map(([group, faults]) => h("fieldset", { key: group }, h("legend", {}, group), faults.map((fault) => (fault.is_action ? action(fault) : toggle(fault))))),
+  );
+}
+
+function grouped(faults) {
+  const groups = new Map();
+  for (const fault of faults) groups.set(fault.group, [...(groups.get(fault.group) ?? []), fault]);
+  return groups;
+}
+
+const turn = (fault, isOn) => act("fault", { name: fault.name, is_on: isOn });
+
+function toggle(fault) {
+  return h(
+    "button",
+    { type: "button", key: fault.name, class: "fault", role: "switch", "aria-checked": String(fault.is_on), "data-fault": fault.name, onclick: () => turn(fault, !fault.is_on) },
+    told(fault),
+    h("span", { class: "switch", "aria-hidden": "true" }),
+  );
+}
+
+function action(fault) {
+  return h(
+    "div",
+    { key: fault.name, class: "fault" },
+    told(fault),
+    h("button", { type: "button", class: "button is-small", "aria-label": fault.title, "data-fault": fault.name, onclick: () => turn(fault, true) }, "Do it"),
+  );
+}
+
+const told = (fault) => h("span", { class: "told" }, h("b", {}, fault.title), h("small", {}, fault.explains));

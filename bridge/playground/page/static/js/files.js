@@ -1,0 +1,43 @@
+// Files of a message: a name, a size, and a look into those that are text.
+
+import { h } from "./dom.js";
+import { size } from "./format.js";
+import { icon } from "./icons.js";
+import { change, remembered } from "./state.js";
+
+const SHOWN = 4000; // characters
+const IS_TEXT = /\.(txt|md|json|csv|log|ya?ml|xml|html|py|js|ts|sh|sql|ini|toml)$/i;
+
+export function files(message) {
+  return message.files?.length > 0 && h("ul", { class: "files", key: "files" }, message.files.map((file) => h("li", { key: file.id }, oneFile(file))));
+}
+
+function oneFile(file) {
+  const look = remembered(`file ${file.id}`, { text: null });
+  return h(
+    "div",
+    { class: "file" },
+    h(
+      "div",
+      { class: "file-head" },
+      icon("file"),
+      h("a", { href: file.url, target: "_blank", rel: "noopener", download: file.name }, file.name),
+      h("small", {}, size(file.size)),
+    ),
+    IS_TEXT.test(file.name) &&
+      h("details", { ontoggle: (event) => event.target.open && preview(file, look) }, h("summary", {}, "Preview"), h("pre", {}, look.text ?? "…")),
+  );
+}
+
+async function preview(file, look) {
+  if (look.text !== null) return;
+  try {
+    const response = await fetch(file.url);
+    const text = response.ok ? await response.text() : `(not to be had: ${response.status})`;
+    look.text = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    look.text = "(not to be had)";
+  }
+  change();
+}

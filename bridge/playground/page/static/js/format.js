@@ -1,0 +1,48 @@
+// How moments, sizes and people are written.
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+const HUES = 10;
+
+export const momentOf = (ts) => new Date(Number.parseFloat(ts) * 1000);
+export const clock = (ts) => CLOCK.format(momentOf(ts));
+/** Without "AM" and "PM", for the narrow column beside a message. */
+export const shortClock = (ts) => CLOCK.formatToParts(momentOf(ts)).filter(({ type }) => type !== "dayPeriod").map(({ value }) => value).join("").trim();
+export const wholeMoment = (ts) => WHOLE.format(momentOf(ts));
+
+export function dayOf(ts) {
+  const moment = momentOf(ts);
+  const days = Math.round((midnight(new Date()) - midnight(moment)) / 86_400_000);
+  return { 0: "Today", 1: "Yesterday" }[days] ?? DAY.format(moment);
+}
+
+const midnight = (moment) => new Date(moment.getFullYear(), moment.getMonth(), moment.getDate()).getTime();
+
+export function ago(ts) {
+  if (!ts) return "";
+  const minutes = Math.max(0, Math.floor((Date.now() - momentOf(ts)) / 60_000));
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${counted(minutes, "minute")} ago`;
+  return minutes < 1440 ? `${counted(Math.floor(minutes / 60), "hour")} ago` : dayOf(ts);
+}
+
+export const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** One or two letters in place of a picture. */
+export function initials(name) {
+  const words = name.split(/[\s._-]+/).filter(Boolean);
+  return (words.length > 1 ? words[0][0] + words.at(-1)[0] : name.slice(0, 1)).toUpperCase();
+}
+
+/** The same colour for the same person, always. */
+export function hue(id) {
+  let sum = 0;
+  for (const character of id) sum = (sum * 31 + character.codePointAt(0)) % 9973;
+  return `hue-${sum % HUES}`;
+}

@@ -1,0 +1,98 @@
+// Menus that open beside a button. In the browser's top layer, so that nothing cuts them off, not even a dialog.
+
+import { arrows } from "./a11y.js";
+import { h } from "./dom.js";
+import { change, page } from "./state.js";
+
+const GAP = 4;
+
+/** A button with a menu. `items` are {label, run, isDanger, hint}. */
+export function menuButton(key, { label, shows, items, look = "bare", tabindex = null }) {
+  const isOpen = page.menu === key;
+  return h(
+    "span",
+    { class: "has-menu", key },
+    opener(key, { label, shows, look, tabindex, isOpen, kind: "menu" }),
+    isOpen && popover({ role: "menu", "aria-label": label }, items().map((item) => menuItem(item))),
+  );
+}
+
+/** A button with a little panel of anything. */
+export function panelButton(key, { label, shows, content, look = "bare", tabindex = null }) {
+  const isOpen = page.menu === key;
+  return h(
+    "span",
+    { class: "has-menu", key },
+    opener(key, { label, shows, look, tabindex, isOpen, kind: "dialog" }),
+    isOpen && popover({ role: "dialog", "aria-label": label }, content()),
+  );
+}
+
+function opener(key, { label, shows, look, tabindex, isOpen, kind }) {
+  return h(
+    "button",
+    {
+      type: "button",
+      class: look,
+      "aria-label": label,
+      title: label,
+      "aria-haspopup": kind,
+      "aria-expanded": String(isOpen),
+      tabindex,
+      onclick: () => change({ menu: isOpen ? "" : key }),
+    },
+    shows,
+  );
+}
+
+function popover(props, content) {
+  return h(
+    "div",
+    { ...props, key: "popover", class: "menu", popover: "manual", mounted: place, onkeydown: onKey, onclick: (event) => event.stopPropagation() },
+    content,
+  );
+}
+
+function menuItem({ label, run, isDanger, hint }) {
+  const onclick = () => {
+    closeMenu();
+    run();
+  };
+  return h(
+    "button",
+    { type: "button", role: "menuitem", key: label, class: isDanger ? "is-danger" : "", onclick },
+    label,
+    hint && h("small", {}, hint),
+  );
+}
+
+/** Under the button, or above it where there is no room; never beyond the window's edges. */
+function place(element) {
+  element.showPopover();
+  const button = element.previousElementSibling.getBoundingClientRect();
+  const { width, height } = element.getBoundingClientRect();
+  const isBelow = button.bottom + height + GAP < innerHeight;
+  const left = Math.max(GAP, Math.min(button.left, innerWidth - width - GAP));
+  element.style.left = `${left}px`;
+  element.style.top = `${Math.max(GAP, isBelow ? button.bottom + GAP : button.top - height - GAP)}px`;
+  element.querySelector("button, input")?.focus();
+}
+
+function onKey(event) {
+  if (event.key === "Escape" || event.key === "Tab") {
+    event.stopPropagation();
+    if (event.key === "Escape") event.preventDefault();
+    event.currentTarget.previousElementSibling.focus();
+    closeMenu();
+  } else if (event.currentTarget.classList.contains("menu")) {
+    arrows(event, "button");
+  }
+}
+
+export const closeMenu = () => change({ menu: "" });
+
+/** A click anywhere else, or scrolling, closes the menu. */
+export function closeMenusOutside() {
+  document.addEventListener("pointerdown", (event) => page.menu && !event.target.closest(".has-menu") && closeMenu());
+  document.addEventListener("scroll", (event) => page.menu && !event.target.closest?.(".menu") && closeMenu(), true);
+}

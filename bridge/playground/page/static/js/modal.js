@@ -1,0 +1,87 @@
+// The modal on top of those that the app has opened.
+
+import { focusOn } from "./a11y.js";
+import { act } from "./api.js";
+import { blocks } from "./blocks/index.js";
+import { inView } from "./blocks/surface.js";
+import { words } from "./blocks/text.js";
+import { complaints, valuesOf } from "./blocks/values.js";
+import { modal as asModal } from "./dialogs.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { change, forget, page, remembered } from "./state.js";
+
+export function modal() {
+  const view = page.world.views.filter((one) => one.type === "modal").at(-1);
+  if (!view) return null;
+  const sending = remembered(`sending ${view.id}`, { isBusy: false, error: "" });
+  return h(
+    "dialog",
+    { class: "modal", key: view.id, "data-testid": "modal", "aria-labelledby": "modal-title", ...asModal(() => close(view)) },
+    h(
+      "form",
+      { novalidate: true, onsubmit: (event) => (event.preventDefault(), submit(view, sending)) },
+      h(
+        "header",
+        {},
+        h("h2", { id: "modal-title" }, words(view.title)),
+        h("button", { type: "button", class: "bare", "aria-label": "Close", onclick: () => close(view) }, icon("close")),
+      ),
+      h("div", { class: "modal-body", key: "body" }, sending.error && h("p", { class: "error", role: "alert", key: "error" }, sending.error), blocks(view.blocks, inView(view))),
+      h("footer", { key: "foot" }, buttons(view, sending)),
+    ),
+  );
+}
+
+function buttons(view, sending) {
+  const hasInputs = view.blocks.some((block) => block.type === "input");
+  return [
+    h("button", { type: "button", key: "close", class: "button", onclick: () => close(view) }, view.close ? words(view.close) : "Close"),
+    (view.submit || hasInputs) &&
+      h(
+        "button",
+        { type: "submit", key: "submit", class: "button is-primary", "data-testid": "modal-submit", "aria-busy": sending.isBusy ? "true" : null },
+        view.submit ? words(view.submit) : "Submit",
+      ),
+  ];
+}
+
+async function submit(view, sending) {
+  if (sending.isBusy) return;
+  const surface = inView(view);
+  const found = complaints(surface);
+  remembered(`${surface.key} problems`).own = Object.keys(found).length ? found : undefined;
+  if (Object.keys(found).length) return showFirstProblem();
+  Object.assign(sending, { isBusy: true, error: "" });
+  change();
+  const answer = await act("submit", { view_id: view.id, values: valuesOf(surface) }, { isQuiet: true });
+  Object.assign(sending, { isBusy: false, error: answer.ok ? "" : answer.error });
+  return change();
+}
+
+function showFirstProblem() {
+  change();
+  focusOn(".modal [aria-invalid]");
+}
+
+let shownErrors = "";
+
+/** Where the app complains about a field, the focus goes there. */
+export function followErrors() {
+  const errors = JSON.stringify(page.world.views.at(-1)?.errors ?? {});
+  if (errors !== shownErrors && errors !== "{}") showFirstProblem();
+  shownErrors = errors;
+}
+
+function close(view) {
+  act("close", { view_id: view.id });
+}
+
+/** What was entered into views that are gone is forgotten, and so are this page's complaints once the app has its own. */
+export function forgetClosedViews() {
+  const open = new Set([...page.world.views.map((view) => view.id), page.world.home?.id]);
+  for (const key of [...page.kept.keys()]) {
+    const [kind, id] = key.split(" ");
+    if (kind === "v" && !open.has(id)) forget(`v ${id} `);
+  }
+}

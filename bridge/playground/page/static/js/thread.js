@@ -1,0 +1,39 @@
+// The side panel with a thread.
+
+import { closeThread } from "./actions.js";
+import { composer } from "./composer.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { statusLine } from "./message.js";
+import { messageList, threadKey } from "./messages.js";
+import { channelById, page, person, shownThread } from "./state.js";
+
+export function threadPanel() {
+  const channel = channelById(page.channel);
+  if (!page.thread || !channel) return null;
+  const thread = shownThread();
+  const where = channel.kind === "im" ? (person(channel.with)?.real_name ?? channel.name) : `#${channel.name}`;
+  return h(
+    "aside",
+    { class: "panel thread", key: "thread", "data-testid": "thread-panel", "aria-label": `Thread in ${where}`, onkeydown: (event) => event.key === "Escape" && closeThread() },
+    h(
+      "header",
+      { class: "panel-head", key: "head" },
+      h("h2", {}, "Thread", h("small", {}, where)),
+      h("button", { type: "button", class: "bare", "aria-label": "Close the thread", title: "Close the thread", onclick: closeThread }, icon("close")),
+    ),
+    thread ? list(thread) : h("div", { class: "scroll-frame", key: "loading", "aria-busy": "true" }),
+    !channel.is_archived &&
+      composer({ channel, threadTs: page.thread, label: "Reply…", testid: "thread-composer", sendTestid: "thread-send" }),
+  );
+}
+
+function list(thread) {
+  const [root] = thread.messages;
+  return messageList(thread.messages, {
+    key: threadKey(thread.ts),
+    label: "Messages in this thread",
+    inThread: true,
+    after: statusLine(root ?? page.world.messages.find((one) => one.ts === thread.ts)),
+  });
+}

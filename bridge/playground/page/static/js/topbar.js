@@ -1,0 +1,108 @@
+// The top: who you are in this window, which parts are stand-ins and how they are.
+
+import { become, isDark, toggleDrawer, toggleTheme } from "./actions.js";
+import { h } from "./dom.js";
+import { counted } from "./format.js";
+import { icon } from "./icons.js";
+import { addressOf, change, page } from "./state.js";
+
+export function topbar() {
+  return h(
+    "header",
+    { class: "topbar", key: "topbar" },
+    h(
+      "button",
+      { class: "bare only-phone", "aria-label": "Channels", "aria-expanded": String(page.isSidebarOpen), onclick: toggleSidebar },
+      icon("menu"),
+    ),
+    h("h1", { class: "workspace" }, h("img", { src: "/static/icon.svg", alt: "", width: 24, height: 24 }), "Playground"),
+    partsBar(),
+    whoYouAre(),
+    iconButton(isDark() ? "sun" : "moon", isDark() ? "Use light colours" : "Use dark colours", toggleTheme),
+    behind(),
+  );
+}
+
+const toggleSidebar = () => change({ isSidebarOpen: !page.isSidebarOpen });
+
+function iconButton(name, label, onclick) {
+  return h("button", { key: name, class: "bare", "aria-label": label, title: label, onclick }, icon(name));
+}
+
+function behind() {
+  return h(
+    "button",
+    { key: "behind", class: "bare behind", "aria-label": "Wires and faults", "aria-expanded": String(!!page.drawer), onclick: () => toggleDrawer() },
+    icon("wires"),
+    h("span", {}, "Wires and faults"),
+  );
+}
+
+function partsBar() {
+  const { parts, gaps, faults } = page.world;
+  const on = faults.filter((fault) => fault.is_on).length;
+  return h(
+    "button",
+    { key: "parts", class: "parts", title: "Parts, faults and wires", "aria-label": partsInWords(parts), onclick: () => toggleDrawer() },
+    parts.map(part),
+    on > 0 && h("span", { class: "pill is-warning", key: "faults" }, counted(on, "fault")),
+    gaps.length > 0 && h("span", { class: "pill is-bad", key: "gaps", title: "Web API methods that are not emulated were called" }, counted(gaps.length, "gap")),
+  );
+}
+
+const partsInWords = (parts) =>
+  `Parts: ${parts.map((one) => `${one.name} ${one.is_stand_in ? "(stand-in) " : ""}is ${one.is_up ? "up" : "down"}`).join(", ")}`;
+
+function part({ name, is_stand_in: isStandIn, is_up: isUp, detail }) {
+  return h(
+    "span",
+    { class: `part${isUp ? "" : " is-down"}`, key: name, title: detail || null },
+    h("span", { class: "dot" }),
+    name,
+    isStandIn && h("small", {}, "stand-in"),
+    !isUp && h("small", {}, "down"),
+  );
+}
+
+function whoYouAre() {
+  const people = page.world.people.filter((one) => !one.is_bot && !one.deleted);
+  return h(
+    "div",
+    { class: "who", key: "who" },
+    h("label", { for: "as-user", class: "who-label" }, "You are"),
+    h(
+      "select",
+      { id: "as-user", "data-testid": "as-user", value: page.as, onchange: (event) => become(event.target.value) },
+      people.map((one) => h("option", { value: one.id, key: one.id }, one.real_name + KINDS[one.kind])),
+    ),
+    h(
+      "a",
+      {
+        class: "bare",
+        href: addressOf({ as: people.find((one) => one.id !== page.as)?.id, channel: page.world.channel?.kind === "im" ? "" : page.channel }),
+        target: "_blank",
+        "aria-label": "Open another window as somebody else",
+        title: "Open another window as somebody else",
+      },
+      icon("share"),
+    ),
+  );
+}
+
+const KINDS = { home: "", guest: " (guest)", stranger: " (another company)" };
+
+/** What is wrong just now, above everything. */
+export function troubles() {
+  return [
+    !page.isConnected &&
+      h("div", { key: "lost", class: "trouble", role: "alert" }, icon("warning"), "The connection to the playground is lost. Trying again…"),
+    page.notice &&
+      h(
+        "div",
+        { key: "notice", class: "trouble is-notice", role: "alert" },
+        icon("warning"),
+        h("span", {}, page.notice),
+        h("button", { class: "bare", "aria-label": "Dismiss", onclick: () => change({ notice: "" }) }, icon("close")),
+      ),
+  ];
+}

@@ -1,0 +1,160 @@
+"""Which requests belong to one message. Nothing on the wires says so, hence these rules.
+
+- The story of a message begins with what a person did: wrote it, or, where the app wrote it, what came before: the
+  last message of a person in that thread, or the last command or click in that channel.
+- It ends with the last step that the bridge recorded, or, where it recorded none, with the next thing that a person
+  wrote in the thread.
+- Of the Web API, the calls in that thread belong to it, and the answers by response URLs to that person.
+- Of the project service, the chats that say the same as the message, between "sent" and "answered" where the bridge
+  recorded these; of a command or click, every call before what it led to was shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from bridge.playground.page.sight import Sight
+from bridge.playground.project import ProjectCall
+from bridge.playground.slack import ApiCall, Delivery, EmulatedSlack, Response
+from bridge.playground.slack.entities import Json, Message
+
+_CLOCKS: Final = 0.25  # seconds by which two processes may see the same moment differently
+_AFTERWARDS: Final = 2.0  # for what is still to be done after the last step: to take a status away, to update a card
+_LED_TO: Final = 900.0  # a run takes no longer
+_MARKS: Final = re.compile(r"<[^<>]*>|&\w+;|\W")
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happened from *start* until *end* in the thread at *root*, because *user* did something.
+
+    That was *message*, or *cause* where it was a command or a click, which led to *message*.
+    """
+
+    message: Message
+    user: str
+    root: str
+    start: float
+    end: float = float("inf")
+    cause: Delivery | None = None
+
+    def has(self, at: float) -> bool:
+        """Whether a moment belongs to it."""
+        return self.start - _CLOCKS <= at <= self.end
+
+    def until(self, steps: Sequence[Json]) -> Story:
+        """The same, as long as the bridge's own *steps* say."""
+        last = max((float(step["at"]) for step in steps), default=self.end)
+        return replace(self, end=last + _AFTERWARDS)
+
+
+def story_of(slack: EmulatedSlack, sight: Sight, message: Message) -> Story:
+    """The story of *message*, as far as *sight* has it."""
+    if message.is_reply:
+        said = [one for one in sight.thread(message.channel, message.thread_ts) if not one.bot_id and not one.to]
+        before = [one for one in said if one.ts <= message.ts]
+        if before:
+            return _of_a_person(before[-1], said)
+    if not message.bot_id and not message.to:
+        thread = sight.thread(message.channel, message.ts)
+        return _of_a_person(message, [one for one in thread if not one.bot_id and not one.to])
+    return _of_the_app(slack, message)
+
+
+def _of_a_person(message: Message, said: Sequence[Message]) -> Story:
+    following = [float(one.ts) for one in said if one.ts > message.ts]
+    root = message.thread_ts or message.ts
+    return Story(message, message.user, root, float(message.ts), end=following[0] if following else float("inf"))
+
+
+def _of_the_app(slack: EmulatedSlack, message: Message) -> Story:
+    shown = float(message.ts)
+    for delivery in reversed(slack.deliveries):
+        user = _who_did(delivery, message.channel)
+        if user and user == (message.to or user) and shown - _LED_TO <= delivery.at <= shown + _CLOCKS:
+            return Story(message, user, message.thread_ts or message.ts, delivery.at, cause=delivery)
+    return Story(message, message.to, message.thread_ts or message.ts, shown)
+
+
+def _who_did(delivery: Delivery, channel: str) -> str:
+    """Whoever typed the command or clicked in that channel; empty where it was something else, or elsewhere."""
+    payload = delivery.payload
+    if delivery.kind == "command":
+        return str(payload["user_id"]) if payload["channel_id"] == channel else ""
+    if delivery.kind == "interaction" and delivery.name != "block_suggestion":
+        where = payload.get("channel", {}).get("id", channel)  # a form is sent from no channel
+        return str(payload["user"]["id"]) if where == channel else ""
+    return ""
+
+
+def deliveries_of(slack: EmulatedSlack, story: Story) -> Iterator[Delivery]:
+    """What Slack sent to the bridge: the message's events with their retries, and clicks in the thread."""
+    for delivery in slack.deliveries:
+        if delivery is story.cause or (delivery.kind == "event" and _is_about(delivery.payload["event"], story)):
+            yield delivery
+        elif delivery.kind == "interaction" and story.has(delivery.at):
+            container = delivery.payload.get("container", {})
+            place = container.get("thread_ts") or container.get("message_ts")
+            if (container.get("channel_id"), place) == (story.message.channel, story.root):
+                yield delivery
+
+
+def _is_about(event: Json, story: Story) -> bool:
+    if event.get("channel") != story.message.channel:
+        return False
+    if event["type"] == "agent_session_stopped":
+        return event.get("thread_ts") == story.root and story.has(float(event["event_ts"]))
+    inside = event.get("message")
+    changed = inside.get("ts") if isinstance(inside, dict) else event.get("deleted_ts")
+    return story.message.ts in {event.get("ts"), changed}
+
+
+def api_calls_of(slack: EmulatedSlack, sight: Sight, story: Story) -> Iterator[ApiCall]:
+    """What the bridge asked of Slack in that thread."""
+    thread = {story.root, *(one.ts for one in sight.thread(story.message.channel, story.root))}
+    answers = [one.content for one in slack.responses if _answers(one, story)]
+    for call in slack.calls:
+        if not story.has(call.at):
+            continue
+        args = call.args
+        place = {str(args[name]) for name in ("thread_ts", "ts", "message_ts") if args.get(name)}
+        is_here = (args.get("channel") or args.get("channel_id")) == story.message.channel
+        if (is_here and (place & thread or _made(call) == story.message.ts)) or _is_answer(call, answers):
+            yield call
+
+
+def _is_answer(call: ApiCall, answers: Sequence[Json]) -> bool:
+    return call.method == "response_url" and call.args in answers
+
+
+def _answers(response: Response, story: Story) -> bool:
+    return (response.user, response.channel) == (story.user, story.message.channel) and story.has(response.at)
+
+
+def _made(call: ApiCall) -> Any:
+    return call.answer.get("ts") if isinstance(call.answer, dict) else None
+
+
+def service_calls_of(calls: Sequence[ProjectCall], story: Story, steps: Sequence[Json]) -> list[ProjectCall]:
+    """What the bridge asked of the project service because of it."""
+    if story.cause is not None:
+        shown = float((story.message.edited or {}).get("ts") or story.message.ts)
+        return [call for call in calls if story.start - _CLOCKS <= call.at <= shown + _CLOCKS]
+    asked = [float(step["at"]) for step in steps if step.get("what") == "sent"]
+    answered = [float(step["at"]) for step in steps if step.get("what") == "answered"]
+    start = min(asked, default=story.start) - _CLOCKS
+    end = max(answered, default=story.end) + _CLOCKS
+    chats = [call for call in calls if call.path.endswith("/chat") and start <= call.at <= end]
+    alike = [call for call in chats if _says_the_same(call, story.message)]
+    return alike or (chats if asked else [])
+
+
+def _says_the_same(call: ProjectCall, message: Message) -> bool:
+    """Whether a chat carries the words of *message*, apart from names, marks and what stands before them."""
+    sent = call.body.get("message") if isinstance(call.body, dict) else None
+    words = _MARKS.sub("", message.text).casefold()
+    heard = re.sub(r"\W+", "", str(sent or "")).casefold()
+    return bool(words and heard) and (heard.endswith(words) or words.endswith(heard))

@@ -1,0 +1,138 @@
+"""What went over each wire because of one message, in order: the page's drawer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, Final
+
+from bridge.playground.page.machinery import Trace
+from bridge.playground.page.sight import Sight
+from bridge.playground.page.story import api_calls_of, deliveries_of, service_calls_of, story_of
+from bridge.playground.project import ProjectCall, SampleProject
+from bridge.playground.slack import ApiCall, Delivery, EmulatedSlack
+from bridge.playground.slack.entities import Json, Message
+
+TO_BRIDGE: Final = "Slack → bridge"
+TO_SLACK: Final = "bridge → Slack"
+TO_SERVICE: Final = "bridge → service"
+INBOX: Final = "inbox"
+_REFUSED: Final = 400
+_BAD_ENDS: Final = frozenset({"dead"})
+_FRESH: Final = 2.0  # seconds: an open drawer asks with each change, and each trace costs a process
+_REMEMBERED: Final = 200
+
+
+class Traces:
+    """The bridge's own records, asked for one at a time and not too often. *clock* is monotonic."""
+
+    def __init__(self, trace: Trace, clock: Callable[[], float]) -> None:
+        self._trace = trace
+        self._clock = clock
+        self._asking = asyncio.Lock()
+        self._known: OrderedDict[str, tuple[float, list[Json]]] = OrderedDict()
+
+    async def of(self, permalink: str) -> list[Json]:
+        """The steps of the message at *permalink*."""
+        async with self._asking:
+            asked_at, steps = self._known.get(permalink, (float("-inf"), []))
+            if self._clock() - asked_at < _FRESH:
+                return steps
+            steps = await self._trace(permalink)
+            self._known[permalink] = self._clock(), steps
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+            return steps
+
+
+async def steps_of(
+    message: Message, sight: Sight, slack: EmulatedSlack, project: SampleProject | None, traces: Traces
+) -> list[Json]:
+    """Every step of the story of *message*, the first thing first."""
+    story = story_of(slack, sight, message)
+    recorded = await traces.of(sight.workspace.permalink(story.message))
+    story = story.until(recorded)
+    calls = project.calls if project is not None else []
+    steps = [
+        *(_delivered(one) for one in deliveries_of(slack, story)),
+        *(_recorded(one, before) for before, one in pairwise([None, *recorded]) if one),
+        *(_asked_of_service(one) for one in service_calls_of(calls, story, recorded)),
+        *(_asked_of_slack(one) for one in api_calls_of(slack, sight, story)),
+    ]
+    return sorted(steps, key=lambda step: float(step["at"]))
+
+
+def _step(wire: str, at: float, what: str, *, detail: str, ms: float | None, outcome: str, body: Any) -> Json:
+    ms = None if ms is None else round(ms, 1)
+    return {"at": at, "wire": wire, "what": what, "detail": detail, "ms": ms, "outcome": outcome, "body": body}
+
+
+def _delivered(one: Delivery) -> Json:
+    is_over = one.status is not None or bool(one.error)
+    by = f"by socket {one.socket}" if one.socket else "over HTTP"
+    again = f", retry {one.retry} ({one.repeats.error})" if one.repeats else ""
+    outcome = "ok" if one.is_acked else one.error or "waiting"
+    if one.error == "http_error":
+        outcome = f"HTTP {one.status}"
+    return _step(
+        TO_BRIDGE,
+        one.at,
+        f"{one.kind} {one.name}",
+        detail=by + again,
+        ms=one.ms if is_over else None,
+        outcome=outcome,
+        body=one.payload,
+    )
+
+
+def _recorded(step: Json, before: Json | None) -> Json:
+    """A step of the bridge's own; it says in which process it was where that is another than before."""
+    process = step.get("process")
+    is_other = process and (before is None or before.get("process") != process)
+    words = [str(step.get("detail") or ""), f"process {process}" if is_other else ""]
+    what = str(step.get("what", ""))
+    return _step(
+        INBOX,
+        float(step["at"]),
+        what,
+        detail="; ".join(filter(None, words)),
+        ms=None,
+        outcome=what if what in _BAD_ENDS else "ok",
+        body=None,
+    )
+
+
+def _asked_of_service(call: ProjectCall) -> Json:
+    outcome = "waiting or cut off" if call.status is None else "ok" if call.status < _REFUSED else f"HTTP {call.status}"
+    session = call.body.get("sessionId") if isinstance(call.body, dict) else None
+    return _step(
+        TO_SERVICE,
+        call.at,
+        f"{call.method} {call.path}",
+        detail=f"session {session}" if session is not None else "",
+        ms=call.seconds * 1000 if call.status is not None else None,
+        outcome=outcome,
+        body=call.body,
+    )
+
+
+def _asked_of_slack(call: ApiCall) -> Json:
+    return _step(
+        TO_SLACK,
+        call.at,
+        call.method,
+        detail=type(call.fault).__name__ if call.fault else "",
+        ms=call.seconds * 1000 if call.status is not None else None,
+        outcome=_outcome(call),
+        body={"sent": call.args, "answered": call.answer},
+    )
+
+
+def _outcome(call: ApiCall) -> str:
+    if call.is_ok:
+        return "ok"
+    if isinstance(call.answer, dict):
+        return str(call.answer.get("error", call.status))
+    return "no answer" if call.status is None else f"HTTP {call.status}"

@@ -1,0 +1,121 @@
+"""The whole playground: stand-ins for what is not there, and the real bridge between them.
+
+Two processes: this one is Slack, the page and the project service; the bridge is the other, started over and over. They
+meet over HTTP, WebSockets and Redis only, as in real life.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bridge.playground.backstage import Backstage, OwnRedis
+from bridge.playground.bridge_process import BridgeProcess
+from bridge.playground.page.routes import Page
+from bridge.playground.plain import PlainPage
+from bridge.playground.project import SampleProject
+from bridge.playground.slack.emulator import EmulatedSlack
+
+NAMESPACE: Final = "playground"  # not the one of a bridge on the real Slack, which may share the Redis
+_RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds; Slack takes minutes, but whoever kills the bridge here is watching
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to open: the page at *port*, its data in *folder*, a bridge with the settings *environ* at *bridge_url*.
+
+    Of *redis*, None means that it is real and that *environ* says where.
+    """
+
+    port: int
+    folder: Path
+    environ: Mapping[str, str]
+    bridge_url: str
+    drain: float
+    is_slack_real: bool
+    is_project_real: bool
+    uses_socket: bool
+    redis: OwnRedis | None
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is open: *url* is the page's address."""
+
+    url: str
+    bridge: BridgeProcess
+    backstage: Backstage
+
+    async def run(self, until: asyncio.Event) -> int:
+        """Have the bridge at work *until* then; gives the code of one that could not even begin."""
+        async with asyncio.TaskGroup() as group:
+            bridge = group.create_task(self.bridge.run())
+            beside = [
+                group.create_task(self.bridge.watch()),
+                group.create_task(self.backstage.read_manifest()),
+            ]
+            ended = group.create_task(until.wait())
+            await asyncio.wait({bridge, ended}, return_when=asyncio.FIRST_COMPLETED)
+            code = bridge.result() if bridge.done() else 0
+            for task in (*beside, ended, bridge):
+                task.cancel()
+        return code
+
+
+@asynccontextmanager
+async def opened(wanted: Wanted) -> AsyncIterator[Scene]:
+    """Open the stand-ins that are wanted, the page first."""
+    bridge = BridgeProcess(wanted.environ, url=wanted.bridge_url, drain=wanted.drain)
+    project = None if wanted.is_project_real else SampleProject(api_key=secrets.token_hex(16), kept_in=wanted.folder)
+    backstage = Backstage(
+        bridge, folder=wanted.folder, is_slack_real=wanted.is_slack_real, project=project, redis=wanted.redis
+    )
+    async with AsyncExitStack() as stack:
+        if wanted.is_slack_real:
+            url = (await stack.enter_async_context(PlainPage(backstage, port=wanted.port))).url
+        else:
+            await backstage.know_manifest()  # a page without its commands would refuse them
+            slack = _slack(wanted, bridge)
+            slack.serve_also(*Page(slack, backstage, backstage.trace, project=project).routes())
+            await stack.enter_async_context(slack)
+            bridge.environ["SLACK_API_URL"], url = slack.api_url, slack.url
+        if project is not None:
+            await stack.enter_async_context(project)
+            bridge.environ |= {"PROJECT_BASE_URL": project.base_url, "PROJECT_API_KEY": project.api_key}
+        if wanted.redis is not None:
+            bridge.environ["REDIS_URL"] = wanted.redis.url
+        yield Scene(url, bridge, backstage)
+
+
+def require_free(port: int) -> None:
+    """Look whether the page can be there, before anything is begun that would have to be ended. Raises OSError."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server itself does
+        probe.bind(("127.0.0.1", port))
+
+
+def _slack(wanted: Wanted, bridge: BridgeProcess) -> EmulatedSlack:
+    """Make the workspace and let bridge and Slack know one another."""
+    bot_token, secret, app_token = (f"{kind}{secrets.token_hex(16)}" for kind in ("xoxb-", "", "xapp-"))
+    bridge.environ["SLACK_BOT_TOKEN"] = bot_token
+    if wanted.uses_socket:
+        bridge.environ["SLACK_APP_TOKEN"] = app_token
+    else:
+        bridge.environ["SLACK_SIGNING_SECRET"] = secret
+    slack = EmulatedSlack(
+        signing_secret=secret,
+        bot_token=bot_token,
+        app_token=app_token if wanted.uses_socket else "",
+        events_url=f"{bridge.url}/slack/events",
+        port=wanted.port,
+        kept_in=wanted.folder,
+        retry_delays=_RETRY_DELAYS,
+    )
+    slack.use_sockets = wanted.uses_socket
+    return slack

@@ -1,0 +1,7 @@
+"""What Slack speaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]

@@ -1,0 +1,89 @@
+"""Which events something causes, and how they are sent. https://docs.slack.dev/reference/events."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bridge.playground.slack import payloads
+from bridge.playground.slack.deliver import Deliverer
+from bridge.playground.slack.entities import Json, Message
+from bridge.playground.slack.web_api.method import Deleted, Edited, Happening, Posted, Reacted
+from bridge.playground.slack.workspace import Workspace
+
+Tried = list[asyncio.Event]  # each is set once the first try of one event has ended
+
+
+class Events:
+    """The app hears of what happens where its bot is.
+
+    *twins* are the events that a mention causes, in their order, *twin_gap* the seconds between them; *echoes_own* is
+    whether the app hears of what it did itself, and *unsubscribed* are the types of events that it did not ask for.
+    """
+
+    def __init__(self, workspace: Workspace, deliverer: Deliverer) -> None:
+        self.twins: tuple[str, ...] = ("app_mention", "message")
+        self.twin_gap = 0.0
+        self.echoes_own = True
+        self.unsubscribed = {"reaction_added", "reaction_removed"}
+        self._workspace = workspace
+        self._deliverer = deliverer
+
+    def posted(self, message: Message) -> Tried:
+        """A new message: what a mention causes comes as twins."""
+        author = self._workspace.people[message.user]
+        channel = self._workspace.channels[message.channel]
+        if not self._hears(channel.id):
+            return []
+        is_mention = f"<@{self._workspace.bot.id}>" in message.text and not channel.is_im and not author.is_bot
+        tried: Tried = []
+        for place, kind in enumerate(self.twins if is_mention else ("message",)):
+            make = payloads.mention_event if kind == "app_mention" else payloads.message_event
+            event = make(message, channel, author)
+            tried.append(self.send(event, channel.id, after=place * self.twin_gap))
+        return tried
+
+    def changed(self, happening: Edited | Deleted) -> Tried:
+        """A message that is different, or gone."""
+        message = happening.message
+        if not self._hears(message.channel):
+            return []
+        channel = self._workspace.channels[message.channel]
+        make = payloads.changed_event if isinstance(happening, Edited) else payloads.deleted_event
+        return [self.send(make(message, happening.before, channel, self._workspace.new_ts()), channel.id)]
+
+    def reacted(self, happening: Reacted) -> Tried:
+        """A reaction that was added to a message, or removed from it."""
+        if not self._hears(happening.message.channel):
+            return []
+        message, user, name = happening.message, happening.user, happening.name
+        now = self._workspace.new_ts()
+        event = payloads.reaction_event(message, user, name, now, is_added=happening.is_added)
+        return self._wanted(event, happening.message.channel)
+
+    def own(self, happening: Happening) -> None:
+        """What the app did itself: Slack tells it that too."""
+        if not self.echoes_own:
+            return
+        match happening:
+            case Posted():
+                self.posted(happening.message)
+            case Reacted():
+                self.reacted(happening)
+            case _:
+                self.changed(happening)
+
+    def send(self, event: Json, channel: str = "", *, event_id: str = "", after: float = 0.0) -> asyncio.Event:
+        """Send any event; with an *event_id* that was there before, one that Slack sends once more."""
+        made = payloads.envelope(
+            event,
+            event_id=event_id or self._workspace.new_id("Ev"),
+            now=self._workspace.clock(),
+            channel=self._workspace.channels.get(channel),
+        )
+        return self._deliverer.event(made, after=after)
+
+    def _wanted(self, event: Json, channel: str) -> Tried:
+        return [] if event["type"] in self.unsubscribed else [self.send(event, channel)]
+
+    def _hears(self, channel: str) -> bool:
+        return self._workspace.bot.id in self._workspace.channels[channel].members

@@ -1,0 +1,142 @@
+"""A workspace that outlives its process: each change is written to a file of SQLite's before anybody is answered.
+
+The file is in WAL mode with ``synchronous=NORMAL``: what was written stays when the process is killed; only a machine
+that loses its power may lose the last moments, which is well for a playground.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+FILE: Final = "slack.sqlite3"
+_FORM: Final = 1  # of what is in the file
+_BYTES: Final = "$bytes"  # how the content of files stands in JSON: {"$bytes": "base64"}
+_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS things (
+  place INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL, content TEXT NOT NULL, UNIQUE (kind, id)
+)
+"""
+_WRITE: Final = (
+    "INSERT INTO things (kind, id, content) VALUES (?, ?, ?)"
+    " ON CONFLICT (kind, id) DO UPDATE SET content = excluded.content"
+)
+
+
+class Keeper(Protocol):
+    """Where things are kept."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is nothing from an earlier time."""
+
+    def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        """Every id of a kind with its fields, in the order in which they came."""
+
+    def write(self, kind: str, key: str, thing: Any) -> None:
+        """Keep *thing*, a dataclass, as it is now; None: no longer."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Write all that is written meanwhile, or nothing of it."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+class NotKept:
+    """Keeps nothing: the workspace ends with its process."""
+
+    is_new = True
+
+    def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:  # noqa: ARG002 - there is nothing of any kind
+        """Nothing."""
+        return []
+
+    def write(self, kind: str, key: str, thing: Any) -> None:
+        """Forget it."""
+
+    def together(self) -> AbstractContextManager[None]:
+        """Change nothing."""
+        return contextlib.nullcontext()
+
+    def close(self) -> None:
+        """Change nothing."""
+
+
+class KeptIn:
+    """Keeps everything in a file in *folder*, which is made where there is none.
+
+    A file that another version wrote in another form is put aside, beside the new one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._db = _opened(folder / FILE)
+        self._depth = 0
+        self.is_new = self._db.execute("SELECT 1 FROM things LIMIT 1").fetchone() is None
+
+    def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        """Every id of a kind with its fields, in the order in which they came."""
+        rows = self._db.execute("SELECT id, content FROM things WHERE kind = ? ORDER BY place", (kind,))
+        return [(key, json.loads(content, object_hook=_with_bytes)) for key, content in rows]
+
+    def write(self, kind: str, key: str, thing: Any) -> None:
+        """Keep *thing* as it is now; None: no longer."""
+        if thing is None:
+            self._db.execute("DELETE FROM things WHERE kind = ? AND id = ?", (kind, key))
+            return
+        self._db.execute(_WRITE, (kind, key, json.dumps(dataclasses.asdict(thing), default=_as_json)))
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write all that is written meanwhile, or nothing of it; one within another is a part of it."""
+        if self._depth == 0:
+            self._db.execute("BEGIN IMMEDIATE")
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0:
+                # Also after an exception: what has changed in memory has changed, and the file shall say the same.
+                self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    db = _connected(file)
+    (form,) = db.execute("PRAGMA user_version").fetchone()
+    if form not in {0, _FORM}:
+        db.close()
+        file.replace(file.with_suffix(f".form{form}"))
+        db = _connected(file)
+    db.execute(_TABLE)
+    db.execute(f"PRAGMA user_version = {_FORM}")
+    return db
+
+
+def _connected(file: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(file, isolation_level=None)  # no implicit transactions
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    return db
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return {_BYTES: base64.b64encode(value).decode()}
+    raise TypeError(type(value))
+
+
+def _with_bytes(value: dict[str, Any]) -> Any:
+    return base64.b64decode(value[_BYTES]) if list(value) == [_BYTES] else value

@@ -1,0 +1,64 @@
+"""Fixtures of contract tests: the page on an emulated Slack, with a small app behind it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from bridge.playground.page.routes import Page
+from bridge.playground.project import SampleProject
+from bridge.playground.slack import EmulatedSlack, sample
+from support.page import Stage, Window
+from support.slack_app import SECRET, TOKEN, App
+
+
+@pytest.fixture
+async def app() -> AsyncIterator[App]:
+    app = App()
+    async with app.server:
+        yield app
+
+
+@pytest.fixture
+def project() -> SampleProject:
+    return SampleProject(api_key="a-key")
+
+
+@pytest.fixture
+async def service(project: SampleProject) -> AsyncIterator[httpx.AsyncClient]:
+    """The bridge's way to the sample project, which is up."""
+    headers = {"Authorization": "Bearer a-key"}
+    async with project, httpx.AsyncClient(base_url=project.base_url, headers=headers) as service:
+        yield service
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+@pytest.fixture
+async def slack(app: App, project: SampleProject, stage: Stage) -> AsyncIterator[EmulatedSlack]:
+    slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=())
+    slack.echoes_own = False
+    slack.serve_also(*Page(slack, stage, stage.trace, project=project).routes())
+    async with slack:
+        yield slack
+
+
+@pytest.fixture
+async def http(slack: EmulatedSlack) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=slack.url, timeout=5) as http:
+        yield http
+
+
+@pytest.fixture
+def alice(http: httpx.AsyncClient) -> Window:
+    return Window(http, sample.ALICE)
+
+
+@pytest.fixture
+def bob(http: httpx.AsyncClient) -> Window:
+    return Window(http, sample.BOB)

@@ -1,0 +1,95 @@
+"""Whoever looks at the emulated workspace is told of every change in it."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bridge.playground.slack import Change, EmulatedSlack, sample
+from support.slack_app import SECRET, TOKEN
+
+HOME = {"type": "home", "blocks": []}
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
+        yield slack
+
+
+@pytest.fixture
+async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
+    async with aiohttp.ClientSession() as session:
+        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
+
+
+@pytest.fixture
+def changes(slack: EmulatedSlack) -> list[Change]:
+    changes: list[Change] = []
+    slack.workspace.subscribe(changes.append)
+    return changes
+
+
+async def test_a_message_is_told_of_when_it_is_new_edited_reacted_to_and_deleted(
+    slack: EmulatedSlack, changes: list[Change]
+) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.edit(sample.GENERAL, ts, "hello there")
+    await slack.react(sample.BOB, sample.GENERAL, ts, "eyes")
+    await slack.delete(sample.GENERAL, ts)
+
+    told = Change("message", f"{sample.GENERAL}/{ts}", sample.GENERAL, ts)
+    assert changes[:3] == [told] * 3
+    assert changes[3:] == [Change("message", told.id, sample.GENERAL, ts, is_gone=True)]
+
+
+async def test_a_reply_changes_its_root_too(slack: EmulatedSlack, changes: list[Change]) -> None:
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    changes.clear()
+
+    reply = await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+
+    assert [change.ts for change in changes] == [reply, root]
+
+
+async def test_what_the_app_does_is_told_of(
+    slack: EmulatedSlack, client: AsyncWebClient, changes: list[Change]
+) -> None:
+    root = await slack.say(sample.ALICE, sample.DM_ALICE, "root")
+    changes.clear()
+
+    await client.assistant_threads_setStatus(channel_id=sample.DM_ALICE, thread_ts=root, status="is thinking…")
+    await client.assistant_threads_setTitle(channel_id=sample.DM_ALICE, thread_ts=root, title="A talk")
+    await client.assistant_threads_setSuggestedPrompts(
+        channel_id=sample.DM_ALICE, title="Try", prompts=[{"title": "Hello", "message": "hello"}]
+    )
+    await client.chat_postEphemeral(channel=sample.DM_ALICE, user=sample.ALICE, text="psst")
+    await client.views_publish(user_id=sample.ALICE, view=HOME)
+    await client.files_getUploadURLExternal(filename="a.txt", length=3)
+
+    assert [(change.kind, change.ts) for change in changes[:3]] == [
+        ("session", root),
+        ("session", root),
+        ("session", ""),
+    ]
+    assert [change.kind for change in changes[3:]] == ["private_message", "home", "file"]
+    assert changes[4].id == sample.ALICE
+
+
+async def test_coming_and_reading_are_changes_of_the_channel(slack: EmulatedSlack, changes: list[Change]) -> None:
+    await slack.join(sample.BRIDGE, sample.NOBOT)
+    slack.read(sample.ALICE, sample.NOBOT)
+
+    assert [change.id for change in changes if change.kind == "channel"] == [sample.NOBOT] * 2
+    assert not slack.workspace.is_unread(sample.ALICE, slack.workspace.channels[sample.NOBOT])
+
+
+async def test_who_has_left_is_told_nothing_more(slack: EmulatedSlack) -> None:
+    told: list[Change] = []
+    leave = slack.workspace.subscribe(told.append)
+
+    leave()
+    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+
+    assert told == []

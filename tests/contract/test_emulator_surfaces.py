@@ -1,0 +1,189 @@
+"""Shortcuts, tabs, reactions, files, links and people of every kind in the emulated Slack."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from slack_sdk.web.async_client import AsyncWebClient
+from starlette.responses import PlainTextResponse
+
+from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.slack.hands import NotInThreads
+from bridge.playground.wire import Silence
+from support.slack_app import SECRET, TOKEN, App
+
+
+@pytest.fixture
+async def app() -> AsyncIterator[App]:
+    app = App()
+    async with app.server:
+        yield app
+
+
+@pytest.fixture
+async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(
+        signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=(), ack_seconds=0.3
+    ) as slack:
+        slack.echoes_own = False
+        yield slack
+
+
+@pytest.fixture
+async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
+    async with aiohttp.ClientSession() as session:
+        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
+
+
+def button(text: str) -> dict[str, object]:
+    return {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": text}, "value": text}
+
+
+async def test_a_global_shortcut_carries_a_trigger_and_no_place(slack: EmulatedSlack, app: App) -> None:
+    await slack.shortcut(sample.ALICE, "run")
+
+    payload = app.received[0].payload
+    assert (payload["type"], payload["callback_id"], payload["user"]["id"]) == ("shortcut", "run", sample.ALICE)
+    assert payload["trigger_id"]
+    assert not {"channel", "message", "response_url"} & set(payload)
+
+
+async def test_a_message_shortcut_carries_the_message_and_a_response_url(slack: EmulatedSlack, app: App) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, "look at this")
+
+    await slack.message_shortcut(sample.BOB, sample.GENERAL, ts, "ask")
+
+    payload = app.received[-1].payload
+    assert (payload["type"], payload["callback_id"], payload["message_ts"]) == ("message_action", "ask", ts)
+    assert (payload["message"]["text"], payload["channel"]["id"]) == ("look at this", sample.GENERAL)
+    assert payload["response_url"].startswith(slack.url)
+    assert payload["trigger_id"]
+
+
+async def test_opening_each_tab_of_the_app_has_its_event(
+    slack: EmulatedSlack, app: App, client: AsyncWebClient
+) -> None:
+    await client.views_publish(user_id=sample.ALICE, view={"type": "home", "blocks": []})
+    await slack.open_messages(sample.ALICE)
+    await slack.open_home(sample.ALICE)
+
+    messages, home = app.events
+    assert (messages["tab"], messages["channel"], "view" in messages) == ("messages", sample.DM_ALICE, False)
+    assert (home["tab"], home["view"]["type"]) == ("home", "home")
+
+
+async def test_who_never_wrote_to_the_app_has_a_direct_message_once_it_is_opened(
+    slack: EmulatedSlack, app: App
+) -> None:
+    await slack.open_messages(sample.GUEST)
+
+    assert app.events[0]["channel"] == slack.workspace.direct_message(sample.GUEST).id
+
+
+async def test_a_reaction_is_told_only_to_an_app_that_asked_for_it(slack: EmulatedSlack, app: App) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.react(sample.BOB, sample.GENERAL, ts, "tada")
+    slack.unsubscribed.clear()
+
+    assert not await slack.react(sample.BOB, sample.GENERAL, ts, "tada")
+    assert await slack.react(sample.BOB, sample.GENERAL, ts, "eyes")
+
+    _, removed, added = app.events
+    assert (removed["type"], removed["reaction"], removed["user"]) == ("reaction_removed", "tada", sample.BOB)
+    assert added["item"] == {"type": "message", "channel": sample.GENERAL, "ts": ts}
+    assert added["item_user"] == sample.ALICE
+    assert slack.messages(sample.GENERAL)[0].reactions == {"eyes": [sample.BOB]}
+
+
+async def test_a_file_that_somebody_attaches_can_be_fetched_by_the_app_alone(slack: EmulatedSlack, app: App) -> None:
+    await slack.say(sample.ALICE, sample.GENERAL, "", files=slack.attach(sample.ALICE, {"a b.txt": b"content"}))
+
+    (event,) = app.events
+    (file,) = event["files"]
+    assert (event["subtype"], file["name"], file["size"]) == ("file_share", "a b.txt", 7)
+    async with aiohttp.ClientSession() as session:
+        async with session.get(file["url_private"], headers={"Authorization": f"Bearer {TOKEN}"}) as answer:
+            assert await answer.read() == b"content"
+        async with session.get(file["url_private"]) as answer:
+            assert answer.status == 403
+
+
+async def test_a_link_leads_to_the_message_and_its_thread(slack: EmulatedSlack) -> None:
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    reply = await slack.say(sample.ALICE, sample.GENERAL, "reply", thread_ts=root)
+
+    link = slack.permalink(sample.GENERAL, reply)
+
+    assert link.endswith(f"/archives/{sample.GENERAL}/p{reply.replace('.', '')}?thread_ts={root}&cid={sample.GENERAL}")
+    with pytest.raises(LookupError):
+        slack.permalink(sample.GENERAL, "1.000001")
+
+
+async def test_there_are_no_commands_in_threads(slack: EmulatedSlack, app: App) -> None:
+    with pytest.raises(NotInThreads, match="/stats is not supported in threads"):
+        await slack.command(sample.ALICE, sample.GENERAL, "/stats", in_thread=True)
+
+    assert app.received == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"), [(PlainTextResponse("", status_code=500), "dispatch_failed"), (Silence(), "operation_timeout")]
+)
+async def test_who_typed_a_command_that_fails_is_told_by_slackbot(
+    slack: EmulatedSlack, app: App, answer: PlainTextResponse | Silence, word: str
+) -> None:
+    app.answers = [answer]
+
+    await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+
+    (told,) = slack.ephemerals(sample.ALICE)
+    assert (told.user, told.text) == ("USLACKBOT", f'/stats failed with the error "{word}"')
+
+
+async def test_prompts_are_shown_in_the_direct_message_unless_a_thread_is_named(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    prompts = [{"title": "Hello", "message": "hello"}]
+    root = await slack.say(sample.ALICE, sample.DM_ALICE, "root")
+
+    await client.assistant_threads_setSuggestedPrompts(channel_id=sample.DM_ALICE, thread_ts=root, prompts=prompts)
+    assert slack.prompts(sample.ALICE) == []
+
+    await client.assistant_threads_setSuggestedPrompts(channel_id=sample.DM_ALICE, prompts=prompts)
+    assert slack.prompts(sample.ALICE) == prompts
+
+
+async def test_of_two_buttons_with_one_name_the_block_says_which(
+    slack: EmulatedSlack, app: App, client: AsyncWebClient
+) -> None:
+    rows = [{"type": "actions", "block_id": name, "elements": [button(name)]} for name in ("first", "second")]
+    posted = await client.chat_postMessage(
+        channel=sample.GENERAL, text="rows", blocks=rows[:1], attachments=[{"blocks": rows[1:]}]
+    )
+
+    await slack.click(sample.ALICE, sample.GENERAL, posted["ts"], "go", block_id="second")
+
+    assert app.received[-1].payload["actions"][0]["value"] == "second"
+
+
+async def test_who_is_deactivated_writes_no_more(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    slack.deactivate(sample.BOB)
+
+    with pytest.raises(ValueError, match="deactivated"):
+        await slack.say(sample.BOB, sample.GENERAL, "still here")
+    assert (await client.users_info(user=sample.BOB))["user"]["deleted"]
+    assert (await client.users_info(user=sample.GONE))["user"]["deleted"]
+
+
+async def test_somebody_from_another_workspace_of_the_organisation_is_no_stranger(
+    slack: EmulatedSlack, app: App, client: AsyncWebClient
+) -> None:
+    await slack.say(sample.GRID, sample.ORG, "hello from the other side")
+
+    (event,) = app.events
+    assert (event["user_team"], app.received[0].payload["is_ext_shared_channel"]) == (sample.SISTER_TEAM, False)
+    person = (await client.users_info(user=sample.GRID))["user"]
+    assert (person["team_id"], person["is_stranger"]) == (sample.SISTER_TEAM, False)
+    assert person["enterprise_user"]["enterprise_id"] == sample.ENTERPRISE
+    channel = (await client.conversations_info(channel=sample.ORG))["channel"]
+    assert (channel["is_org_shared"], channel["is_ext_shared"], channel["is_shared"]) == (True, False, True)

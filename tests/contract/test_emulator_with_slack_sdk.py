@@ -1,0 +1,293 @@
+"""The emulated Web API against Slack's own client, method by method: how each is called, and what it gives."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import pytest
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from bridge.playground.slack import EmulatedSlack, sample, web_api
+from support.slack_app import SECRET, TOKEN, App
+
+APP_TOKEN = "xapp-a-token"
+HERE = sample.GENERAL
+MODAL = {"type": "modal", "title": {"type": "plain_text", "text": "Run"}, "blocks": []}
+HOME = {"type": "home", "blocks": []}
+PROMPTS = [{"title": "Hello", "message": "hello"}]
+SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}
+STREAM = {"recipient_team_id": sample.TEAM, "recipient_user_id": sample.ALICE}
+
+
+@dataclass
+class Bench:
+    """A workspace with a thread of Alice's, a message of the bot's, and whatever a call needs to be possible."""
+
+    slack: EmulatedSlack
+    client: AsyncWebClient
+    app: App
+    root: str
+    own: str
+
+    async def trigger(self) -> str:
+        await self.slack.shortcut(sample.ALICE, "run")
+        return str(self.app.received[-1].payload["trigger_id"])
+
+    async def modal(self) -> str:
+        opened = await self.client.views_open(trigger_id=await self.trigger(), view=MODAL)
+        return str(opened["view"]["id"])
+
+    async def clicked_in_modal(self) -> str:
+        await self.modal()
+        return await self.trigger()
+
+    async def channel(self) -> str:
+        made = await self.client.conversations_create(name=f"made-{time.monotonic_ns()}")
+        return str(made["channel"]["id"])
+
+    async def stream(self) -> str:
+        begun = await self.client.chat_startStream(channel=HERE, thread_ts=self.root, **STREAM)
+        return str(begun["ts"])
+
+    async def upload(self) -> str:
+        begun = await self.client.files_getUploadURLExternal(filename="a.txt", length=3)
+        async with aiohttp.ClientSession() as session, session.post(begun["upload_url"], data=b"abc") as answer:
+            assert answer.status == 200
+        await self.client.files_completeUploadExternal(files=[{"id": begun["file_id"]}])
+        return str(begun["file_id"])
+
+    async def scheduled(self) -> str:
+        due = int(time.time()) + 600
+        made = await self.client.chat_scheduleMessage(channel=HERE, post_at=due, text="later")
+        return str(made["scheduled_message_id"])
+
+
+Calls = dict[str, tuple[Callable[[Bench], Awaitable[AsyncSlackResponse]], str]]
+
+
+async def _agents(b: Bench, method: str, **more: Any) -> AsyncSlackResponse:
+    return await b.client.api_call(method, json={"channel_id": HERE, "thread_ts": b.root, **more})
+
+
+async def _in_new_channel(b: Bench, method: str, **more: Any) -> AsyncSlackResponse:
+    return await b.client.api_call(method, json={"channel": await b.channel(), **more})
+
+
+async def _unarchive(b: Bench) -> AsyncSlackResponse:
+    channel = await b.channel()
+    await b.client.conversations_archive(channel=channel)
+    return await b.client.conversations_unarchive(channel=channel)
+
+
+async def _kick(b: Bench) -> AsyncSlackResponse:
+    channel = await b.channel()
+    await b.client.conversations_invite(channel=channel, users=[sample.BOB])
+    return await b.client.conversations_kick(channel=channel, user=sample.BOB)
+
+
+async def _unpin(b: Bench) -> AsyncSlackResponse:
+    await b.client.pins_add(channel=HERE, timestamp=b.own)
+    return await b.client.pins_remove(channel=HERE, timestamp=b.own)
+
+
+async def _unreact(b: Bench) -> AsyncSlackResponse:
+    await b.client.reactions_add(channel=HERE, timestamp=b.root, name="wave")
+    return await b.client.reactions_remove(channel=HERE, timestamp=b.root, name="wave")
+
+
+async def _complete(b: Bench) -> AsyncSlackResponse:
+    step = await b.slack.run_step("run_workflow", {"input": "{}"})
+    return await b.client.functions_completeSuccess(function_execution_id=step.id, outputs={"run": "7"})
+
+
+async def _fail(b: Bench) -> AsyncSlackResponse:
+    step = await b.slack.run_step("run_workflow", {"input": "{}"})
+    return await b.client.functions_completeError(function_execution_id=step.id, error="it broke")
+
+
+async def _unfurl(b: Bench) -> AsyncSlackResponse:
+    ts = await b.slack.say(sample.ALICE, HERE, "<https://example.com/a>")
+    return await b.client.chat_unfurl(channel=HERE, ts=ts, unfurls={"https://example.com/a": {"text": "A"}})
+
+
+async def _finish_upload(b: Bench) -> AsyncSlackResponse:
+    return await b.client.files_completeUploadExternal(files=[{"id": await b.upload()}], channel_id=HERE)
+
+
+async def _open_view(b: Bench) -> AsyncSlackResponse:
+    return await b.client.views_open(trigger_id=await b.trigger(), view=MODAL)
+
+
+async def _push_view(b: Bench) -> AsyncSlackResponse:
+    return await b.client.views_push(trigger_id=await b.clicked_in_modal(), view=MODAL)
+
+
+async def _update_view(b: Bench) -> AsyncSlackResponse:
+    return await b.client.views_update(view_id=await b.modal(), view=MODAL)
+
+
+async def _unschedule(b: Bench) -> AsyncSlackResponse:
+    return await b.client.chat_deleteScheduledMessage(channel=HERE, scheduled_message_id=await b.scheduled())
+
+
+async def _append(b: Bench) -> AsyncSlackResponse:
+    return await b.client.chat_appendStream(channel=HERE, ts=await b.stream(), markdown_text="more")
+
+
+async def _stop(b: Bench) -> AsyncSlackResponse:
+    return await b.client.chat_stopStream(channel=HERE, ts=await b.stream(), markdown_text="end", blocks=[SECTION])
+
+
+async def _delete_file(b: Bench) -> AsyncSlackResponse:
+    return await b.client.files_delete(file=await b.upload())
+
+
+async def _describe_file(b: Bench) -> AsyncSlackResponse:
+    return await b.client.files_info(file=await b.upload())
+
+
+async def _delete_message(b: Bench) -> AsyncSlackResponse:
+    posted = await b.client.chat_postMessage(channel=HERE, text="soon gone")
+    return await b.client.chat_delete(channel=HERE, ts=posted["ts"])
+
+
+# Method: how it is called, and the fields that are in its answer beside "ok".
+CALLS: Calls = {
+    "agents.sessions.rename": (lambda b: _agents(b, "agents.sessions.rename", title="A talk"), ""),
+    "agents.sessions.setStatus": (lambda b: _agents(b, "agents.sessions.setStatus", status="active"), ""),
+    "api.test": (lambda b: b.client.api_test(foo="bar"), "args"),
+    "apps.connections.open": (lambda b: b.client.apps_connections_open(app_token=APP_TOKEN), "url"),
+    "assistant.threads.setStatus": (lambda b: _agents(b, "assistant.threads.setStatus", status="…"), ""),
+    "assistant.threads.setSuggestedPrompts": (
+        lambda b: b.client.assistant_threads_setSuggestedPrompts(channel_id=sample.DM_ALICE, prompts=PROMPTS),
+        "",
+    ),
+    "assistant.threads.setTitle": (lambda b: _agents(b, "assistant.threads.setTitle", title="A talk"), ""),
+    "auth.test": (lambda b: b.client.auth_test(), "url team user team_id user_id bot_id is_enterprise_install"),
+    "blocks.validate": (lambda b: b.client.blocks_validate(blocks=[SECTION]), ""),
+    "bots.info": (lambda b: b.client.bots_info(bot=sample.BRIDGE_BOT), "bot"),
+    "chat.appendStream": (_append, "channel ts"),
+    "chat.delete": (_delete_message, "channel ts"),
+    "chat.deleteScheduledMessage": (_unschedule, ""),
+    "chat.getPermalink": (lambda b: b.client.chat_getPermalink(channel=HERE, message_ts=b.root), "channel permalink"),
+    "chat.meMessage": (lambda b: b.client.chat_meMessage(channel=HERE, text="waves"), "channel ts"),
+    "chat.postEphemeral": (
+        lambda b: b.client.chat_postEphemeral(channel=HERE, user=sample.ALICE, text="psst"),
+        "message_ts",
+    ),
+    "chat.postMessage": (lambda b: b.client.chat_postMessage(channel=HERE, text="hello"), "channel ts message"),
+    "chat.scheduleMessage": (
+        lambda b: b.client.chat_scheduleMessage(channel=HERE, post_at=int(time.time()) + 600, text="later"),
+        "channel scheduled_message_id post_at message",
+    ),
+    "chat.scheduledMessages.list": (lambda b: b.client.chat_scheduledMessages_list(), "scheduled_messages"),
+    "chat.startStream": (
+        lambda b: b.client.chat_startStream(channel=HERE, thread_ts=b.root, markdown_text="begun", **STREAM),
+        "channel ts",
+    ),
+    "chat.stopStream": (_stop, "channel ts message"),
+    "chat.unfurl": (_unfurl, ""),
+    "chat.update": (lambda b: b.client.chat_update(channel=HERE, ts=b.own, text="changed"), "channel ts text message"),
+    "conversations.archive": (lambda b: _in_new_channel(b, "conversations.archive"), ""),
+    "conversations.close": (lambda b: b.client.conversations_close(channel=sample.DM_ALICE), "no_op already_closed"),
+    "conversations.create": (lambda b: b.client.conversations_create(name="brand-new"), "channel"),
+    "conversations.history": (lambda b: b.client.conversations_history(channel=HERE), "messages has_more"),
+    "conversations.info": (lambda b: b.client.conversations_info(channel=HERE), "channel"),
+    "conversations.invite": (lambda b: _in_new_channel(b, "conversations.invite", users=sample.BOB), "channel"),
+    "conversations.join": (lambda b: b.client.conversations_join(channel=sample.NOBOT), "channel"),
+    "conversations.kick": (_kick, ""),
+    "conversations.leave": (lambda b: _in_new_channel(b, "conversations.leave"), ""),
+    "conversations.list": (lambda b: b.client.conversations_list(limit=2), "channels response_metadata"),
+    "conversations.mark": (lambda b: b.client.conversations_mark(channel=HERE, ts=b.root), ""),
+    "conversations.members": (lambda b: b.client.conversations_members(channel=HERE), "members response_metadata"),
+    "conversations.open": (lambda b: b.client.conversations_open(users=[sample.BOB]), "channel"),
+    "conversations.rename": (lambda b: _in_new_channel(b, "conversations.rename", name="other-name"), "channel"),
+    "conversations.replies": (lambda b: b.client.conversations_replies(channel=HERE, ts=b.root), "messages has_more"),
+    "conversations.setPurpose": (lambda b: _in_new_channel(b, "conversations.setPurpose", purpose="fun"), "purpose"),
+    "conversations.setTopic": (lambda b: _in_new_channel(b, "conversations.setTopic", topic="today"), "channel"),
+    "conversations.unarchive": (_unarchive, ""),
+    "emoji.list": (lambda b: b.client.emoji_list(), "emoji"),
+    "files.completeUploadExternal": (_finish_upload, "files"),
+    "files.delete": (_delete_file, ""),
+    "files.getUploadURLExternal": (
+        lambda b: b.client.files_getUploadURLExternal(filename="a.txt", length=3),
+        "upload_url file_id",
+    ),
+    "files.info": (_describe_file, "file"),
+    "files.list": (lambda b: b.client.files_list(), "files paging"),
+    "functions.completeError": (_fail, ""),
+    "functions.completeSuccess": (_complete, ""),
+    "pins.add": (lambda b: b.client.pins_add(channel=HERE, timestamp=b.root), ""),
+    "pins.list": (lambda b: b.client.pins_list(channel=HERE), "items"),
+    "pins.remove": (_unpin, ""),
+    "reactions.add": (lambda b: b.client.reactions_add(channel=HERE, timestamp=b.root, name="eyes"), ""),
+    "reactions.get": (lambda b: b.client.reactions_get(channel=HERE, timestamp=b.root), "type channel message"),
+    "reactions.list": (lambda b: b.client.reactions_list(), "items"),
+    "reactions.remove": (_unreact, ""),
+    "team.info": (lambda b: b.client.team_info(), "team"),
+    "usergroups.list": (lambda b: b.client.usergroups_list(), "usergroups"),
+    "usergroups.users.list": (lambda b: b.client.usergroups_users_list(usergroup=sample.RUNNERS), "users"),
+    "users.conversations": (lambda b: b.client.users_conversations(user=sample.ALICE), "channels"),
+    "users.getPresence": (lambda b: b.client.users_getPresence(user=sample.ALICE), "presence"),
+    "users.info": (lambda b: b.client.users_info(user=sample.ALICE), "user"),
+    "users.list": (lambda b: b.client.users_list(), "members response_metadata"),
+    "users.lookupByEmail": (lambda b: b.client.users_lookupByEmail(email="alice@playground.example"), "user"),
+    "users.profile.get": (lambda b: b.client.users_profile_get(user=sample.ALICE), "profile"),
+    "views.open": (_open_view, "view"),
+    "views.publish": (lambda b: b.client.views_publish(user_id=sample.ALICE, view=HOME), "view"),
+    "views.push": (_push_view, "view"),
+    "views.update": (_update_view, "view"),
+}
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    app = App()
+    slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, app_token=APP_TOKEN, retry_delays=())
+    async with app.server, slack, aiohttp.ClientSession() as session:
+        slack.events_url, slack.echoes_own = app.url, False
+        client = AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
+        root = await slack.say(sample.ALICE, HERE, "root")
+        own = (await client.chat_postMessage(channel=HERE, text="own"))["ts"]
+        yield Bench(slack, client, app, root, own)
+
+
+def test_every_method_is_in_the_table() -> None:
+    assert set(CALLS) == set(web_api.METHODS)
+
+
+async def test_slacks_client_can_call_every_method_and_gets_what_it_expects(bench: Bench) -> None:
+    missing: dict[str, set[str] | str] = {}
+    for method, (call, fields) in CALLS.items():
+        try:
+            answer = await call(bench)
+        except SlackApiError as exc:
+            missing[method] = str(exc.response.data)
+        else:
+            if set(fields.split()) - set(answer.data):
+                missing[method] = set(fields.split()) - set(answer.data)
+
+    assert missing == {}
+    assert {call.method for call in bench.slack.calls} >= set(web_api.METHODS)
+
+
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+@pytest.mark.parametrize("form", ["params", "data", "json"])
+async def test_arguments_come_in_the_query_in_a_form_or_as_json(bench: Bench, verb: str, form: str) -> None:
+    sent: dict[str, Any] = {form: {"channel": HERE, "ts": bench.root}}
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"{bench.slack.api_url}conversations.replies"
+    async with aiohttp.ClientSession() as session, session.request(verb, url, headers=headers, **sent) as answer:
+        assert (await answer.json())["messages"][0]["ts"] == bench.root
+
+
+@pytest.mark.parametrize(("body", "error"), [("{", "invalid_json"), ("[]", "json_not_object")])
+async def test_a_body_that_is_no_json_object_is_refused(bench: Bench, body: str, error: str) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json; charset=utf-8"}
+    url = f"{bench.slack.api_url}auth.test"
+    async with aiohttp.ClientSession() as session, session.post(url, headers=headers, data=body) as answer:
+        assert await answer.json() == {"ok": False, "error": error}

@@ -1,0 +1,200 @@
+"""What the emulated Web API refuses, in Slack's words, as Slack's own client hears it."""
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bridge.playground.slack import EmulatedSlack, limits, sample
+from support.slack_app import SECRET, TOKEN
+
+HERE = sample.GENERAL
+GONE = "1.000001"
+LONG_AGO, FAR_AHEAD = 1_000_000_000, 4_000_000_000
+MODAL = {"type": "modal", "title": {"type": "plain_text", "text": "Run"}, "blocks": []}
+
+# Method, arguments, and Slack's word. ROOT and OWN stand for a person's message and the bot's.
+REFUSALS: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "agents.sessions.setStatus",
+        {"channel_id": sample.NOBOT, "thread_ts": GONE, "status": "active"},
+        "not_authorized",
+    ),
+    ("agents.sessions.setStatus", {"channel_id": HERE, "thread_ts": "ROOT", "status": "odd"}, "invalid_arguments"),
+    ("api.test", {"error": "my_error"}, "my_error"),
+    ("assistant.threads.setStatus", {"channel_id": HERE, "thread_ts": GONE, "status": "…"}, "invalid_thread_ts"),
+    ("assistant.threads.setSuggestedPrompts", {"channel_id": sample.DM_ALICE, "prompts": []}, "invalid_arguments"),
+    ("blocks.validate", {}, "invalid_arguments"),
+    ("blocks.validate", {"blocks": [{"type": "odd"}]}, "invalid_blocks"),
+    ("bots.info", {"bot": "B0NOBODY"}, "bot_not_found"),
+    ("chat.appendStream", {"channel": HERE, "ts": "OWN", "markdown_text": "x"}, "message_not_in_streaming_state"),
+    ("chat.appendStream", {"channel": HERE, "ts": "ROOT", "markdown_text": "x"}, "message_not_owned_by_app"),
+    ("chat.delete", {"channel": HERE, "ts": "ROOT"}, "cant_delete_message"),
+    ("chat.deleteScheduledMessage", {"channel": HERE, "scheduled_message_id": "Q0"}, "invalid_scheduled_message_id"),
+    ("chat.getPermalink", {"channel": HERE, "message_ts": GONE}, "message_not_found"),
+    ("chat.postEphemeral", {"channel": HERE, "user": sample.STRANGER, "text": "x"}, "user_not_in_channel"),
+    ("chat.postMessage", {"channel": "C0NOWHERE", "text": "x"}, "channel_not_found"),
+    ("chat.postMessage", {"channel": sample.HIDDEN, "text": "x"}, "channel_not_found"),
+    ("chat.postMessage", {"channel": sample.NOBOT, "text": "x"}, "not_in_channel"),
+    ("chat.postMessage", {"channel": HERE, "text": ""}, "no_text"),
+    ("chat.postMessage", {"channel": HERE, "text": "x", "thread_ts": GONE}, "thread_not_found"),
+    ("chat.postMessage", {"channel": HERE, "text": "x", "markdown_text": "y"}, "markdown_text_conflict"),
+    ("chat.postMessage", {"channel": HERE, "text": "x", "blocks": "["}, "invalid_blocks_format"),
+    ("chat.postMessage", {"channel": HERE, "text": "x", "metadata": {"odd": 1}}, "invalid_metadata_format"),
+    ("chat.scheduleMessage", {"channel": HERE, "text": "x", "post_at": LONG_AGO}, "time_in_past"),
+    ("chat.scheduleMessage", {"channel": HERE, "text": "x", "post_at": FAR_AHEAD}, "time_too_far"),
+    ("chat.startStream", {"channel": HERE, "thread_ts": GONE}, "thread_not_found"),
+    ("chat.startStream", {"channel": HERE, "thread_ts": "ROOT"}, "missing_recipient_team_id"),
+    ("chat.startStream", {"channel": HERE}, "invalid_arguments"),
+    ("chat.unfurl", {"channel": HERE, "ts": "ROOT", "unfurls": {"https://x.example": {}}}, "cannot_unfurl_url"),
+    ("chat.update", {"channel": HERE, "ts": "ROOT", "text": "x"}, "cant_update_message"),
+    ("chat.update", {"channel": HERE, "ts": "OWN", "text": "x" * 4001}, "msg_too_long"),
+    ("conversations.archive", {"channel": HERE}, "cant_archive_general"),
+    ("conversations.create", {"name": "general"}, "name_taken"),
+    ("conversations.create", {"name": "Not Good"}, "invalid_name_specials"),
+    ("conversations.history", {"channel": HERE, "cursor": "odd"}, "invalid_cursor"),
+    ("conversations.invite", {"channel": HERE, "users": "U0NOBODY"}, "user_not_found"),
+    ("conversations.invite", {"channel": HERE, "users": sample.BOB}, "already_in_channel"),
+    ("conversations.invite", {"channel": HERE, "users": sample.GONE}, "user_not_found"),
+    ("conversations.join", {"channel": sample.DM_ALICE}, "method_not_supported_for_channel_type"),
+    ("conversations.kick", {"channel": sample.RANDOM, "user": sample.STRANGER}, "not_in_channel"),
+    ("conversations.kick", {"channel": sample.RANDOM, "user": sample.BRIDGE}, "cant_kick_self"),
+    ("conversations.list", {"types": "odd"}, "invalid_types"),
+    ("conversations.replies", {"channel": HERE, "ts": GONE}, "thread_not_found"),
+    ("conversations.setTopic", {"channel": HERE, "topic": "x" * 251}, "too_long"),
+    ("conversations.unarchive", {"channel": HERE}, "not_archived"),
+    ("files.delete", {"file": "F0"}, "file_not_found"),
+    ("files.getUploadURLExternal", {"filename": "a.txt"}, "invalid_arguments"),
+    ("functions.completeError", {"function_execution_id": "Fx0", "error": "x"}, "function_execution_not_found"),
+    ("pins.remove", {"channel": HERE, "timestamp": "ROOT"}, "no_pin"),
+    ("reactions.add", {"channel": HERE, "timestamp": "ROOT", "name": "Not good"}, "invalid_name"),
+    ("team.info", {"team": "T0NONE"}, "team_not_found"),
+    ("users.lookupByEmail", {"email": "nobody@playground.example"}, "users_not_found"),
+    ("views.open", {"trigger_id": "1.2.3", "view": MODAL}, "invalid_trigger_id"),
+    ("views.publish", {"user_id": sample.ALICE, "view": MODAL}, "invalid_arguments"),
+]
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
+        yield slack
+
+
+@pytest.fixture
+async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
+    async with aiohttp.ClientSession() as session:
+        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
+
+
+async def answered(client: AsyncWebClient, method: str, args: dict[str, Any]) -> str:
+    try:
+        await client.api_call(method, json=args)
+    except SlackApiError as exc:
+        return str(exc.response["error"])
+    return "ok"
+
+
+async def test_each_call_that_cannot_be_is_refused_with_slacks_word(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    root = await slack.say(sample.ALICE, HERE, "root")
+    own = (await client.chat_postMessage(channel=HERE, text="own"))["ts"]
+    stands_for = {"ROOT": root, "OWN": own}
+
+    wrong: list[tuple[str, str, str]] = []
+    for method, args, error in REFUSALS:
+        filled = {
+            name: stands_for.get(value, value) if isinstance(value, str) else value for name, value in args.items()
+        }
+        if (said := await answered(client, method, filled)) != error:
+            wrong.append((method, error, said))
+
+    assert wrong == []
+
+
+async def test_nothing_is_said_in_a_channel_that_is_archived(client: AsyncWebClient) -> None:
+    channel = (await client.conversations_create(name="old"))["channel"]["id"]
+    await client.conversations_archive(channel=channel)
+
+    assert await answered(client, "chat.postMessage", {"channel": channel, "text": "x"}) == "is_archived"
+    assert await answered(client, "conversations.archive", {"channel": channel}) == "already_archived"
+
+
+async def test_all_methods_have_their_tier_once_rates_are_on(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    slack.rates.is_on = True
+
+    for _ in range(20):
+        assert await answered(client, "users.list", {}) == "ok"
+    with pytest.raises(SlackApiError) as limited:
+        await client.users_list()
+
+    assert limited.value.response.status_code == 429
+    assert 1 <= int(limited.value.response.headers["Retry-After"]) <= 60
+    assert await answered(client, "users.info", {"user": sample.ALICE}) == "ok"
+
+
+def table(*rows: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "data_table", "caption": "Runs", "rows": list(rows)}
+
+
+def chart(labels: list[str]) -> dict[str, Any]:
+    points = [{"label": label, "value": 1} for label in labels]
+    lines = {"type": "bar", "series": [{"name": "runs", "data": points}], "axis_config": {"categories": ["a", "b"]}}
+    return {"type": "data_visualization", "title": "Runs", "chart": lines}
+
+
+CELL = {"type": "raw_text", "text": "x"}
+RICH = {"type": "rich_text", "elements": []}
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (table([RICH], [CELL]), "header cells must not be rich_text"),
+        (table([CELL]), "must have at least 2 items"),
+        (table([CELL, CELL], [CELL]), "must have 2 cells"),
+        (table(*[[CELL]] * 102), "no more than 101 items"),
+        (chart(["a", "c"]), "labels must be the categories"),
+        (chart(["a"]), "labels must be the categories"),
+        ({"type": "data_visualization", "title": "x" * 51, "chart": chart(["a", "b"])["chart"]}, "less than 51"),
+    ],
+)
+async def test_tables_and_charts_that_do_not_fit_are_refused_with_the_reason(
+    client: AsyncWebClient, block: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SlackApiError) as refused:
+        await client.chat_postMessage(channel=HERE, text="x", blocks=[block])
+
+    assert refused.value.response["error"] == "invalid_blocks"
+    assert any(words in line for line in refused.value.response["response_metadata"]["messages"])
+
+
+async def test_tables_and_charts_that_fit_are_taken(client: AsyncWebClient) -> None:
+    await client.chat_postMessage(channel=HERE, text="x", blocks=[table([CELL], [RICH]), chart(["a", "b"])])
+
+
+async def test_a_text_is_kept_with_what_means_itself_escaped(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    said = "a < b & c > d &lt; <@U0ALICE> <https://example.com/?a=1&b|a link> <!date^1^{date}|t> <script>"
+
+    answer = await client.chat_postMessage(channel=HERE, text=said)
+
+    assert answer["message"]["text"] == (
+        "a &lt; b &amp; c &gt; d &lt; <@U0ALICE> <https://example.com/?a=1&b|a link> <!date^1^{date}|t> &lt;script&gt;"
+    )
+    assert slack.messages(HERE)[0].text == answer["message"]["text"]
+
+
+async def test_a_sum_of_texts_that_is_too_long_is_told_from_one_text(client: AsyncWebClient) -> None:
+    markdown = [{"type": "markdown", "text": "x" * 7000}] * 2
+
+    said = await answered(client, "chat.postMessage", {"channel": HERE, "text": "x", "blocks": markdown})
+
+    assert said == "msg_blocks_too_long"
+    cut = await client.chat_postMessage(channel=HERE, text="x" * (limits.TEXT_IS_CUT_AT + 1))
+    assert cut["response_metadata"]["warnings"] == ["message_truncated"]
+    assert time.time() - float(cut["ts"]) < 60

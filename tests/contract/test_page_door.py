@@ -1,0 +1,70 @@
+"""The page answers itself and no other: its policy, and who may ask."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+
+from bridge.playground.slack import EmulatedSlack, sample
+
+
+async def test_the_page_and_its_scripts_are_served_with_a_strict_policy(http: httpx.AsyncClient) -> None:
+    for path in ("/", "/static/icon.svg", "/page/state"):
+        answer = await http.get(path)
+
+        assert answer.status_code == 200
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert (await http.get("/static/../routes.py")).status_code == 404
+
+
+FOREIGN = (
+    {"Host": "evil.example"},
+    {"Host": "127.0.0.1.evil.example"},
+    {"Host": "[::1"},
+    {"Origin": "https://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://localhost.evil.example"},
+    {"Content-Type": "text/plain"},
+    {"Content-Type": "application/x-www-form-urlencoded"},
+    {"Content-Type": ""},
+)
+
+
+async def test_no_other_web_page_can_do_anything_here(http: httpx.AsyncClient, slack: EmulatedSlack) -> None:
+    body = json.dumps({"channel": sample.GENERAL, "text": "x"})
+
+    for headers in FOREIGN:
+        sent = {"Content-Type": "application/json", **headers}
+        answer = await http.post("/page/do/say", params={"as": sample.ALICE}, content=body, headers=sent)
+        assert answer.status_code == 403, headers
+    assert slack.messages(sample.GENERAL) == []
+
+
+async def test_a_name_that_leads_here_from_elsewhere_reads_nothing(http: httpx.AsyncClient) -> None:
+    for path in ("/page/state", "/page/stream", "/page/wires", "/"):
+        assert (await http.get(path, headers={"Host": "evil.example:8080"})).status_code == 403
+
+
+async def test_the_page_itself_may(http: httpx.AsyncClient, slack: EmulatedSlack) -> None:
+    for host in (slack.url.removeprefix("http://"), "localhost:8080", "[::1]:8080"):
+        headers = {"Host": host, "Origin": f"http://{host}"}
+        answer = await http.post(
+            "/page/do/read", params={"as": sample.ALICE}, json={"channel": sample.GENERAL}, headers=headers
+        )
+
+        assert answer.json() == {"ok": True}
+
+
+async def test_a_body_that_is_nothing_is_answered_with_a_sentence(http: httpx.AsyncClient) -> None:
+    headers = {"Content-Type": "application/json"}
+
+    for body in (b"{", b"", b"[]", b"7", b'"x"', b"\xff"):
+        answer = await http.post("/page/do/say", params={"as": sample.ALICE}, content=body, headers=headers)
+        assert answer.status_code in {200, 400}, body
+        assert not answer.json()["ok"]
+        assert answer.json()["error"]

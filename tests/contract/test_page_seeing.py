@@ -1,0 +1,84 @@
+"""What one person sees on the page, and what nobody else sees."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+
+from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.slack.entities import Person
+from support.page import Window, calls
+
+
+async def test_a_person_sees_the_channels_that_they_are_in_and_the_bots_direct_message(
+    alice: Window, http: httpx.AsyncClient
+) -> None:
+    seen = await alice.sees()
+
+    names = [one["name"] for one in seen["channels"]]
+    assert (names[0], names[-1]) == ("general", "bridge")
+    assert "private" in names
+    assert "hidden" not in names
+    assert seen["channels"][-1] | {"id": ""} == {
+        "id": "",
+        "name": "bridge",
+        "kind": "im",
+        "is_shared": False,
+        "is_archived": False,
+        "unread": False,
+        "with": sample.BRIDGE,
+    }
+    assert seen["me"] == {
+        "id": sample.ALICE,
+        "name": "alice",
+        "real_name": "Alice Adler",
+        "kind": "home",
+        "is_bot": False,
+    }
+    kinds = {one["name"]: one["kind"] for one in seen["people"]}
+    assert (kinds["gus"], kinds["vera"], kinds["sam"]) == ("guest", "guest", "stranger")
+    stranger = await Window(http, sample.STRANGER).sees()
+    assert [one["name"] for one in stranger["channels"]] == ["shared", "bridge"]
+
+
+async def test_where_one_is_not_there_is_nothing_to_see_and_nothing_to_do(alice: Window, slack: EmulatedSlack) -> None:
+    for channel in (sample.HIDDEN, sample.DM_BOB, "C0NOWHERE"):
+        answer = await alice.http.get("/page/state", params={"as": sample.ALICE, "channel": channel})
+
+        assert answer.status_code == 404
+        for action, body in {"say": {"text": "x"}, "read": {}, "command": {"command": "/workflows"}}.items():
+            assert not (await alice.tries(action, channel=channel, **body))["ok"]
+    assert slack.deliveries == []
+
+
+async def test_nobody_can_be_a_bot_or_somebody_who_is_gone(slack: EmulatedSlack, http: httpx.AsyncClient) -> None:
+    slack.workspace.add_person(Person("U0GONE", "gone", "Gone Long", sample.TEAM, deleted=True))
+
+    for who in (sample.BRIDGE, "U0NOBODY", "U0GONE"):
+        assert (await http.get("/page/state", params={"as": who})).status_code == 404
+        assert (await http.get("/page/stream", params={"as": who})).status_code == 404
+        assert not (await Window(http, who).tries("say", channel=sample.GENERAL, text="x"))["ok"]
+
+
+async def test_what_is_for_one_person_only_is_shown_to_nobody_else(
+    alice: Window, bob: Window, http: httpx.AsyncClient
+) -> None:
+    await calls(http, "chat.postEphemeral", channel=sample.GENERAL, user=sample.ALICE, text="psst")
+
+    (seen,) = (await alice.sees(sample.GENERAL))["messages"]
+    assert (seen["html"], seen["is_private"], seen["is_app"]) == ("psst", True, True)
+    assert "psst" not in json.dumps(await bob.sees(sample.GENERAL))
+    assert not (await bob.tries("click", channel=sample.GENERAL, ts=seen["ts"], block_id="b", action_id="a"))["ok"]
+    there = {"as": sample.BOB, "channel": sample.GENERAL, "ts": seen["ts"]}
+    assert (await http.get("/page/wires", params=there)).status_code == 404
+
+
+async def test_a_name_of_a_channel_is_told_only_to_those_who_may_know_it(alice: Window, slack: EmulatedSlack) -> None:
+    await slack.say(sample.ALICE, sample.GENERAL, f"<#{sample.HIDDEN}> <#{sample.PRIVATE}>")
+
+    (html,) = await alice.shows(sample.GENERAL)
+
+    assert "#private channel" in html
+    assert "hidden" not in html
+    assert f'data-channel="{sample.PRIVATE}">#private<' in html

@@ -1,0 +1,98 @@
+"""The drawer shows what went over each wire because of one message."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+from starlette.responses import PlainTextResponse
+
+from bridge.playground.slack import EmulatedSlack, sample
+from support.page import Stage, Window, calls
+from support.slack_app import TOKEN, App
+
+
+async def test_the_wires_show_the_event_its_steps_the_chat_and_the_answer_in_order(
+    alice: Window, slack: EmulatedSlack, service: httpx.AsyncClient, stage: Stage
+) -> None:
+    http, bob = alice.http, Window(alice.http, sample.BOB)
+
+    async def chat(message: str) -> None:
+        await service.post("/api/sdk/agents/1/chat", json={"message": message})
+
+    clock = slack.workspace.clock
+    other = (await bob.does("say", channel=sample.RANDOM, text="another *matter*"))["ts"]
+    ts = (await alice.does("say", channel=sample.GENERAL, text="@bridge my name is *Ada*"))["ts"]
+    await slack.settled()
+    link = slack.permalink(sample.GENERAL, ts)
+    asked_at = clock()
+    await chat("another matter")
+    await chat("my name is *Ada*")
+    stage.steps[link] = [
+        {"at": asked_at, "what": "sent", "detail": "agent 1", "process": "p1"},
+        {"at": clock(), "what": "answered", "detail": "", "process": "p1"},
+    ]
+    answer = await calls(http, "chat.postMessage", channel=sample.GENERAL, thread_ts=ts, text="hello Ada")
+    await calls(http, "chat.postMessage", channel=sample.RANDOM, thread_ts=other, text="elsewhere")
+
+    steps = await alice.wires(sample.GENERAL, ts)
+    of_the_answer = await alice.wires(sample.GENERAL, answer["ts"])
+
+    assert [(one["wire"], one["what"]) for one in steps] == [
+        ("Slack → bridge", "event app_mention"),
+        ("Slack → bridge", "event message"),
+        ("inbox", "sent"),
+        ("bridge → service", "POST /api/sdk/agents/1/chat"),
+        ("inbox", "answered"),
+        ("bridge → Slack", "chat.postMessage"),
+    ]
+    assert {one["outcome"] for one in steps} == {"ok"}
+    assert steps[3]["body"] == {"message": "my name is *Ada*"}
+    assert all(one["ms"] is not None for one in steps if one["wire"] != "inbox")
+    assert steps[2]["detail"] == "agent 1; process p1"
+    assert of_the_answer == steps
+    assert TOKEN not in json.dumps(steps)
+    assert stage.asked == [link], "an open drawer asks often, the bridge is asked now and then"
+
+
+async def test_without_the_bridges_records_the_chat_is_found_by_its_words(
+    alice: Window, service: httpx.AsyncClient
+) -> None:
+    first = (await alice.does("say", channel=sample.DM_ALICE, text="a < b"))["ts"]
+    await service.post("/api/sdk/agents/1/chat", json={"message": "something else"})
+    await service.post("/api/sdk/agents/99/chat", json={"message": "a < b"})
+
+    steps = await alice.wires(sample.DM_ALICE, first)
+
+    services = [one for one in steps if one["wire"] == "bridge → service"]
+    assert [(one["what"], one["outcome"]) for one in services] == [("POST /api/sdk/agents/99/chat", "HTTP 404")]
+
+
+async def test_an_event_that_was_not_taken_shows_each_try_and_why(
+    alice: Window, app: App, slack: EmulatedSlack
+) -> None:
+    app.answers.append(PlainTextResponse("busy", status_code=503))
+
+    ts = (await alice.does("say", channel=sample.DM_ALICE, text="hello"))["ts"]
+    await slack.settled()
+
+    (step,) = await alice.wires(sample.DM_ALICE, ts)
+    assert (step["outcome"], step["detail"], step["what"]) == ("HTTP 503", "over HTTP", "event message")
+
+
+async def test_a_card_shows_the_command_that_it_came_from(
+    alice: Window, app: App, http: httpx.AsyncClient, service: httpx.AsyncClient
+) -> None:
+    await alice.does("command", channel=sample.GENERAL, command="/workflows", text="run 1 x")
+    await service.post("/api/sdk/workflows/1/run", json={"input": "x"})
+    card = await calls(http, "chat.postMessage", channel=sample.GENERAL, text="done")
+    response_url = app.received[-1].payload["response_url"]
+    await http.post(response_url, json={"text": "just for you"})
+    private = (await alice.sees(sample.GENERAL))["messages"][-1]
+
+    steps = [one["what"] for one in await alice.wires(sample.GENERAL, card["ts"])]
+    of_the_line = [one["what"] for one in await alice.wires(sample.GENERAL, private["ts"])]
+
+    expected = ["command /workflows", "POST /api/sdk/workflows/1/run", "chat.postMessage", "response_url"]
+    assert steps == expected
+    assert of_the_line == ["command /workflows", "POST /api/sdk/workflows/1/run", "response_url"]
