@@ -5,15 +5,16 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test unit bench check format lock env-example clean
+.PHONY: help run test unit bench browser screenshot check format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
-run: $(STAMP) ## Run the bridge with a Redis of its own (needs SLACK_… and PROJECT_… in the environment or .env)
-	@exec $(BIN)/bridge serve --embedded-redis
+run: $(STAMP) ## Try the bridge in the browser: a workspace, a project and Redis for whatever is not configured
+	@exec $(BIN)/bridge playground
 
 test: $(STAMP) ## Run all tests, with coverage
+	@$(MAKE) --no-print-directory browser || echo 'Going on without: the end-to-end tests will be skipped.'
 	@$(BIN)/pytest -q --numprocesses 4 --dist loadfile --cov --cov-report=term:skip-covered
 
 unit: $(STAMP) ## Run the fast tests
@@ -22,6 +23,12 @@ unit: $(STAMP) ## Run the fast tests
 # ONLY="acks turns" measures some, QUICK=1 gives each a second, FULL=1 keeps a million threads. See tests/bench.
 bench: $(STAMP) ## Measure the bridge beside two baselines, in five minutes (QUICK=1: one)
 	@PYTHONPATH=.:tests $(BIN)/python -m bench $(ONLY)
+
+browser: $(STAMP) ## Install Chromium for the end-to-end tests, unless there is one
+	@PYTHONPATH=tests $(BIN)/python -m support.browser
+
+screenshot: $(STAMP) browser ## Take the README's picture of the playground
+	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py .github/playground.png
 
 check: $(STAMP) ## Look for what tools can see: format, lint, types, directions of imports
 	@$(BIN)/ruff format --check --quiet . || { echo 'make format mends this'; exit 1; }

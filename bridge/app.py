@@ -45,6 +45,7 @@ from bridge.store.connection import blocking_connection, connect
 from bridge.store.embedded import embedded_redis as embedded_server
 from bridge.store.inbox import Inbox
 from bridge.store.journal import Journal
+from bridge.store.limits import Limits
 from bridge.store.namespace import Namespace
 from bridge.store.scripting import Scripts
 from bridge.store.sessions import Results, Sessions
@@ -151,7 +152,13 @@ class Bridge:
     async def _reach_and_work(self, door: NotYet) -> None:
         self._identity = identity = await self._who_we_are()
         self._namespace = namespace = Namespace(
-            self._scripts, name=self._settings.namespace, team=identity.team, bot=identity.bot_user, now=_now
+            self._scripts,
+            name=self._settings.namespace,
+            team=identity.team,
+            bot=identity.bot_user,
+            now=_now,
+            audit_lifetime=self._settings.audit_lifetime,
+            workspace=identity.workspace,
         )
         await self._patience.through_outages(namespace.hold)
         parts = self._parts(identity, namespace)
@@ -203,13 +210,23 @@ class Bridge:
 
     def _parts(self, identity: Identity, namespace: Namespace) -> Parts:
         settings, wires, scripts = self._settings, self._wires, self._scripts
-        inbox = Inbox(scripts, consumer=self._consumer, session_lifetime=settings.session_lifetime, now=_now)
-        journal = Journal(scripts, consumer=self._consumer, session_lifetime=settings.session_lifetime, now=_now)
+        limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs)
+        inbox = Inbox(
+            scripts, consumer=self._consumer, session_lifetime=settings.session_lifetime, now=_now, limits=limits
+        )
+        journal = Journal(
+            scripts,
+            consumer=self._consumer,
+            session_lifetime=settings.session_lifetime,
+            now=_now,
+            limits=limits,
+            audit_lifetime=settings.audit_lifetime,
+        )
         sessions = Sessions(scripts, session_lifetime=settings.session_lifetime)
         say, directory = SlackSay(wires.web, identity), SlackDirectory(wires.web, identity)
         catalog, slots = Catalog(wires.project), Slots(settings.max_turns)
         access = Access(
-            home=frozenset({identity.team, identity.enterprise} - {""}),
+            home=identity.home,
             directory=directory,
             allowed_channels=settings.allowed_channels,
             allowed_users=settings.allowed_users,

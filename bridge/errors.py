@@ -34,7 +34,8 @@ classes below so that none is without words.
     │   ├── NoSuch                  no workflow or agent of that id or name
     │   ├── SeveralFit              more than one workflow or agent fits
     │   └── BadInput                workflow input that was typed as JSON and is not
-    └── NotAllowed                  this person may not do this here
+    ├── NotAllowed                  this person may not do this here
+    └── TooOften                    they may, but not so often
 """
 
 from __future__ import annotations
@@ -270,9 +271,19 @@ class BadInput(CommandError):
 class NotAllowed(BridgeError):
     """This person may not do this here.
 
-    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``not_yours``.
+    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``not_yours``, and ``unknown`` where Slack does
+    not tell what would have to be known of them.
     """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class TooOften(BridgeError):
+    """A limit is used up: *what* is ``thread`` (its turns), ``person`` (their turns) or ``runs``; goes on in *wait*."""
+
+    def __init__(self, what: str, wait: timedelta) -> None:
+        super().__init__(f"{what}, for {wait.total_seconds():g} s")
+        self.what = what
+        self.wait = wait

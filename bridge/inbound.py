@@ -6,9 +6,11 @@ added needs a default, because what an older release queued must be readable.
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import MessageKey, ThreadKey
@@ -39,6 +41,7 @@ class InboundMessage(_Inbound):
     ts: str
     thread_ts: str = ""
     event_id: str = ""
+    retry: int = 0  # which repetition by Slack it came with
     is_mention: bool = False
     is_direct: bool = False
     has_files: bool = False
@@ -101,10 +104,14 @@ class Submission(_Inbound):
 
 
 class Notice(_Inbound):
-    """Something to be told to one person in private, decided at the door: *what* names it (`bridge.blocks.notices`)."""
+    """Something to be told to one person, decided at the door: *what* names it (`bridge.blocks.notices`).
+
+    *of* is what they did, in the words of the audit (`bridge.store.audit.deed`).
+    """
 
     kind: Literal["notice"] = "notice"
     what: str
+    of: str = ""
     ts: str = ""
     thread_ts: str = ""
     response_url: str = ""
@@ -117,7 +124,10 @@ _adapter: TypeAdapter[Inbound] = TypeAdapter(Annotated[Inbound, Field(discrimina
 
 def to_json(inbound: Inbound) -> str:
     """The stored form; `from_json` reads it."""
-    return inbound.model_dump_json(exclude_defaults=False)
+    try:
+        return inbound.model_dump_json(exclude_defaults=False)
+    except PydanticSerializationError:  # half a character, somewhere in a form: JSON can write it, UTF-8 cannot
+        return json.dumps(inbound.model_dump(), ensure_ascii=False).encode(errors="replace").decode()
 
 
 def from_json(text: str) -> Inbound:

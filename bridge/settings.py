@@ -180,6 +180,27 @@ class Settings(BaseSettings):
         example="U0123456789,S0123456789",
         description="Who may run workflows: people and user groups, separated by commas; empty: everyone.",
     )
+    thread_turns: Annotated[int, shapes.whole(0, 1_000_000)] = _setting(
+        "BRIDGE_THREAD_TURNS_PER_MINUTE",
+        default="60",
+        description="How many messages one thread may send to its agent in a minute; then it pauses, with a notice. "
+        "Against loops; 0: no limit.",
+    )
+    user_turns: Annotated[int, shapes.whole(0, 1_000_000)] = _setting(
+        "BRIDGE_USER_TURNS_PER_MINUTE",
+        default="0",
+        description="How many messages one person may send to agents in a minute; 0: no limit.",
+    )
+    user_runs: Annotated[int, shapes.whole(0, 1_000_000)] = _setting(
+        "BRIDGE_USER_RUNS_PER_HOUR",
+        default="0",
+        description="How many workflow runs one person may start in an hour; 0: no limit.",
+    )
+    audit_lifetime: Annotated[timedelta, shapes.duration("d", upto=timedelta(days=3650), may_be_zero=True)] = _setting(
+        "BRIDGE_AUDIT_DAYS",
+        default="90",
+        description="How many days `bridge audit` knows who did what (no texts, at most 200,000 entries); 0: never.",
+    )
     log_format: Annotated[Literal["console", "json"], shapes.one_of("console", "json")] = _setting(
         "BRIDGE_LOG_FORMAT",
         default="console",

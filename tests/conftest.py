@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 
 from support import waiting
 from support.fake_redis import InProcessRedis
+from support.leaks import pytest_runtest_makereport  # noqa: F401 - a hook, found by its name
 from support.lifetimes import keys_without_lifetime
 
 HERE = Path(__file__).parent

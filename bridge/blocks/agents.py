@@ -15,7 +15,7 @@ def agent_list(agents: Sequence[Agent], words: str = "", default: int | None = N
     found = sorted(matching(agents, words), key=lambda agent: agent.name.casefold())
     if not found:
         return kit.reply(_nothing(words))
-    title = f"Agents with “{kit.one_line(words, 60)}”" if words else "Agents"
+    title = f"Agents with {kit.quoted(words, 60)}" if words else "Agents"
     return list_reply(title, found, lambda agent: _line(agent, is_default=agent.id == default))
 
 
@@ -36,15 +36,17 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
 
 def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
     """Show a message that was typed in a command, as the root of the thread in which the agent answers."""
-    who = f"{kit.one_line(asked_by, 80)} asks" if asked_by else "Asked of"
-    blocks = [kit.section(part) for part in _parts(kit.clean(message), kit.SECTION_TEXT)]
-    blocks.append(kit.context(f"{who} {kit.one_line(agent.name, 80)}. Answers and questions go on in this thread."))
-    return kit.reply(message, *blocks, audience=Audience.CHANNEL)
+    # The bot posts it, and it must not look like a word of the bot's own.
+    who = f"{kit.named(asked_by, 80)} asks" if asked_by else "Asked of"
+    whom = kit.named(agent.name, 80)
+    blocks = [kit.rich(kit.quotation(part)) for part in _parts(kit.clean(message), kit.SECTION_TEXT)]
+    blocks.append(kit.context(f"{who} {whom}. Answers and questions go on in this thread."))
+    return kit.reply(f"{who} {whom}: {message}", *blocks, audience=Audience.CHANNEL)
 
 
 def default_set(agent: Agent) -> Reply:
     """Tell that an agent answers in the channel from now on."""
-    return kit.reply(f"{kit.one_line(agent.name, 100)} answers mentions in this channel from now on.")
+    return kit.reply(f"{kit.named(agent.name, 100)} answers mentions in this channel from now on.")
 
 
 def default_taken_away() -> Reply:
@@ -54,7 +56,7 @@ def default_taken_away() -> Reply:
 
 def _nothing(words: str) -> str:
     if words:
-        return f"No agent has “{kit.one_line(words, 60)}” in its name or description. Without words, all are listed."
+        return f"No agent has {kit.quoted(words, 60)} in its name or description. Without words, all are listed."
     return "This project has no agents yet."
 
 

@@ -67,7 +67,7 @@ def _slack_refused(error: errors.SlackRefused) -> str:
 
 
 def _unknown_command(error: errors.UnknownCommand) -> str:
-    typed = f"I do not know “{kit.one_line(error.typed, 60)}”."
+    typed = f"I do not know {kit.quoted(error.typed, 60)}."
     return f"{typed} Did you mean {_either(error.nearest)}?" if error.nearest else f"{typed} Try !help."
 
 
@@ -76,17 +76,17 @@ def _bad_usage(error: errors.BadUsage) -> str:
 
 
 def _no_such(error: errors.NoSuch) -> str:
-    known = f"There is no {error.kind} “{kit.one_line(error.name, 60)}”."
+    known = f"There is no {error.kind} {kit.quoted(error.name, 60)}."
     if error.nearest:
-        return f"{known} Did you mean {_either([kit.one_line(name, 80) for name in error.nearest])}?"
+        return f"{known} Did you mean {_either([kit.named(name, 80) for name in error.nearest])}?"
     return f"{known} The list shows which there are."
 
 
 def _several_fit(error: errors.SeveralFit) -> str:
-    shown = [f"{kit.one_line(name, 80)} (id {id_})" for id_, name in error.matches[:10]]
+    shown = [f"{kit.named(name, 80)} (id {id_})" for id_, name in error.matches[:10]]
     more = f" and {len(error.matches) - 10} more" if len(error.matches) > 10 else ""  # noqa: PLR2004 - as shown above
     names = ", ".join(shown) + more
-    return f"Several {error.kind}s fit “{kit.one_line(error.name, 60)}”: {names}. Please use the id."
+    return f"Several {error.kind}s fit {kit.quoted(error.name, 60)}: {names}. Please use the id."
 
 
 def _bad_input(error: errors.BadInput) -> str:
@@ -97,10 +97,13 @@ def _not_allowed(error: errors.NotAllowed) -> str:
     return _REASONS.get(error.reason, "You may not do this here.")
 
 
+def _too_often(error: errors.TooOften) -> str:
+    return f"{_LIMITS.get(error.what, _LIMITS['person'])} It goes on {_soon(max(error.wait, timedelta(seconds=1)))}."
+
+
 def _quoted(said: str) -> str:
     """Quote the service's own message, behind a colon."""
-    words = kit.one_line(said, 300)
-    return f": “{words}”." if words else ""
+    return f": {kit.quoted(said, 300)}." if kit.one_line(said) else ""
 
 
 def _either(names: Sequence[str]) -> str:
@@ -117,6 +120,16 @@ _REASONS: Final = {
     "user": "The bridge is not open for you yet. Please ask whoever runs it to add you.",
     "runner": "Running workflows is for certain people only. Please ask whoever runs the bridge to add you.",
     "not_yours": "Only the person who started this can do that.",
+    "unknown": "Slack does not tell the bridge who you are here, so it cannot know whether you may do this, and "
+    "nothing was done. Please try again in a minute. If it stays like this, ask whoever runs the bridge to check it.",
+}
+
+_LIMITS: Final = {
+    "thread": "There were more messages in this thread than the bridge takes in a minute, so it pauses here. "
+    "What is written until then does not reach the agent.",
+    "person": "These were more messages than the bridge takes from one person in a minute, so this one did not reach "
+    "the agent. Please send it again then.",
+    "runs": "You have started as many runs as one person may in an hour, so nothing was started.",
 }
 
 _STORE_AWAY = "The bridge cannot reach its own store at the moment, so nothing was done. Please try again in a minute."
@@ -152,4 +165,5 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
     errors.SeveralFit: _several_fit,
     errors.BadInput: _bad_input,
     errors.NotAllowed: _not_allowed,
+    errors.TooOften: _too_often,
 }

@@ -56,7 +56,11 @@ _TWO_DAYS: Final = 48
 WORD_JOINER: Final = "\u2060"
 """Has no width and allows no line break: put into ``@here`` it is seen by nobody but Slack."""
 
-_BARE_BROADCAST = re.compile(r"(?<![\w@.])@(?=(?:channel|here|everyone)\b)", re.IGNORECASE)
+_BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown takes it away from _@here_
+    r"(?<![^\W_])(?P<at>@|&#0*64;|&#x0*40;|&commat;)(?=\\?(?:channel|here|everyone|group)(?![^\W_]))", re.IGNORECASE
+)
+_QUOTATION_MARKS: Final = str.maketrans(dict.fromkeys("“”„‟″〝〞＂", "'"))  # noqa: RUF001 - the look-alikes are the point
+_PLAIN_NAME = re.compile(r"[\w'’&+/()#@-]+(?:[ .][\w'’&+/()#@-]+){0,8}")  # noqa: RUF001 - as people write it
 _UNSEEN = re.compile(  # control characters but newline and tab; embeddings, overrides, isolates; half characters
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -75,6 +79,17 @@ def one_line(text: str, limit: int = SECTION_TEXT) -> str:
 def cut(text: str, limit: int) -> str:
     """Shorten a text to *limit* characters, showing that it was."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def quoted(text: str, limit: int) -> str:
+    """Put words that are not ours into quotation marks, out of which they do not come again."""
+    return f"“{one_line(text, limit).translate(_QUOTATION_MARKS)}”"
+
+
+def named(text: str, limit: int) -> str:
+    """Write a name within a sentence of ours: one that could be taken for more than a name, in quotation marks."""
+    name = one_line(text, limit)
+    return name if name == text.strip() and _PLAIN_NAME.fullmatch(name) else quoted(name, limit)
 
 
 def spoken(duration: timedelta) -> str:
@@ -103,7 +118,9 @@ def escape(text: str) -> str:
 
 def quiet(text: str) -> str:
     """Show ``@channel``, ``@here`` and ``@everyone`` without calling anybody."""
-    return _BARE_BROADCAST.sub("@" + WORD_JOINER, text)
+    if "@" not in text and "&" not in text:  # as most texts are
+        return text
+    return _BARE_BROADCAST.sub(lambda found: found["at"] + WORD_JOINER, text)
 
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
@@ -229,6 +246,11 @@ def paragraph(*runs: Block | str) -> Block:
         "type": "rich_text_section",
         "elements": [run for run in elements if run.get("text") != ""] or [words(_NOTHING)],
     }
+
+
+def quotation(text: str) -> Block:
+    """Make a paragraph that shows by its bar that these are somebody's words."""
+    return {"type": "rich_text_quote", "elements": [words(text.strip("\n") or _NOTHING)]}
 
 
 def bullets(items: Iterable[Block]) -> Block:

@@ -4,7 +4,7 @@
 joiner (U+2060, no width) goes behind the first character of whatever Slack could take for a mention or a link with a
 label. Escaping ``<`` as ``&lt;`` would do outside of code, but inside of code Markdown shows entities as they are
 written. The word joiner is not seen in either place; nothing that is visible changes, and doing it twice is doing it
-once. A Markdown link is taken apart in the same way if its label looks like the address of another host.
+once. Links that show one address and lead to another are taken apart in the same way (`bridge.blocks.links`).
 
 **Cut.** `pieces` cuts, and each piece says what was added around its own characters to keep a code fence whole: the
 bodies put together are the input, character for character.
@@ -18,22 +18,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from bridge.blocks import kit
+from bridge.blocks.links import honest
 
+_ENTITY = r"&#?\w+;"  # Markdown undoes these, and escapes, before anybody looks for mentions
 _SLACK_TOKEN = re.compile(
-    r"<(?=!(?:channel|here|everyone|group|subteam\^|date\^)"  # calls to groups, and dates, which may carry a link
-    r"|@[UWB][A-Z0-9]"
-    r"|#[CDG][A-Z0-9]"
-    r"|[a-z][a-z0-9+.-]*:[^<>\n|]*\|)",  # <https://there.example|label>
+    r"(?P<opening><|&lt;|&#0*60;|&#x0*3c;)(?=\\?(?:"
+    rf"(?:!|&excl;|&#0*33;|&#x0*21;)\\?(?:channel|here|everyone|group|subteam\^|date\^|[a-z]*{_ENTITY})"
+    rf"|(?:@|&commat;|&#0*64;|&#x0*40;)(?:[UWB][A-Z0-9]|{_ENTITY})"
+    rf"|(?:#|&num;|&#0*35;|&#x0*23;)(?:[CDG][A-Z0-9]|{_ENTITY})"
+    r"|[a-z][a-z0-9+.-]*:[^<>|]{0,2000}\|))",  # <https://there.example|label>
     re.IGNORECASE,
 )
-_LINK = re.compile(
-    r"(?P<label>\[(?P<words>[^\[\]\n]+)\])"
-    r"(?=(?P<inline>\(\s*<?(?P<url>[^\s()<>]*))|(?P<reference>\[)|(?P<definition>:\s*<?(?P<target>[^\s<>]+)))"
-)
-_ADDRESS = re.compile(r"^\W*(?:[a-z][a-z0-9+.-]*://)?(?P<host>(?:[\w-]+\.)+[a-z]{2,})(?=[/:?#\s]|\W*$)", re.IGNORECASE)
 
 _FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,60}|~{3,60})(?P<info>.*)$")
 _TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?\s*$")
@@ -46,7 +43,8 @@ _SMALLEST_LIMIT = 400  # a fence is opened and closed again within each part
 
 def neutralised(markdown: str) -> str:
     """Change what would ping, or hide where a link leads, into text that looks the same."""
-    return _LINK.sub(_honest, _SLACK_TOKEN.sub("<" + kit.WORD_JOINER, kit.quiet(markdown)))
+    without_tokens = _SLACK_TOKEN.sub(lambda token: token["opening"] + kit.WORD_JOINER, kit.quiet(markdown))
+    return honest(without_tokens)
 
 
 def plain(markdown: str) -> str:
@@ -57,27 +55,6 @@ def plain(markdown: str) -> str:
 def split(markdown: str, limit: int = kit.MARKDOWN_PART) -> list[str]:
     """Cut into parts of at most *limit* characters. A part with nothing to see, which Slack refuses, is left out."""
     return [str(piece) for piece in pieces(markdown, limit) if not piece.body.isspace()]
-
-
-def _honest(link: re.Match[str]) -> str:
-    label = link["label"]
-    claimed = _host(link["words"])
-    if claimed is None:
-        return label
-    leads_to = _host(link["url"] or link["target"] or "")
-    return label if leads_to == claimed else label + kit.WORD_JOINER
-
-
-def _host(text: str) -> str | None:
-    """Read the host of what looks like an address; none where it does not."""
-    found = _ADDRESS.match(text)
-    if found is None:
-        return None
-    try:
-        host = urlsplit("//" + found["host"]).hostname or ""
-    except ValueError:
-        return None
-    return host.lower().removeprefix("www.")
 
 
 @dataclass(frozen=True, slots=True)

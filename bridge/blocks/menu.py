@@ -34,7 +34,7 @@ def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
 
 def chosen(agent_name: str) -> Reply:
     """Take the menu's place."""
-    words = f"{kit.one_line(agent_name, 100)} answers in this thread."
+    words = f"{kit.named(agent_name, 100)} answers in this thread."
     return kit.reply(words, kit.context(words), audience=Audience.THREAD, replaces_original=True)
 
 

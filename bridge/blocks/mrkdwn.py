@@ -112,4 +112,5 @@ def _markdown_link(target: str, label: str) -> str:
     if not label or label in {target, _address(target)}:
         return _address(target)
     words = label.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    target = target.replace("<", "%3C").replace(">", "%3E")  # nothing in it ends the link
     return f"[{words}](<{target}>)" if re.search(r"[\s()]", target) else f"[{words}]({target})"

@@ -5,6 +5,7 @@ Those that are decided at the door carry a name in `bridge.inbound.Notice.what`;
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Final
@@ -12,7 +13,7 @@ from typing import Final
 from bridge.blocks import kit
 from bridge.blocks.failures import failure
 from bridge.blocks.reply import Audience, Block, Reply
-from bridge.errors import NotAllowed
+from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import WAITING_LIMIT
 
 SEND_AGAIN: Final = "turn:again"
@@ -22,6 +23,8 @@ def told(what: str) -> Reply:
     """Find the words for a notice that was decided at the door; a later release may know more names than this one."""
     if what in _AT_THE_DOOR:
         return _AT_THE_DOOR[what]()
+    if what.startswith(_PAUSED):
+        return _paused(what.removeprefix(_PAUSED))
     return failure(NotAllowed(what.removeprefix("not_allowed:")))
 
 
@@ -54,6 +57,20 @@ def thread_full() -> Reply:
     return kit.reply(
         f"{WAITING_LIMIT} messages wait in this thread already, so this one was not taken. Please send it again later."
     )
+
+
+def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
+    """Name, for `told`, that a limit is used up. The first in a thread is told to everybody there."""
+    audience = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
+    return f"{_PAUSED}{limited}:{audience}:{math.ceil(wait.total_seconds())}"
+
+
+def _paused(facts: str) -> Reply:
+    """Tell that a limit is used up, and until when."""
+    limited, audience, seconds = (*facts.split(":"), "", "")[:3]
+    wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
+    shown_to = Audience.THREAD if audience == Audience.THREAD else Audience.PRIVATE
+    return failure(TooOften(limited, wait), audience=shown_to)
 
 
 def not_taken() -> Reply:
@@ -115,7 +132,7 @@ SESSION_GONE: Final = "The earlier conversation is no longer known to the servic
 
 def session_info(agent_name: str, session: int | None) -> Reply:
     """Tell which conversation a thread is."""
-    name = kit.one_line(agent_name, 100)
+    name = kit.named(agent_name, 100)
     if session is None:
         return kit.reply(f"{name} answers here. The session begins with the next answer.")
     return kit.reply(f"{name} answers here, in session {session}.")
@@ -145,6 +162,7 @@ def _offer(words: str, warning: str, button: Block) -> Reply:
     return kit.reply(words, kit.section(words), *small, kit.actions(button), audience=Audience.THREAD)
 
 
+_PAUSED: Final = "paused:"
 _AT_THE_DOOR: Final[dict[str, Callable[[], Reply]]] = {
     "mention_without_text": mention_without_text,
     "file_without_text": file_without_text,

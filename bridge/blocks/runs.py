@@ -71,7 +71,7 @@ def unknown(run: Run) -> Reply:
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
     """Ask before an inactive workflow runs. Input too long for a button is asked for again in the form."""
-    name = kit.one_line(workflow.name, 100)
+    name = kit.named(workflow.name, 100)
     words = f"{name} is inactive. Do you want to run it all the same?"
     value = again_value(workflow.id, typed)
     yes = kit.button("Run it", CONFIRM, value)
@@ -80,14 +80,12 @@ def confirm(workflow: Workflow, typed: Any) -> Reply:
 
 def confirmed(workflow: Workflow) -> Reply:
     """Take the question's place after it was answered: one question starts one run."""
-    return kit.reply(
-        f"{kit.one_line(workflow.name, 100)} is inactive, and runs as you confirmed.", replaces_original=True
-    )
+    return kit.reply(f"{kit.named(workflow.name, 100)} is inactive, and runs as you confirmed.", replaces_original=True)
 
 
 def offer_form(workflow: Workflow | None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
-    words = f"{kit.one_line(workflow.name, 100)} needs an input." if workflow else "Which workflow is to run?"
+    words = f"{kit.named(workflow.name, 100)} needs an input." if workflow else "Which workflow is to run?"
     value = again_value(workflow.id) if workflow else compact({})
     return kit.reply(words, kit.section(words), kit.actions(kit.button("Open the form", FORM, value)))
 
@@ -117,7 +115,7 @@ def _card(run: Run, status: str, *blocks: Block, files: list[Attachment] | None 
 
 
 def _person(run: Run) -> str:
-    return kit.one_line(run.started_by, 80) or "somebody"
+    return kit.named(run.started_by, 80) if kit.one_line(run.started_by) else "somebody"
 
 
 def _again(run: Run, asks: Block | None = None) -> Block:

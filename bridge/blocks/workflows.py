@@ -18,7 +18,7 @@ def workflow_list(workflows: Sequence[Workflow], words: str = "") -> Reply:
     found = sorted(matching(workflows, words), key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
     if not found:
         return kit.reply(_nothing(words))
-    title = f"Workflows with “{kit.one_line(words, 60)}”" if words else "Workflows"
+    title = f"Workflows with {kit.quoted(words, 60)}" if words else "Workflows"
     return list_reply(title, found, _line)
 
 
@@ -43,7 +43,7 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
 
 def _nothing(words: str) -> str:
     if words:
-        return f"No workflow has “{kit.one_line(words, 60)}” in its name or description. Without words, all are listed."
+        return f"No workflow has {kit.quoted(words, 60)} in its name or description. Without words, all are listed."
     return "This project has no workflows yet."
 
 

@@ -1,19 +1,27 @@
-"""Who may: the rules about people and channels, checked at the door for everything that comes in."""
+"""Who may: the rules about people and channels, checked at the door for everything that comes in.
+
+What Slack does not tell is never guessed: a person whose home cannot be known is not let in, and a run of theirs is
+not started, by a reason of its own (``unknown``) that says so.
+"""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 
+from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Inbound
 from bridge.turns.ports import Directory
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The configured rules. Empty sets allow everybody of the home workspace.
+    """The configured rules. Empty sets allow everybody of the home workspace; its guests talk, but do not run.
 
     *home* are the ids that mean "here": the workspace's, and its organisation's where it has one. *runners* may run
-    workflows: users (``U…``, ``W…``) and user groups (``S…``).
+    workflows, guests among them too: users (``U…``, ``W…``) and user groups (``S…``).
     """
 
     home: frozenset[str]
@@ -25,11 +33,15 @@ class Access:
     async def refusal(self, inbound: Inbound) -> str | None:
         """Why this person may not talk to the bridge here; None: they may.
 
-        The answer is one of the reasons of `bridge.errors.NotAllowed`. A person in a shared channel of whom Slack
-        does not say where they belong is looked up. Raises `SlackError` where that fails: never guessed.
+        The answer is one of the reasons of `bridge.errors.NotAllowed`. Of whom Slack does not say where they belong,
+        it is asked. Raises `SlackError` where it has no answer at the moment, so that the event is sent again.
         """
-        if await self._is_stranger(inbound):
-            return "stranger"
+        try:
+            if await self._is_stranger(inbound):
+                return "stranger"
+        except SlackRefused as exc:  # it will not tell next time either
+            log.warning("slack does not tell where a person belongs", extra={"detail": exc.detail})
+            return "unknown"
         if self.allowed_users and inbound.user not in self.allowed_users:
             return "user"
         # What happens outside any channel (a form, the Home tab) is not a matter of channels; a direct message is.
@@ -38,18 +50,40 @@ class Access:
         return None
 
     async def _is_stranger(self, inbound: Inbound) -> bool:
-        if inbound.user_team and inbound.user_team not in self.home:
-            return True
-        if inbound.user_team.startswith("T") or not inbound.is_shared:
+        team = inbound.user_team
+        if team.startswith("T") and team in self.home:
             return False
+        if team and not self._is_in_an_organisation():
+            return True
+        if not team and not inbound.is_shared:
+            return False  # nobody else can write there
+        # In an organisation people are members of several workspaces: what an event names need not be the only one.
         return not await self.directory.is_home(inbound.user)
 
+    def _is_in_an_organisation(self) -> bool:
+        return any(place.startswith("E") for place in self.home)
+
     async def may_run(self, user: str) -> bool:
-        """Whether *user* may run workflows. Raises `SlackError` where a user group cannot be read."""
-        if not self.runners or user in self.runners:
+        """Whether *user* may run workflows and keep reports. Raises `NotAllowed` where that cannot be known."""
+        if user in self.runners:
             return True
-        groups = sorted(runner for runner in self.runners if runner.startswith("S"))
-        for group in groups:
-            if await self.directory.in_group(user, group):
-                return True
+        try:
+            if not self.runners:
+                return not await self.directory.is_guest(user)
+            return await self._is_in_a_group(user)
+        except SlackError as exc:
+            log.warning("slack does not tell who may run workflows", extra={"detail": exc.detail})
+            raise NotAllowed("unknown") from exc
+
+    async def _is_in_a_group(self, user: str) -> bool:
+        """Whether *user* is in a group of the runners; one that cannot be read counts only if no other has them."""
+        trouble: SlackError | None = None
+        for group in sorted(runner for runner in self.runners if runner.startswith("S")):
+            try:
+                if await self.directory.in_group(user, group):
+                    return True
+            except SlackError as exc:
+                trouble = exc
+        if trouble is not None:
+            raise trouble
         return False

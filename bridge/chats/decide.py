@@ -40,7 +40,7 @@ class Decide:
             case Submission():
                 return await submitted(self.deps, self._call(taken, body), body)
             case Notice():
-                return Show(told(body.what))
+                return Show(told(body.what), what=body.what.partition(":")[0])
 
     def _call(self, taken: Taken, body: Inbound) -> Call:
         return Call(

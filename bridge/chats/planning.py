@@ -1,7 +1,7 @@
 """What is to be done about a turn that a message began: ask which agent, with which words.
 
-Everything here may be done again: it looks things up and decides, and changes nothing but the binding of the
-thread, whose first agent wins.
+Everything here may be done again: it looks things up and decides. What it finds again in a thread it binds; the
+agent that is chosen is bound when the message is sent, and the first one wins.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Chats:
         if not text:
             return Show(notices.file_without_text() if message.has_files else notices.mention_without_text())
         if conversation.agent is None or taken.turn.starts:
-            return await self._begin(message, text, conversation)
+            return await self._begin(taken, message, text, conversation)
         return AskAgent(conversation.agent, "", text, conversation.session)
 
     async def _worded(self, message: InboundMessage) -> str:
@@ -68,26 +68,24 @@ class Chats:
         channels = {channel: await self.directory.channel_name(channel) for channel in mentions.channels}
         return message_text(message.text, bot_user=self.bot_user, user_names=users, channel_names=channels)
 
-    async def _begin(self, message: InboundMessage, text: str, conversation: Conversation) -> Plan:
+    async def _begin(self, taken: Taken, message: InboundMessage, text: str, conversation: Conversation) -> Plan:
         """Let a conversation begin: with the agent that is chosen, or a menu where nothing chooses."""
         agents = await self.catalog.get_agents()
         named = named_first(text, agents)
-        wanted = named[0] if named else await self._default(message, agents)
-        if conversation.agent is None and wanted is None:
+        wanted = named[0] if named else self._default(taken.channel_default, agents)
+        agent = conversation.agent if conversation.agent is not None or wanted is None else wanted.id
+        if agent is None:
             return WaitForChoice(menu.agent_menu(agents)) if agents else Show(notices.no_agents())
-        agent = conversation.agent
-        if agent is None and wanted is not None:
-            agent = await self.sessions.choose_agent(message.thread, wanted.id)
         if named and named[0].id == agent:
             text = named[1]
-        name = next((known.name for known in agents if known.id == agent), "")
-        if agent is None or not text:
+        if not text:
+            await self.sessions.choose_agent(message.thread, agent)  # only named: what comes next is for that one
             return Show(notices.mention_without_text())
-        return AskAgent(agent, name, text, conversation.session)
+        name = next((known.name for known in agents if known.id == agent), "")
+        return AskAgent(agent, name, text, conversation.session, is_first=conversation.agent is None)
 
-    async def _default(self, message: InboundMessage, agents: Sequence[Agent]) -> Agent | None:
-        in_channel = await self.sessions.channel_default(message.team, message.channel)
-        here = next((agent for agent in agents if agent.id == in_channel), None)
+    def _default(self, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
+        here = next((agent for agent in agents if agent.id == channel_default), None)
         return here or configured(self.default_agent, agents) or (agents[0] if len(agents) == 1 else None)
 
     async def _recalled(self, thread: ThreadKey) -> Conversation | TryLater | None:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from bridge.blocks.notices import paused
 from bridge.chats.access import Access
 from bridge.chats.planning import may_have_been_lost
 from bridge.commands import router
 from bridge.inbound import InboundMessage, Notice
-from bridge.store.inbox import Condition, Duplicate, Full, Inbox, Queued, Unbound
+from bridge.store.inbox import Condition, Duplicate, Full, Inbox, Paused, Put, Queued, Unbound
 
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
 _NEEDS_A_LOOK = re.compile(r"<[@#!]|^\s*!")
@@ -27,7 +28,7 @@ IN_ORDER = ("/new",)  # `!` commands that have to wait for the messages before t
 class Received:
     """What became of a message: *decision* in a word, for metrics and logs."""
 
-    decision: Literal["queued", "duplicate", "ignored", "refused", "full", "unbound"]
+    decision: Literal["queued", "duplicate", "ignored", "refused", "full", "paused", "unbound"]
     reason: str = ""
 
 
@@ -99,9 +100,18 @@ class Receiver:
             thread=message.thread,
             in_order=line is None or line.startswith(IN_ORDER),
             condition=condition,
+            why=_why(message, condition, is_command=line is not None),
             is_plain=self._is_plain(message),
+            is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild
         )
-        return await self._tell(message, "thread_full", "full") if isinstance(put, Full) else _received(put)
+        match put:
+            case Full():
+                return await self._tell(message, "thread_full", "full")
+            case Paused():
+                what = paused(put.limited, put.wait, is_first=put.is_first)
+                return await self._tell(message, what, "paused")
+            case _:
+                return _received(put)
 
     def _is_plain(self, message: InboundMessage) -> bool:
         """Whether nothing has to be looked up or decided once the thread has its agent."""
@@ -111,7 +121,7 @@ class Receiver:
         self,
         message: InboundMessage,
         what: str,
-        decision: Literal["refused", "full"],
+        decision: Literal["refused", "full", "paused"],
         condition: Condition = Condition.NONE,
     ) -> Received:
         """Queue a private line instead of the message; the message is marked as seen by it."""
@@ -130,6 +140,7 @@ class Receiver:
             thread=message.thread,
             in_order=False,
             condition=condition,
+            why=f"{decision}: {what}",
         )
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
 
@@ -148,7 +159,19 @@ def command_line(message: InboundMessage, bot_user: str) -> str | None:
     return router.bang_line(text)
 
 
-def _received(put: Queued | Duplicate | Full | Unbound) -> Received:
+def _why(message: InboundMessage, condition: Condition, *, is_command: bool) -> str:
+    """Say for the trace why a message is for the bot."""
+    match condition:
+        case Condition.BOUND:
+            why = "a reply in a thread where the bot talks"
+        case Condition.SEARCH:
+            why = "a reply in a thread where the bot may have talked before its store was lost"
+        case _:
+            why = "it mentions the bot" if message.is_mention else "it is in the bot's direct message"
+    return f"{why}, as a command" if is_command else why
+
+
+def _received(put: Put) -> Received:
     match put:
         case Queued():
             return Received("queued")
@@ -156,5 +179,7 @@ def _received(put: Queued | Duplicate | Full | Unbound) -> Received:
             return Received("duplicate")
         case Full():
             return Received("full")
+        case Paused():
+            return Received("paused")
         case Unbound():
             return Received("unbound", "its thread is not bound")

@@ -7,9 +7,13 @@ from typing import Annotated
 import typer
 
 from bridge import __version__
+from bridge.cli.audit import audit
 from bridge.cli.check import check
+from bridge.cli.dead import dead
 from bridge.cli.manifest import manifest
+from bridge.cli.playground import playground
 from bridge.cli.serve import serve
+from bridge.cli.trace import trace
 
 program = typer.Typer(
     name="bridge",
@@ -40,5 +44,6 @@ def _common(
     """Connect a Slack workspace with one project; the settings come from the environment and from .env."""
 
 
-for command in (serve, check, manifest):
+for command in (serve, playground, check, manifest, audit, trace):
     program.command()(command)
+program.add_typer(dead, name="dead")

@@ -1,1 +1,1 @@
-"""What an operator asks for: the app manifest for Slack, and whether all that is configured works."""
+"""What an operator asks for: the app manifest, whether all holds, what was done, what became of a message."""

@@ -64,6 +64,11 @@ def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]
     return rows or [Row("Settings", "settings", State.OK, "nothing is missing, and each can be read")]
 
 
+def printable(words: str) -> str:
+    """*words* without what could move the cursor or ring the bell: they may come from outside."""
+    return "".join(character if character.isprintable() else "?" for character in words)
+
+
 def _setting_row(line: str, state: State) -> Row:
     name, _, said = line.partition(" ")
     # The cure begins behind the first colon that ends a word: an address in the sentence has others.

@@ -17,7 +17,7 @@ AREA: Final = "Slack"
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
 _OLDEST_SIGNATURE: Final = timedelta(seconds=300)
 _NOT_SLACK: Final = "look at SLACK_API_URL (normally not set) and at a proxy that may stand between (HTTPS_PROXY)"
-_CURE_OF_BOT: Final = (
+CURE_OF_BOT: Final = (
     "copy SLACK_BOT_TOKEN again from your Slack app's page, OAuth & Permissions; installing the app again may change it"
 )
 _CURE_OF_APP: Final = (
@@ -37,7 +37,7 @@ async def bot_rows(
     try:
         hello = await web.hello()
     except SlackError as exc:
-        return [_trouble_row("bot token", exc, _CURE_OF_BOT)], None
+        return [trouble_row("bot token", exc, CURE_OF_BOT)], None
     who = f"bot “{hello.bot_name}” ({hello.identity.bot_user}) in “{hello.team_name}” ({hello.identity.team})"
     rows = [Row(AREA, "bot token", State.OK, who), *_scope_rows(hello.identity.scopes, required_scopes)]
     return [*rows, _clock_row(hello, now(), uses_http=uses_http)], hello.identity
@@ -48,7 +48,7 @@ async def app_token_row(web: SlackWeb, app_token: str) -> Row:
     try:
         await web.socket_url(app_token)
     except SlackError as exc:
-        return _trouble_row("app token", exc, _CURE_OF_APP)
+        return trouble_row("app token", exc, _CURE_OF_APP)
     return Row(AREA, "app token", State.OK, "accepted; Slack's events come over a socket (Socket Mode)")
 
 
@@ -91,7 +91,8 @@ def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
     return Row(AREA, "clock", State.OK, "agrees with Slack's")
 
 
-def _trouble_row(what: str, error: SlackError, cure_of_refusal: str) -> Row:
+def trouble_row(what: str, error: SlackError, cure_of_refusal: str) -> Row:
+    """Say why Slack could not be asked, and what to do about it."""
     return Row(AREA, what, State.FAILURE, *_explained(error, cure_of_refusal))
 
 

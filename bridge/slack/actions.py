@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
@@ -37,7 +38,7 @@ def parse_click(body: Body, identity: Identity) -> Click:
         team=identity.team,
         channel=text(mapping(body.get("channel")), "id") or text(container, "channel_id"),
         user=text(mapping(body.get("user")), "id"),
-        user_team=text(mapping(body.get("user")), "team_id") or text(mapping(body.get("team")), "id"),
+        **_home_of(body),
         action_id=text(action, "action_id"),
         value=text(option, "value") or text(action, "value"),
         message_ts=message_ts,
@@ -56,7 +57,7 @@ def parse_submission(body: Body, identity: Identity) -> Submission:
         team=identity.team,
         channel=origin.channel,
         user=text(mapping(body.get("user")), "id"),
-        user_team=text(mapping(body.get("user")), "team_id") or text(mapping(body.get("team")), "id"),
+        **_home_of(body),
         form=text(view, "callback_id"),
         values=forms.form_values(mapping(mapping(view.get("state")).get("values"))),
         private_metadata=text(view, "private_metadata"),
@@ -99,7 +100,7 @@ class Actions:
             if isinstance(request, forms.FormErrors):
                 return _errors(request.by_block)
         view_id = text(mapping(body.get("view")), "id")
-        if await self._door.take(submission, identity=f"view:{view_id}") == "not taken":
+        if await self._door.take(submission, identity=f"view:{view_id}" if view_id else "") == "not taken":
             return _errors({forms.WORKFLOW: NOT_TAKEN.text})
         return ok()
 
@@ -138,6 +139,12 @@ def _identity_of(click: Click) -> str:
     if click.action_id == runs.CONFIRM and click.message_ts:
         return f"confirmed:{click.channel}:{click.message_ts}"
     return f"trigger:{click.trigger_id}" if click.trigger_id else ""
+
+
+def _home_of(body: Body) -> dict[str, Any]:
+    """Say where the person is from. ``team`` is where the app is; where the person's is missing, it may be another."""
+    team = text(mapping(body.get("user")), "team_id")
+    return {"user_team": team, "is_shared": not team}
 
 
 def _errors(by_block: dict[str, str]) -> BoltResponse:

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bridge.metrics import Metrics
 from bridge.slack.door import Surface as Take
 from bridge.slack.guard import PAYLOAD
-from bridge.slack.payloads import is_message, mapping
+from bridge.slack.payloads import RETRY, is_message, mapping
 from bridge.slack.server import EVENTS_PATH
 from bridge.slack.sockets import Dispatch
 from bridge.slack.web import Identity, SlackWeb
@@ -107,11 +107,19 @@ def over_http(listeners: Listeners) -> ASGIApp:
     adapter = cast(ASGIApp, bolt)  # its own types are narrower than ASGI's
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
-        payload = scope.get(PAYLOAD)
+        payload = scope.pop(PAYLOAD, None)  # popped: an idle connection keeps its last scope
         if payload is None:
             await adapter(scope, receive, send)
             return
-        response = await listeners.on_message(payload)
+        response = await listeners.on_message(_with_retry(payload, scope))
         await Response(response.body, response.status)(scope, receive, send)
 
     return front
+
+
+def _with_retry(payload: dict[str, Any], scope: Scope) -> dict[str, Any]:
+    """Give *payload* as the socket would have it: https://docs.slack.dev/apis/events-api/#retries."""
+    for name, value in scope["headers"]:
+        if name == b"x-slack-retry-num":
+            return {**payload, RETRY: value.decode("latin-1")}
+    return payload

@@ -12,21 +12,23 @@ from slack_bolt.response import BoltResponse
 
 from bridge.inbound import SlashCommand
 from bridge.slack.door import NOT_TAKEN, Body, Door, listen, ok, private_line
+from bridge.slack.payloads import text
 from bridge.slack.web import Identity
 
 
 def parse(body: Body, identity: Identity, prefix: str) -> SlashCommand:
     """Make a value of a command's payload; the configured *prefix* is taken off its name."""
-    name = str(body.get("command", "")).removeprefix("/").removeprefix(prefix)
+    name = text(body, "command").removeprefix("/").removeprefix(prefix)
     return SlashCommand(
         team=identity.team,
-        channel=str(body.get("channel_id", "")),
-        user=str(body.get("user_id", "")),
-        user_team=str(body.get("team_id", "")),
+        channel=text(body, "channel_id"),
+        user=text(body, "user_id"),
+        user_team=text(body, "team_id"),
+        is_shared=not body.get("team_id"),  # where Slack does not say whose workspace it is, it may be another one
         command=f"/{name}",
-        text=str(body.get("text", "")),
-        response_url=str(body.get("response_url", "")),
-        trigger_id=str(body.get("trigger_id", "")),
+        text=text(body, "text"),
+        response_url=text(body, "response_url"),
+        trigger_id=text(body, "trigger_id"),
     )
 
 

@@ -18,11 +18,16 @@ _CALL_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Person:
-    """What ``users.info`` says: a *name*, and whether this is their workspace (None: it does not say)."""
+class Person:
+    """What ``users.info`` says: a *name*, and whether this is their workspace (None: it does not say).
+
+    A *kind* is ``member``, ``guest`` (of several channels, or of a single one), ``bot``, ``deactivated`` or
+    ``stranger`` (of another company). https://docs.slack.dev/reference/objects/user-object
+    """
 
     name: str
     is_home: bool | None
+    kind: str
 
 
 class SlackDirectory:
@@ -60,15 +65,25 @@ class SlackDirectory:
 
     async def is_home(self, user: str) -> bool:
         """Whether *user* belongs to the installing workspace. Raises `SlackError` where that cannot be known."""
-        is_home = (await self._people.get(user)).is_home
+        is_home = (await self.person(user)).is_home
         if is_home is None:
             raise SlackRefused("users.info", "team_unknown")
         return is_home
 
-    async def _person(self, user: str) -> _Person:
+    async def is_guest(self, user: str) -> bool:
+        """Whether *user* is anything less than a full member. Raises `SlackError` where that cannot be known."""
+        return (await self.person(user)).kind != "member"
+
+    async def person(self, user: str) -> Person:
+        """Give all that is known of a person. Raises `SlackError` where Slack does not tell."""
+        return await self._people.get(user)
+
+    async def _person(self, user: str) -> Person:
         answer = await self._web.read("users.info", {"user": user}, seconds=_CALL_SECONDS)
-        about = _mapping(answer.get("user"))
-        return _Person(name=_name_of(about), is_home=_is_home(about, self._identity))
+        about = answer.get("user")
+        if not isinstance(about, dict):
+            raise SlackRefused("users.info", "user_unknown")
+        return Person(name=_name_of(about), is_home=_is_home(about, self._identity), kind=_kind_of(about))
 
     async def _display_name(self, user: str) -> str:
         return (await self._people.get(user)).name or user
@@ -95,12 +110,24 @@ def _name_of(about: Mapping[str, Any]) -> str:
     return next((name for name in candidates if isinstance(name, str) and name), "")
 
 
+def _kind_of(about: Mapping[str, Any]) -> str:
+    """Say what a person is; a flag that is not there is not set."""
+    kinds = {
+        "deleted": "deactivated",
+        "is_bot": "bot",
+        "is_stranger": "stranger",
+        "is_ultra_restricted": "guest",
+        "is_restricted": "guest",
+    }
+    return next((kind for flag, kind in kinds.items() if about.get(flag) is True), "member")
+
+
 def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
     """Compare workspaces. https://docs.slack.dev/apis/slack-connect/#users.
 
     On Enterprise Grid a person may be in several workspaces of one organisation; ``enterprise_user`` lists them.
     """
-    if about.get("is_stranger") is True or about.get("deleted") is True:
+    if _kind_of(about) not in {"member", "guest"}:
         return False
     organisation = _mapping(about.get("enterprise_user"))
     workspaces = {about.get("team_id"), *(team for team in organisation.get("teams") or [] if isinstance(team, str))}

@@ -8,6 +8,7 @@ https://docs.slack.dev/tools/bolt-python/concepts/listener-middleware
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from bridge.blocks import notices
 from bridge.blocks.reply import Reply
 from bridge.chats.access import Access
 from bridge.errors import SlackError, StoreUnavailable
-from bridge.inbound import Inbound, Notice
+from bridge.inbound import Inbound, Notice, to_json
 from bridge.metrics import Metrics
+from bridge.store.audit import deed
 from bridge.store.inbox import Duplicate, Inbox
 
 log = logging.getLogger(__name__)
@@ -76,7 +78,12 @@ class Door:
     metrics: Metrics
 
     async def take(self, inbound: Inbound, *, identity: str) -> Taken:
-        """Keep *inbound*, once for each *identity*; a person who may not is told so instead."""
+        """Keep *inbound*, once for each *identity*; a person who may not is told so instead.
+
+        The identity is what makes a replay harmless, of a signed request as much as of an envelope: it is kept for
+        longer than a signature is good, in the very step that keeps what came in. So there is no list of signatures
+        beside it, which would cost a round trip. Where Slack gave none, the contents stand in for it.
+        """
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 taken = await self._keep(inbound, identity)
@@ -89,10 +96,14 @@ class Door:
     async def _keep(self, inbound: Inbound, identity: str) -> Taken:
         refusal = await self.access.refusal(inbound)
         kept = inbound if refusal is None else _told(inbound, refusal)
-        put = await self.inbox.put(kept, event=identity, within=KEPT_WITHIN)
+        put = await self.inbox.put(kept, event=identity or _contents(inbound), within=KEPT_WITHIN)
         if isinstance(put, Duplicate):
             return "duplicate"
         return "queued" if refusal is None else "refused"
+
+
+def _contents(inbound: Inbound) -> str:
+    return f"contents:{hashlib.sha256(to_json(inbound).encode()).hexdigest()}"
 
 
 def _told(inbound: Inbound, what: str) -> Notice:
@@ -101,6 +112,7 @@ def _told(inbound: Inbound, what: str) -> Notice:
         channel=inbound.channel,
         user=inbound.user,
         what=what,
+        of=deed(inbound),
         response_url=getattr(inbound, "response_url", ""),
         thread_ts=getattr(inbound, "thread_ts", ""),
     )

@@ -13,19 +13,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import json
 import logging
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import parse_qsl
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bridge.metrics import Metrics
-from bridge.slack.payloads import is_message
+from bridge.slack.reading import Malformed, Understood, understand
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +30,6 @@ LARGEST_BODY = 1024 * 1024
 OLDEST_SIGNATURE = 300  # seconds; Slack's own advice against replays
 PAYLOAD = "bridge.payload"  # where in the scope the inner application finds a message that was read already
 BODY_SECONDS = 10.0  # Slack gives up after 3 s: whoever needs longer for the body is not Slack
-
-_KNOWN = frozenset({"block_actions", "view_submission", "view_closed", "block_suggestion"})
 
 
 class _TurnedAway(Exception):
@@ -59,19 +54,6 @@ class _Head:
     length: bytes = b""
     content_type: bytes = b""
     is_doubled: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Understood:
-    """A signed body: its *kind* for the metrics, the *answer* where the guard has it, else the body to pass on.
-
-    *payload* is the body of a message, read.
-    """
-
-    kind: str
-    body: bytes
-    answer: bytes | None = None
-    payload: dict[str, Any] | None = None
 
 
 class Guard:
@@ -113,7 +95,7 @@ class Guard:
                 await _answer(send, 200, understood.answer)
             self._metrics.acked(understood.kind, self._monotonic() - began)
 
-    async def _admit(self, scope: Scope, receive: Receive) -> _Understood:
+    async def _admit(self, scope: Scope, receive: Receive) -> Understood:
         if scope["method"] != "POST":
             raise _TurnedAway(405, "method")
         head = _read_head(scope["headers"])
@@ -121,7 +103,10 @@ class Guard:
             raise _TurnedAway(413, "too_large")
         body = await self._read_body(receive)
         self._check_signature(head, body)
-        understood = _understand(body, head.content_type)
+        try:
+            understood = understand(body, head.content_type)
+        except Malformed as exc:
+            raise _TurnedAway(400, exc.reason) from None
         if understood.kind == "rate_limited":
             log.warning("slack holds events back: more than 30,000 in an hour")
         return understood
@@ -145,7 +130,7 @@ class Guard:
         if not hmac.compare_digest(b"v0=" + digest.encode(), head.signature):
             raise _TurnedAway(401, "signature")
 
-    async def _pass_on(self, understood: _Understood, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, understood: Understood, scope: Scope, receive: Receive, send: Send) -> None:
         reply = _Reply(send)
         try:
             if understood.payload is not None:
@@ -209,69 +194,6 @@ async def _whole_body(receive: Receive) -> bytes:
 def _check_size(body: bytes | bytearray) -> None:
     if len(body) > LARGEST_BODY:
         raise _TurnedAway(413, "too_large")
-
-
-def _understand(body: bytes, content_type: bytes) -> _Understood:
-    """Read a signed body far enough to know that what is inside will be able to."""
-    body = body.strip()
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        raise _TurnedAway(400, "not_utf8") from None
-    if text.startswith("{") or content_type.startswith(b"application/json"):
-        return _understand_json(_object(text), body)
-    return _understand_form(dict(parse_qsl(text, keep_blank_values=True)), body)
-
-
-def _understand_json(payload: dict[str, Any], body: bytes) -> _Understood:
-    if not isinstance(payload.get("authorizations", []), list):
-        raise _TurnedAway(400, "malformed")
-    match payload:
-        case {"type": "url_verification", "challenge": str() as challenge}:
-            return _Understood("verification", body, challenge.encode(errors="replace"))
-        case {"type": "app_rate_limited"}:
-            return _Understood("rate_limited", body, b"")
-        case {"type": "event_callback", "event": {"type": str() as kind}} if is_message(payload):
-            return _Understood(kind, body, payload=payload)
-        case {"type": "event_callback", "event": {"type": str()}}:
-            return _Understood("event", body)
-    raise _TurnedAway(400, "malformed")
-
-
-def _understand_form(form: dict[str, str], body: bytes) -> _Understood:
-    if "payload" in form:
-        return _Understood(_kind_of(_object(form["payload"])), body)
-    if "command" in form:
-        # Bolt 1.30 takes a form in which the word "payload" occurs anywhere for an interaction, and drops a
-        # command whose text says it (slack_bolt/request/internals.py, parse_body). Escaped, it does not see it.
-        return _Understood("command", body.replace(b"payload", b"%70ayload"))
-    if form.get("ssl_check") == "1":
-        return _Understood("verification", body, b"")
-    raise _TurnedAway(400, "malformed")
-
-
-def _kind_of(interaction: dict[str, Any]) -> str:
-    """Name an interaction, whole enough for Bolt, which breaks over what it looks for and does not find."""
-    match interaction:
-        case {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
-            return "click"
-        case {"type": "view_submission" | "view_closed", "view": {"callback_id": str()}}:
-            return "submission"
-        case {"type": "block_suggestion", "action_id": str()}:
-            return "options"
-        case {"type": str() as kind} if kind not in _KNOWN:
-            return "other"
-    raise _TurnedAway(400, "malformed")
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):  # a number of 5,000 digits is a ValueError, 100,000 brackets the other
-        raise _TurnedAway(400, "malformed") from None
-    if not isinstance(value, dict):
-        raise _TurnedAway(400, "malformed")
-    return value
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:

@@ -23,13 +23,15 @@ from bridge.inbound import InboundMessage
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.slack.door import IN_TIME, Body, listen, not_now, ok
-from bridge.slack.payloads import mapping, text
+from bridge.slack.payloads import mapping, retry_of, text
 from bridge.slack.web import Identity
 
 log = logging.getLogger(__name__)
 
 ORDINARY = frozenset({"", "file_share", "thread_broadcast", "me_message"})
 """Subtypes of messages that a person wrote. Every other one is a message about something: joins, topics, bots."""
+
+_ABOUT_ANOTHER = frozenset({"message_changed", "message_deleted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +100,12 @@ def _parse_message(
         channel=channel,
         user=user,
         user_team=text(message, "user_team") or text(message, "source_team") or text(message, "team"),
-        is_shared=body.get("is_ext_shared_channel") is True,
+        is_shared=body.get("is_ext_shared_channel") is not False,  # where Slack does not say, it may be
         text=words,
         ts=ts,
         thread_ts=thread_ts if _is_ts(thread_ts) else "",
         event_id=text(body, "event_id"),
+        retry=retry_of(body),
         is_mention=event.get("type") == "app_mention" or mentions(words, identity.bot_user),
         is_direct=event.get("channel_type") == "im" or channel.startswith("D"),
         has_files=bool(message.get("files")),
@@ -131,7 +134,7 @@ class Messages:
         kind = str(mapping(body.get("event")).get("type", "message"))
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                outcome = await self._take(parse(body, self._identity))
+                outcome = await self._take(body)
         except (StoreUnavailable, SlackError, TimeoutError) as exc:
             log.warning("an event could not be taken in, slack will repeat it", extra={"why": type(exc).__name__})
             self._metrics.event(kind, "not taken")
@@ -144,10 +147,11 @@ class Messages:
         self._metrics.event("event", "ignored")
         return ok()
 
-    async def _take(self, parsed: Parsed) -> str:
-        match parsed:
+    async def _take(self, body: Body) -> str:
+        match parse(body, self._identity):
             case Ignored(reason):
                 log.debug("message ignored", extra={"reason": reason})
+                self._pass_over(body, reason)
                 return "ignored"
             case Edited(message):
                 return await self._receiver.edited(message)
@@ -157,7 +161,17 @@ class Messages:
                 with facts(thread=str(message.thread)):
                     received = await self._receiver.receive(message)
                     log.info("message received", extra={"decision": received.decision, "reason": received.reason})
+                    if received.decision in {"ignored", "unbound"}:
+                        self._pass_over(body, received.reason)
                     return received.decision
+
+    def _pass_over(self, body: Body, why: str) -> None:
+        """Let the trace know of a message that is not for the bot; the bot's own are known from their turns."""
+        event = mapping(body.get("event"))
+        key = MessageKey(self._identity.team, text(event, "channel"), text(event, "ts"))
+        if text(event, "subtype") in _ABOUT_ANOTHER or self._identity.wrote(event) or not _is_ts(key.ts):
+            return
+        self._receiver.inbox.pass_over(key, event=text(body, "event_id"), retry=retry_of(body), why=why)
 
 
 def _is_ordinary(message: Mapping[str, Any]) -> bool:

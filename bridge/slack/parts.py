@@ -59,7 +59,8 @@ class Part:
 
 def lay_out(reply: Reply) -> list[Part]:
     """Turn a reply into the messages that show it, in order; none where there is nothing to show."""
-    texts = split(neutralised(reply.markdown)) if reply.markdown.strip() else []
+    # Once more after the cut: behind it a part begins, and what stood within a word may stand alone.
+    texts = [neutralised(text) for text in split(neutralised(reply.markdown))] if reply.markdown.strip() else []
     if texts:
         return _markdown_parts(reply, texts)
     if reply.blocks:

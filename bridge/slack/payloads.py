@@ -19,6 +19,18 @@ def is_message(payload: Mapping[str, Any]) -> bool:
 _MESSAGES = ("message", "app_mention")
 
 
+RETRY = "retry_attempt"
+"""Where a payload says how often Slack has sent it before: in Socket Mode its envelope says so, over HTTP a header."""
+
+
+def retry_of(payload: Mapping[str, Any]) -> int:
+    """How often Slack has sent *payload* before."""
+    try:
+        return int(payload.get(RETRY, 0))
+    except (ValueError, TypeError):
+        return 0
+
+
 def items(value: object) -> list[Any]:
     """*value* if it is an array, else an empty one."""
     return value if isinstance(value, list) else []
@@ -27,4 +39,9 @@ def items(value: object) -> list[Any]:
 def text(where: Mapping[str, Any], name: str) -> str:
     """The text that *where* has under *name*, else ``""``."""
     value = where.get(name)
-    return value if isinstance(value, str) else ""
+    return whole(value) if isinstance(value, str) else ""
+
+
+def whole(words: str) -> str:
+    """*words* without half characters (lone surrogates), which JSON can write and UTF-8, and so Redis, cannot."""
+    return words if words.isascii() else words.encode(errors="replace").decode()

@@ -108,7 +108,7 @@ class Posting:
         has_begun_as_text = parts.file_text_number(number, 0) in self.there
         if not has_begun_as_text and await self._upload(parts.file_number(number), attachment):
             return
-        for piece, text in enumerate(parts.pieces(kit.escape(attachment.content))):
+        for piece, text in enumerate(parts.pieces(kit.escape(kit.quiet(attachment.content)))):
             await self._message(parts.file_text_number(number, piece), text)
 
     async def _message(self, number: int, text: str, blocks: tuple[Block, ...] = ()) -> None:

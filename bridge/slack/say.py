@@ -190,7 +190,7 @@ async def _down_the_ladder(part: parts.Part, send: _Send) -> None:
 
 def _with_files_as_text(reply: Reply) -> list[parts.Part]:
     laid_out = parts.lay_out(reply)
-    texts = [piece for attachment in reply.files for piece in parts.pieces(kit.escape(attachment.content))]
+    texts = [piece for attachment in reply.files for piece in parts.pieces(kit.escape(kit.quiet(attachment.content)))]
     return laid_out + [parts.Part(number, text) for number, text in enumerate(texts, start=len(laid_out))]
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import aiohttp
 
 from bridge.errors import SlackError, SlackGone, SlackRefused
-from bridge.slack.payloads import mapping, text
+from bridge.slack.payloads import RETRY, mapping, text
 
 log = logging.getLogger(__name__)
 
@@ -193,7 +193,10 @@ class _Connection:
         self.is_leaving.set()
 
     async def _take(self, envelope: Json) -> None:
-        answer = await self._dispatch(text(envelope, "type"), dict(mapping(envelope.get("payload"))))
+        payload = dict(mapping(envelope.get("payload")))
+        if envelope.get(RETRY):
+            payload[RETRY] = envelope[RETRY]
+        answer = await self._dispatch(text(envelope, "type"), payload)
         if answer is None:
             return  # not kept: Slack sends an event again
         ack: Json = {"envelope_id": envelope["envelope_id"]}

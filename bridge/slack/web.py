@@ -54,6 +54,12 @@ class Identity:
     app_id: str = ""
     is_org_wide: bool = False
     scopes: frozenset[str] = frozenset()
+    workspace: str = ""  # its address
+
+    @property
+    def home(self) -> frozenset[str]:
+        """The ids that mean "here": the workspace's, and its organisation's where it has one."""
+        return frozenset({self.team, self.enterprise} - {""})
 
     def wrote(self, message: Mapping[str, Any]) -> bool:
         """Whether *message*, as Slack's history has it, is ours: anybody may put our metadata into theirs."""
@@ -112,6 +118,7 @@ class SlackWeb:
             bot_user=str(answer.get("user_id") or ""),
             bot_id=str(answer.get("bot_id") or ""),
             app_id=str(answer.get("app_id") or ""),
+            workspace=str(answer.get("url") or ""),
             is_org_wide=answer.get("is_enterprise_install") is True,
             scopes=frozenset(scope.strip() for scope in granted.split(",") if scope.strip()),
         )

@@ -23,7 +23,9 @@ from bridge.errors import StoreUnavailable
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.store.connection import translated
-from bridge.store.keys import GROUP, SEEN, milliseconds
+from bridge.store.deliveries import Delivery, PassedOver
+from bridge.store.keys import GROUP, SEEN, TRACE, milliseconds
+from bridge.store.limits import UNLIMITED, Limits, person
 from bridge.store.scripting import Scripts, epoch_ms, or_empty
 
 _BATCH = 64
@@ -63,7 +65,19 @@ class Unbound:
     """The thread is not bound; nothing was kept."""
 
 
-Put = Queued | Duplicate | Full | Unbound
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The *limited* (``thread`` or ``person``) has begun as much as it may; nothing was kept.
+
+    It goes on in *wait*. *is_first*: it is the first that is refused for this.
+    """
+
+    limited: str
+    wait: timedelta
+    is_first: bool
+
+
+Put = Queued | Duplicate | Full | Unbound | Paused
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +91,26 @@ class Held:
 class Inbox:
     """Put turns in, and hand their lanes out to the *consumer*, this process.
 
-    *session_lifetime* is how long an idle thread stays bound; *now* the clock, as aware datetimes.
+    *session_lifetime* is how long an idle thread stays bound; *now* the clock, as aware datetimes; *limits* how much
+    may be begun.
     """
 
     def __init__(
-        self, scripts: Scripts, *, consumer: str, session_lifetime: timedelta, now: Callable[[], datetime]
+        self,
+        scripts: Scripts,
+        *,
+        consumer: str,
+        session_lifetime: timedelta,
+        now: Callable[[], datetime],
+        limits: Limits = UNLIMITED,
     ) -> None:
         self.consumer = consumer
         self._scripts = scripts
         self._ready = f"{scripts.prefix}ready"
         self._session_ms = milliseconds(session_lifetime)
         self._now = now
+        self._limits = limits
+        self._passed = PassedOver(scripts)
 
     async def put(
         self,
@@ -101,13 +124,17 @@ class Inbox:
         agent: int | None = None,
         is_plain: bool = False,
         within: timedelta | None = None,
+        is_limited: bool = False,
+        why: str = "",
     ) -> Put:
         """Keep *inbound*, once for each *event* identity and *message*. Raises `StoreUnavailable`.
 
         *thread* is what the *condition* speaks of and, if *in_order*, where it waits for those before it; else it
         gets a lane of its own. *is_plain*: nothing about it needs to be looked up or decided once its thread has
         an agent. *agent* binds the thread to that agent if it has none. With *within*, it is not kept after that
-        time, not even by a Redis that wakes up later with the command in its ear: its sender was told so.
+        time, not even by a Redis that wakes up later with the command in its ear: its sender was told so. With
+        *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
+        *why* it was decided so is for the trace.
         """
         turn = new_turn_id()
         answer = await self._scripts.run(
@@ -127,9 +154,22 @@ class Inbox:
             or_empty(agent),
             self._scripts.redis_time(self._now(), within) if within else "",
             inbound.kind,
+            self._limits.thread_turns if is_limited and thread else 0,
+            person(inbound),
+            self._limits.user_turns if is_limited else 0,
+            self._delivery(inbound, event if message else "", why).to_line(),
+            milliseconds(TRACE),
             confirmed=True,
         )
         return _put_answer(turn, answer)
+
+    def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
+        """Note for the trace *why* a message became no turn; nobody waits for that."""
+        self._passed.add(message, Delivery(self._now(), self.consumer, event, retry, why))
+
+    def _delivery(self, inbound: Inbound, event: str, why: str) -> Delivery:
+        retry = inbound.retry if isinstance(inbound, InboundMessage) else 0
+        return Delivery(self._now(), self.consumer, event, retry, why)
 
     async def edit(self, message: InboundMessage, *, is_plain: bool) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``late`` (sent already) or ``unknown``.
@@ -215,6 +255,8 @@ def _put_answer(turn: TurnId, answer: Any) -> Put:
             raise StoreUnavailable("late")
         case ["full"]:
             return Full()
+        case ["paused", limited, wait, first]:
+            return Paused(str(limited), timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
         case _:
             return Unbound()
 

@@ -20,22 +20,28 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from bridge.errors import LaneLost, RecordNotUnderstood
-from bridge.ids import ThreadKey, TurnId
+from bridge.errors import LaneLost, RecordNotUnderstood, TooOften
+from bridge.ids import MessageKey, ThreadKey, TurnId
+from bridge.store.audit import facts as audit_facts
 from bridge.store.inbox import Held
-from bridge.store.keys import DEAD, RESULTS, TRACE, milliseconds
+from bridge.store.keys import AUDIT_LENGTH, DEAD, RESULTS, TRACE, milliseconds
+from bridge.store.limits import UNLIMITED, Limits, person
 from bridge.store.records import VERSION, Conversation, Turn, pairs
 from bridge.store.scripting import Scripts, epoch_ms, or_empty
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The head of a lane: the *turn*, what its thread is bound to, and the *token* of this take."""
+    """The head of a lane: the *turn*, what its thread is bound to, and the *token* of this take.
+
+    *channel_default* is the agent that answers in the thread's channel where nothing else chooses.
+    """
 
     held: Held
     turn: Turn
     conversation: Conversation
     token: str
+    channel_default: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +62,33 @@ class Binding:
     expected: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class FirstAgent:
+    """The *agent* that *thread* has from now on, if it has none yet."""
+
+    thread: ThreadKey
+    agent: int
+
+
 class Journal:
     """The steps, for one *consumer*. Every method may raise `LaneLost` and `StoreUnavailable`."""
 
     def __init__(
-        self, scripts: Scripts, *, consumer: str, session_lifetime: timedelta, now: Callable[[], datetime]
+        self,
+        scripts: Scripts,
+        *,
+        consumer: str,
+        session_lifetime: timedelta,
+        now: Callable[[], datetime],
+        limits: Limits = UNLIMITED,
+        audit_lifetime: timedelta = timedelta(0),
     ) -> None:
         self._scripts = scripts
         self._consumer = consumer
         self._session_ms = milliseconds(session_lifetime)
         self._now = now
+        self._limits = limits
+        self._audit_ms = milliseconds(audit_lifetime)
 
     async def take(
         self, held: Held, *, may_send: bool, oldest: datetime, token: str, begins: bool = True
@@ -84,23 +107,31 @@ class Journal:
             return None
         if answer[0] == "newer":
             return Unreadable(held, TurnId(answer[1]), is_newer=True)
-        _, turn_id, turn, conversation, fresh, handed_out = answer
+        _, turn_id, turn, conversation, fresh, handed_out, default = answer
         try:
             read = Turn.from_redis(turn_id, pairs(turn), was_sent_now=fresh == "1", handed_out=int(handed_out))
         except RecordNotUnderstood:
             return Unreadable(held, TurnId(turn_id))
-        return Taken(held, read, Conversation.from_redis(pairs(conversation)), token)
+        bound = Conversation.from_redis(pairs(conversation))
+        return Taken(held, read, bound, token, int(default) if default else None)
 
-    async def sent(self, taken: Taken, *, run: str = "") -> bool:
-        """Write SENT: now the request may go out. False: the message was edited or withdrawn; take it again.
+    async def sent(self, taken: Taken, *, run: str = "", first: FirstAgent | None = None) -> bool:
+        """Write SENT: now the request may go out. False: something is no longer as it was taken; take it again.
 
-        *run* describes the workflow run that is about to be started, for whoever finds its outcome unknown.
+        *run* describes the workflow run that is about to be started, for whoever finds its outcome unknown. Raises
+        `TooOften` where the person has started as many as they may; then nothing was written. *first* gives a thread
+        that has none its agent.
         """
-        turn = taken.turn
-        answer = await self._run(
-            "sent", taken.held, turn.lane, turn.id, self._ms(), taken.token, turn.edits, run, confirmed=True
-        )
-        return bool(answer == "ok")
+        turn, bound = taken.turn, (str(first.thread), first.agent) if first else ("", "")
+        answer = str(
+            await self._run(
+                "sent", taken.held, turn.lane, turn.id, self._ms(), taken.token, turn.edits, run,
+                person(turn.body), self._limits.user_runs, *bound, self._session_ms, confirmed=True,
+            )
+        )  # fmt: skip
+        if answer.startswith("paused:"):
+            raise TooOften("runs", timedelta(milliseconds=max(0.0, float(answer.removeprefix("paused:")))))
+        return answer == "ok"
 
     async def unsent(self, taken: Taken) -> None:
         """Take SENT back: the request surely did not arrive."""
@@ -116,20 +147,29 @@ class Journal:
             self._session_ms, results, milliseconds(RESULTS),
         )  # fmt: skip
 
-    async def done(self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False) -> None:
-        """The turn is over: the texts leave, unless a button may still send them again."""
-        await self._finish(taken.held, taken.turn.id, "done", what, posted, keep_text=keep_text, lifetime=TRACE)
-
-    async def bury(self, held: Held, turn: TurnId, *, reason: str) -> None:
-        """The turn cannot be finished: a dead letter with its *reason*; the lane goes on."""
-        await self._finish(held, turn, "dead", reason, "", keep_text=True, lifetime=DEAD)
-
-    async def _finish(
-        self, held: Held, turn: TurnId, step: str, what: str, posted: str, *, keep_text: bool, lifetime: timedelta
+    async def done(
+        self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, about: str = ""
     ) -> None:
-        await self._run(
-            "finish", held, held.lane, turn, self._ms(), step, what, posted, int(keep_text), milliseconds(lifetime)
+        """The turn is over: the texts leave, unless a button may still send them again.
+
+        *what* came of it and what it was *about* go into the audit.
+        """
+        audit = audit_facts(taken.turn, about, what)
+        shown = _identity(taken, posted) if posted else ""
+        await self._finish(
+            taken.held, taken.turn.id, "done", what, shown, int(keep_text), milliseconds(TRACE), audit=audit
         )
+
+    async def bury(self, held: Held, turn: TurnId, *, reason: str, record: Turn | None = None) -> None:
+        """The turn cannot be finished: a dead letter with its *reason*; the lane goes on.
+
+        *record* is what could be read of it, for the audit.
+        """
+        audit = audit_facts(record, "", reason)
+        await self._finish(held, turn, "dead", reason, "", 1, milliseconds(DEAD), audit=audit)
+
+    async def _finish(self, held: Held, turn: TurnId, *how: str | int, audit: tuple[str, ...]) -> None:
+        await self._run("finish", held, held.lane, turn, self._ms(), *how, self._audit_ms, AUDIT_LENGTH, *audit)
 
     async def release(self, held: Held) -> None:
         """Give a lane back unfinished; another worker takes it at once."""
@@ -141,7 +181,8 @@ class Journal:
 
     async def card(self, taken: Taken, ts: str) -> None:
         """Remember the message that shows the turn's progress."""
-        await self._run("card", taken.held, taken.turn.lane, taken.turn.id, ts)
+        shown = _identity(taken, ts)
+        await self._run("card", taken.held, taken.turn.lane, taken.turn.id, shown, milliseconds(TRACE))
 
     async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
         answer = await self._scripts.run(name, held.entry, self._consumer, *args, confirmed=confirmed)
@@ -151,3 +192,9 @@ class Journal:
 
     def _ms(self) -> int:
         return epoch_ms(self._now())
+
+
+def _identity(taken: Taken, ts: str) -> str:
+    """Name a message that this turn shows: it leads back to the turn."""
+    body = taken.turn.body
+    return str(MessageKey(body.team, body.channel, ts))

@@ -7,18 +7,24 @@ each script is one atomic step there too. Scripts build a key from that prefix, 
 ==============================  =======  ====================================================  =====================
 key                             type     holds                                                 lives
 ==============================  =======  ====================================================  =====================
-``owner``                       hash     team, bot user, since when                            for ever: whose it is
+``owner``                       hash     team, bot user, workspace's address, since when        for ever: whose it is
 ``ready``                       stream   one entry for each lane that has work                 for ever: the queue
 ``box:<lane>``                  list     the turns that wait in a lane; the head is in work    while not empty
 ``turn:<id>``                   hash     a turn: see `bridge.store.records`                    7 days after DONE
 ``parked``                      hash     lane → turn that waits for a choice                   for ever: never expires
 ``seen:e:<event id>``           string   the turn that an event became                         25 h
-``seen:m:<team>:<ch>:<ts>``     string   the turn that a message became                        25 h
+``seen:m:<team>:<ch>:<ts>``     string   the turn that a message became                        7 days
+``shown:<team>:<ch>:<ts>``      string   the turn that a message of ours shows                 7 days
+``passed:<team>:<ch>:<day>``    list     messages that became no turn, and why: the last 1,000 7 days
 ``thread:<team>:<ch>:<root>``   hash     agent, session                                        session days
 ``told:<team>:<ch>:<root>``     string   a thread that was told that the service is down       25 h, or an answer
 ``looked:<team>:<ch>:<root>``   string   a thread that was searched for a lost session         25 h
 ``defaults``                    hash     <team>:<ch> → the channel's default agent             for ever: a setting
+``pace:t:<team>:<ch>:<root>``   string   turns that a thread began since the first of them     1 minute
+``pace:u:<team>:<user>``        string   turns that a person began, where that is limited      1 minute
+``pace:r:<team>:<user>``        string   runs that a person started, where that is limited     1 hour
 ``results:<turn>``              string   node results of a run, shown on demand                7 days
+``audit``                       stream   who did what, with which outcome: `bridge.store.audit`  BRIDGE_AUDIT_DAYS each
 ``dead``                        zset     turns that could not be finished, by time             30 days each
 ==============================  =======  ====================================================  =====================
 
@@ -35,6 +41,8 @@ SEEN = timedelta(hours=25)  # Slack repeats "delayed events" for hours
 TRACE = timedelta(days=7)
 DEAD = timedelta(days=30)
 RESULTS = timedelta(days=7)
+PASSED_IN_A_DAY = 1000  # of each channel, so that a channel where much is said costs some 100 kB
+AUDIT_LENGTH = 200_000  # entries, of some 100 bytes each: what an audit may hold before its oldest leave
 GROUP = "workers"
 
 PERMANENT_PATTERNS: tuple[str, ...] = tuple(

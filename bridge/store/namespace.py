@@ -18,10 +18,20 @@ class Namespace:
 
     `since` is when this store was first opened: a thread that is older may have been bound before the store was
     lost. `hold` is called at start and every few seconds, so that a wiped store is noticed and set up again;
-    `is_held` is whether that went well the last time.
+    `is_held` is whether that went well the last time. *workspace* is the address that permalinks begin with.
     """
 
-    def __init__(self, scripts: Scripts, *, name: str, team: str, bot: str, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        scripts: Scripts,
+        *,
+        name: str,
+        team: str,
+        bot: str,
+        now: Callable[[], datetime],
+        audit_lifetime: timedelta = timedelta(0),
+        workspace: str = "",
+    ) -> None:
         self.since: datetime | None = None
         self.is_held = False
         self._scripts = scripts
@@ -29,12 +39,14 @@ class Namespace:
         self._team = team
         self._bot = bot
         self._now = now
+        self._audit_lifetime = audit_lifetime
+        self._workspace = workspace
 
     async def hold(self) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`."""
         self.is_held = False
         now = epoch_ms(self._now())
-        match await self._scripts.run("open", self._team, self._bot, now):
+        match await self._scripts.run("open", self._team, self._bot, now, self._workspace):
             case ["taken", owner]:
                 raise NamespaceTaken(self._name, owner)
             case [_, since, clock]:
@@ -46,5 +58,9 @@ class Namespace:
         self._scripts.has_replicas = int(replication.get("connected_slaves", 0)) > 0
 
     async def forget_the_gone(self) -> int:
-        """Drop consumers of processes that ended long ago and hold nothing; returns how many."""
-        return int(await self._scripts.run("forget", milliseconds(_CONSUMER_GONE)))
+        """Drop consumers of processes that ended long ago and hold nothing, and old entries of the audit.
+
+        Returns how many consumers were dropped.
+        """
+        oldest = self._scripts.redis_time(self._now(), -self._audit_lifetime)
+        return int(await self._scripts.run("forget", milliseconds(_CONSUMER_GONE), oldest))

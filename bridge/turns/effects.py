@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 
-from bridge.blocks import notices
+from bridge.blocks import failures, notices
 from bridge.blocks.reply import Reply
-from bridge.errors import SlackError
+from bridge.errors import SlackError, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId, aside
 from bridge.inbound import Click, InboundMessage, SlashCommand, Submission
-from bridge.store.inbox import Condition, Inbox
+from bridge.store.inbox import Condition, Inbox, Paused
 from bridge.store.journal import Taken
 from bridge.store.sessions import Sessions
 from bridge.turns import plan as plans
@@ -36,7 +36,7 @@ class Effects:
         """Carry out *plan*; returns what is to be shown, None where a form was opened."""
         match plan:
             case plans.Show():
-                return Outcome(what="shown", reply=plan.reply)
+                return Outcome(what=plan.what, reply=plan.reply)
             case plans.OpenForm():
                 return await self._open(taken, plan)
             case plans.StartThread():
@@ -82,7 +82,7 @@ class Effects:
             team=body.team, channel=body.channel, user=body.user, text=starts.text, ts=root, is_mention=True
         )
         thread = ThreadKey(body.team, body.channel, root)
-        await self._patience.through_outages(
+        put = await self._patience.through_outages(
             lambda: self._inbox.put(
                 message,
                 event=f"root:{taken.turn.id}",
@@ -90,8 +90,11 @@ class Effects:
                 thread=thread,
                 condition=Condition.START,
                 agent=starts.agent,
+                is_limited=True,
             )
         )
+        if isinstance(put, Paused):
+            await self.whisper(taken, failures.failure(TooOften(put.limited, put.wait)))
 
     async def whisper(self, taken: Taken, reply: Reply) -> None:
         """Show a private line beside what the turn is about; one that Slack does not take is left out."""

@@ -20,8 +20,8 @@ class NewThread(BaseModel):
 class Outcome(BaseModel):
     """*what* happened, in a word for the trace and the metrics, and the *reply* that shows it.
 
-    *mark*, *agent* and *session* go into the message's metadata. *keeps_text*: the reply has a button that sends
-    the text again. *starts*: the reply is the root of a new thread.
+    *mark*, *agent* and *session* go into the message's metadata; *workflow* is the one that ran. *keeps_text*: the
+    reply has a button that sends the text again. *starts*: the reply is the root of a new thread.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -31,8 +31,17 @@ class Outcome(BaseModel):
     mark: str = "bridge_turn"
     agent: int | None = None
     session: int | None = None
+    workflow: int | None = None
     keeps_text: bool = False
     starts: NewThread | None = None
+
+    @property
+    def about(self) -> str:
+        """What was set to work, for the audit."""
+        if self.workflow is not None:
+            return f"workflow {self.workflow}"
+        agent = self.starts.agent if self.starts else self.agent
+        return f"agent {agent}" if agent is not None else ""
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:

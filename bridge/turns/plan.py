@@ -16,9 +16,10 @@ from bridge.ids import ThreadKey
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Answer with *reply*; nothing else changes."""
+    """Answer with *reply*; nothing else changes. *what* names it for the trace and the metrics."""
 
     reply: Reply
+    what: str = "shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,16 @@ class OpenForm:
 
 @dataclass(frozen=True, slots=True)
 class AskAgent:
-    """Send *message* to the agent in the thread of this turn, continuing *session* where there is one."""
+    """Send *message* to the agent in the thread of this turn, continuing *session* where there is one.
+
+    With *is_first* the thread has no agent yet: it is bound to this one, unless another was faster.
+    """
 
     agent: int
     agent_name: str
     message: str
     session: int | None = None
+    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

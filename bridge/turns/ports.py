@@ -126,3 +126,7 @@ class Directory(Protocol):
     async def is_home(self, user: str) -> bool:
         """Whether *user* belongs to the installing workspace. Raises `SlackError` where that cannot be known."""
         ...
+
+    async def is_guest(self, user: str) -> bool:
+        """Whether *user* is anything less than a full member. Raises `SlackError` where that cannot be known."""
+        ...

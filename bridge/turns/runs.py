@@ -74,7 +74,7 @@ class Runs:
     async def unknown(self, taken: Taken) -> Outcome:
         """An earlier worker may have started the run, and never heard what came of it."""
         run = await self._described(taken, from_json(taken.turn.run))
-        return _outcome("unknown", cards.unknown(run))
+        return _outcome("unknown", cards.unknown(run), run)
 
     async def _described(self, taken: Taken, plan: RunWorkflow) -> cards.Run:
         started_by = await self._directory.user_name(taken.turn.body.user)
@@ -85,10 +85,10 @@ class Runs:
             result = await self._project.run_workflow(plan.workflow, plan.input)
         except ProjectError as exc:
             if exc.may_have_happened:
-                return Answer(_outcome("unknown", cards.unknown(run)))
-            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began))))
+                return Answer(_outcome("unknown", cards.unknown(run), run))
+            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began)), run))
         results = json.dumps(result.nodeResults) if result.nodeResults else ""
-        return Answer(_outcome("ran", cards.finished(run, result, self._took(began))), results=results)
+        return Answer(_outcome("ran", cards.finished(run, result, self._took(began)), run), results=results)
 
     def _took(self, began: datetime) -> timedelta:
         return self._now() - began
@@ -105,5 +105,5 @@ class Runs:
         return ts
 
 
-def _outcome(what: str, card: Reply) -> Outcome:
-    return Outcome(what=what, reply=card, mark=RUN_MARK)
+def _outcome(what: str, card: Reply, run: cards.Run) -> Outcome:
+    return Outcome(what=what, reply=card, mark=RUN_MARK, workflow=run.workflow)

@@ -16,14 +16,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bridge.blocks import failures, notices
-from bridge.errors import BridgeError, Busy, NotUnderstood, Outage, ProjectError, ServiceRefused, SlackRefused
+from bridge.errors import (
+    BridgeError,
+    Busy,
+    NotUnderstood,
+    Outage,
+    ProjectError,
+    ServiceRefused,
+    SlackRefused,
+    TooOften,
+)
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import InboundMessage
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
-from bridge.store.journal import Journal, Taken, Unreadable
-from bridge.store.records import Step
+from bridge.store.journal import FirstAgent, Journal, Taken, Unreadable
+from bridge.store.records import Step, Turn
 from bridge.store.sessions import Sessions
 from bridge.turns import plan as plans
 from bridge.turns.ask import NOT_ARRIVED, Answer, ask_agent, unknown
@@ -100,7 +109,7 @@ class Turns:
     async def _go_on(self, taken: Taken, lease: Lease) -> bool:
         turn = taken.turn
         if turn.handed_out > _HANDED_OUT:
-            return await self._bury(lease, turn.id, "begun again and again, never finished")
+            return await self._bury(lease, turn.id, "begun again and again, never finished", turn)
         if turn.step is Step.POSTING:
             return await self._show(taken, Outcome.from_json(turn.outcome), lease, may_be_there=True)
         if turn.step is Step.SENT and not turn.was_sent_now:
@@ -125,9 +134,9 @@ class Turns:
         except ProjectError as exc:
             if isinstance(taken.turn.body, InboundMessage) and _passes(exc):
                 return exc
-            return plans.Show(failures.failure(exc))
+            return plans.Show(failures.failure(exc), what=type(exc).__name__)
         except BridgeError as exc:
-            return plans.Show(failures.failure(exc))
+            return plans.Show(failures.failure(exc), what=type(exc).__name__)
 
     async def _carry_out(self, taken: Taken, plan: plans.Plan | ProjectError, lease: Lease) -> bool:
         match plan:
@@ -152,7 +161,7 @@ class Turns:
                 return await self._record(taken, Answer(outcome), lease)
 
     async def _ask(self, taken: Taken, plan: plans.AskAgent, lease: Lease) -> bool:
-        if not await self._sent(taken):
+        if not await self._sent(taken, first=FirstAgent(_thread(taken), plan.agent) if plan.is_first else None):
             return False
         async with working(self.say, place_of(taken.turn.body), plan.agent_name):
             try:
@@ -166,18 +175,22 @@ class Turns:
         return await self._wait_for_service(taken, not_arrived)
 
     async def _run(self, taken: Taken, plan: plans.RunWorkflow, lease: Lease) -> bool:
-        if not await self._sent(taken, run=to_json(plan)):
-            return False
+        try:
+            if not await self._sent(taken, run=to_json(plan)):
+                return False
+        except TooOften as exc:
+            refused = Outcome(what=type(exc).__name__, reply=failures.failure(exc), workflow=plan.workflow)
+            return await self._record(taken, Answer(refused), lease)
         lease.check()
         answer, taken = await self.runs.run(taken, plan)
         if plan.replaces is not None:
             await self.effects.whisper(taken, plan.replaces)
         return await self._record(taken, answer, lease)
 
-    async def _sent(self, taken: Taken, run: str = "") -> bool:
+    async def _sent(self, taken: Taken, *, run: str = "", first: FirstAgent | None = None) -> bool:
         if taken.turn.was_sent_now:
             return True
-        return await self.patience.through_outages(lambda: self.journal.sent(taken, run=run))
+        return await self.patience.through_outages(lambda: self.journal.sent(taken, run=run, first=first))
 
     async def _record(self, taken: Taken, answer: Answer, lease: Lease) -> bool:
         outcome = answer.outcome
@@ -192,24 +205,26 @@ class Turns:
         try:
             ts = await self.shower.show(taken, outcome, lease, may_be_there=may_be_there)
         except SlackRefused as exc:
-            return await self._bury(lease, taken.turn.id, f"slack: {exc.error}")
+            return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
         if taken.turn.takes > 1:
             await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
         if outcome.starts is not None and ts:
             await self.effects.start_thread(taken, outcome.starts, ts)
-        return await self._done(taken, outcome.what, posted=ts, keep_text=outcome.keeps_text)
+        return await self._done(taken, outcome.what, posted=ts, keep_text=outcome.keeps_text, about=outcome.about)
 
-    async def _done(self, taken: Taken, what: str, *, posted: str = "", keep_text: bool = False) -> bool:
+    async def _done(
+        self, taken: Taken, what: str, *, posted: str = "", keep_text: bool = False, about: str = ""
+    ) -> bool:
         await self.patience.through_outages(
-            lambda: self.journal.done(taken, what=what, posted=posted, keep_text=keep_text)
+            lambda: self.journal.done(taken, what=what, posted=posted, keep_text=keep_text, about=about)
         )
         took = self.now() - taken.turn.accepted_at
         self.metrics.turn(taken.turn.body.kind, what, took.total_seconds())
         log.info("turn done", extra={"kind": taken.turn.body.kind, "what": what, "seconds": took.total_seconds()})
         return True
 
-    async def _bury(self, lease: Lease, turn: TurnId, reason: str) -> bool:
-        await self.patience.through_outages(lambda: self.journal.bury(lease.held, turn, reason=reason))
+    async def _bury(self, lease: Lease, turn: TurnId, reason: str, record: Turn | None = None) -> bool:
+        await self.patience.through_outages(lambda: self.journal.bury(lease.held, turn, reason=reason, record=record))
         self.metrics.dead_letter()
         log.error("a turn could not be finished and is a dead letter", extra={"turn": turn, "reason": reason})
         return True
@@ -220,7 +235,7 @@ class Turns:
             try:
                 ts = await self.shower.show(taken, menu, lease, may_be_there=taken.turn.takes > 1)
             except SlackRefused as exc:
-                return await self._bury(lease, taken.turn.id, f"slack: {exc.error}")
+                return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
             await self.patience.through_outages(lambda: self.journal.card(taken, ts))
         return await self.patience.through_outages(lambda: self.journal.park(taken, _thread(taken)))
 

@@ -119,4 +119,5 @@ def _environment(around: Surroundings, port: int) -> dict[str, str]:
         "BRIDGE_HOST": "127.0.0.1",
         "BRIDGE_PORT": str(port),
         "BRIDGE_DRAIN_SECONDS": "1",
+        "BRIDGE_THREAD_TURNS_PER_MINUTE": "0",  # a thread of the benchmark does as much in a second
     }

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import sys
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,7 +13,18 @@ import pytest_asyncio
 
 from bridge.playground.slack.entities import Message
 from bridge.playground.slack.faults import Error
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL, GUEST, SHARED, STRANGER
+from bridge.playground.slack.sample import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    CAROL,
+    GENERAL,
+    GUEST,
+    RANDOM,
+    SHARED,
+    STRANGER,
+    VISITOR,
+)
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of
@@ -102,11 +117,62 @@ async def test_a_strangers_clicks_choices_and_commands_do_nothing(world: World) 
     assert world.chats() == ["hello there"]
 
 
-async def test_guests_of_the_workspace_are_served(world: World) -> None:
+async def test_guests_of_the_workspace_are_served_and_run_nothing(world: World) -> None:
+    card = await a_card(world, GENERAL)
     root = await world.mention(GUEST, GENERAL, "Memory: my name is Gus")
     said = await world.answered(GENERAL, root)
 
+    await world.slack.say(GUEST, GENERAL, "!workflows run 1 no", thread_ts=root)
+    await world.slack.command(GUEST, GENERAL, "/workflows", "run 1 no")
+    await world.slack.command(VISITOR, RANDOM, "/workflows", "run 1")
+    await world.slack.click(GUEST, GENERAL, card.ts, "run:again")
+    told = [await world.whispered(GUEST, 3), await world.whispered(VISITOR)]
+
     assert "Gus" in said[0]
+    assert all("for certain people only" in words for words in told)
+    assert runs(world) == ["hello"]
+    assert world.slack.views(VISITOR) == []
+
+
+async def test_where_slack_does_not_tell_who_is_a_guest_nothing_runs_and_that_is_said(world: World) -> None:
+    world.slack.scopes.discard("users:read")
+    try:
+        await world.slack.command(CAROL, GENERAL, "/workflows", "run 1 no")
+        told = await world.whispered(CAROL)
+        await world.slack.command(CAROL, GENERAL, "/project")
+        await world.whispered(CAROL, 2)
+    finally:
+        world.slack.scopes.add("users:read")
+
+    assert "cannot know whether you may do this, and nothing was done" in told
+    assert runs(world) == []
+
+
+async def test_the_check_says_what_a_person_may_do_and_why(world: World) -> None:
+    async def check(*words: str) -> tuple[int, str]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bridge", "check", "--json", "--access", *words),
+            env={**os.environ, **world.bridges[0].environ},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        said, _ = await process.communicate()
+        return await process.wait(), said.decode()
+
+    member, guest, named = await asyncio.gather(
+        check(ALICE, GENERAL), check(GUEST, SHARED), check("@alice", "#general")
+    )
+
+    rows = {row["what"]: row["state"] for row in json.loads(guest[1])["rows"]}
+    assert (member[0], json.loads(member[1])["ok"]) == (0, True)
+    assert guest[0] == 1
+    assert rows == {
+        **dict.fromkeys(("person", "channel", "talk", "use commands"), "ok"),
+        **dict.fromkeys(("run workflows", "keep reports"), "failure"),
+    }
+    assert named[0] == 2
+    assert "is no member ID" in named[1]
 
 
 async def test_where_slack_does_not_say_from_where_a_person_is_it_is_asked_and_never_guessed(world: World) -> None:

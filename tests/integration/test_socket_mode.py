@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from bridge.playground.project.answers import Proper
 from bridge.playground.slack.sample import ALICE, BOB, GENERAL
+from bridge.store.deliveries import deliveries
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world, words_of
@@ -100,6 +101,8 @@ async def test_an_event_that_could_not_be_kept_is_not_acknowledged(private_redis
         await wait_until(lambda: world.chats() == ["hello there"], "slack sent it again", timeout=30)
 
         assert answer.ms < 3000
+        records = [await world.redis.hgetall(key) for key in await world.keys() if ":turn:" in key]
+        assert [deliveries(record["came"])[0].retry > 0 for record in records] == [True], "the trace knows of the retry"
 
 
 async def test_a_refused_token_ends_the_process_with_the_cure(world: World) -> None:

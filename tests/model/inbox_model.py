@@ -1,8 +1,9 @@
 """Exhaustive model of the inbox and the journal: every interleaving that one lane can meet.
 
 Two messages, each delivered twice; two workers; as many kills, lost leases, lost replies of Redis, requests that did
-not arrive, drains and withdrawals as a `Budget` says. The search visits every reachable state and checks the promises.
-The model is tested by its mutants: each leaves out one precaution, and has to be caught.
+not arrive, drains, withdrawals, dead letters and retries of these as a `Budget` says. The search visits every
+reachable state and checks the promises. The model is tested by its mutants: each leaves out one precaution, and has
+to be caught.
 
 What is modelled is what ``bridge/store/scripts`` does: one yielded move is one script, one effect outside, or one
 misfortune. Run: ``python tests/model/inbox_model.py``
@@ -29,15 +30,19 @@ class Budget(NamedTuple):
     refusals: int = 0  # a request surely did not arrive
     releases: int = 0  # a draining worker gives its lane back
     withdrawals: int = 0
+    deaths: int = 0  # a turn cannot be finished: Slack refuses it for good, or nobody came to an end with it
+    retries: int = 0  # somebody wants a dead letter to be done after all
 
 
 class Turn(NamedTuple):
     """One message: *by* is the token of the take that wrote SENT."""
 
-    step: str = "queued"  # queued, sent, posting, done
+    step: str = "queued"  # queued, sent, posting, done, dead, replaced
     outcome: str = ""  # answer, unknown
     by: int = NONE
     is_withdrawn: bool = False
+    died: str = ""  # at which step
+    was_retried: bool = False  # and so it has lost its place
 
 
 class Worker(NamedTuple):
@@ -125,6 +130,12 @@ MUTANTS = {
     "withdrawal wakes nobody": Budget(withdrawals=1),
     "release without retiring": Budget(releases=1),
     "release without waking": Budget(releases=1),
+    "death wakes nobody": Budget(deaths=1),
+    "retry wakes nobody": Budget(deaths=1, retries=1),
+    "retry always wakes": Budget(deaths=1, retries=1),
+    "retry leaves it on the list": Budget(deaths=1, retries=2),
+    "retry asks what was answered": Budget(deaths=1, retries=1),
+    "retry of the unknown as the same turn": Budget(kills=1, deaths=1, retries=1),
 }
 """What is left out, and how much has to go wrong for that to be seen."""
 
@@ -142,6 +153,11 @@ LIVES = {
     "a slow menu": (False, Budget(stalls=1)),
     "a menu and lost replies": (False, Budget(losses=1, withdrawals=1)),
     "a drained menu": (False, Budget(releases=1, withdrawals=1)),
+    "a dead letter": (True, Budget(kills=1, deaths=1, retries=1)),
+    "a dead letter and a slow worker": (True, Budget(stalls=1, deaths=1, retries=1)),
+    "a dead letter and lost replies": (True, Budget(losses=1, deaths=1, retries=1)),
+    "a letter that dies twice": (True, Budget(deaths=2, retries=2)),
+    "a dead letter and a withdrawal": (False, Budget(withdrawals=1, deaths=2, retries=1)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
 
@@ -165,6 +181,7 @@ class Lane:
             "looking": self._looking,
             "posting": self._posting,
             "posted": self._posted,
+            "burying": self._burying,
         }
 
     def moves(self, s: State) -> Iterator[Move]:
@@ -187,6 +204,10 @@ class Lane:
                 yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
         if not s.has_agent:
             yield "choose", self._choose(s)
+        for m, turn in enumerate(s.turns):
+            is_listed = turn.step == "dead" or (turn.died and self.mutant == "retry leaves it on the list")
+            if s.left.retries and is_listed:
+                yield f"retry {m}", self._retry(s.spend("retries"), m)
 
     def _put(self, s: State, m: int) -> State:
         if m in s.seen and self.mutant != "no dedup":
@@ -201,6 +222,20 @@ class Lane:
 
     def _choose(self, s: State) -> State:
         return self._unparked(s._replace(has_agent=True), "choice wakes nobody")
+
+    def _retry(self, s: State, m: int) -> State:
+        """RETRY: at the end of the lane; a new turn where nobody knows whether the old one arrived."""
+        turn = s.turns[m]
+        is_unknown = turn.died == "sent" or turn.outcome == "unknown"
+        wakes = not s.box and self.mutant != "retry wakes nobody"
+        if is_unknown and self.mutant != "retry of the unknown as the same turn":
+            new = Turn(was_retried=True)
+            s = s.with_turn(m, step="replaced")._replace(turns=(*s.turns, new), box=(*s.box, len(s.turns)))
+        else:
+            shows = turn.died == "posting" and not is_unknown and self.mutant != "retry asks what was answered"
+            step = "posting" if shows else "queued"
+            s = s.with_turn(m, step=step, by=NONE, was_retried=True)._replace(box=(*s.box, m))
+        return s.woken() if wakes or self.mutant == "retry always wakes" else s
 
     def _unparked(self, s: State, mutant: str) -> State:
         return s._replace(is_parked=False).woken() if s.is_parked and self.mutant != mutant else s
@@ -298,6 +333,7 @@ class Lane:
             return
         sent = s.with_turn(turn, step="sent", by=s.workers[i].token).with_worker(i, at="sending")
         yield from self._script(s, i, f"SENT {turn}", sent)
+        yield from self._give_up(s, i)
 
     def _sending(self, s: State, i: int) -> Iterator[Move]:
         worker = s.workers[i]
@@ -307,6 +343,7 @@ class Lane:
         yield f"asks {worker.turn}", s._replace(sent=(*s.sent, worker.turn)).with_worker(i, at="calling")
         if s.left.refusals:
             yield f"cannot ask {worker.turn}", s.with_worker(i, at="refused").spend("refusals")
+        yield from self._give_up(s, i)
 
     def _refused(self, s: State, i: int) -> Iterator[Move]:
         """UNSENT: the message waits as before, and the head is taken anew."""
@@ -324,6 +361,20 @@ class Lane:
 
     def _unsure(self, s: State, i: int) -> Iterator[Move]:
         yield from self._outcome(s, i, "unknown")
+        yield from self._give_up(s, i)
+
+    def _give_up(self, s: State, i: int) -> Iterator[Move]:
+        """Slack refuses it for good, or too many workers have had it: from here on it is buried, and nothing else."""
+        if s.left.deaths:
+            yield f"gives {s.workers[i].turn} up", s.with_worker(i, at="burying").spend("deaths")
+
+    def _burying(self, s: State, i: int) -> Iterator[Move]:
+        """DEAD: as DONE, and the record stays as it is."""
+        worker = s.workers[i]
+        dead = s.with_turn(worker.turn, step="dead", died=s.turns[worker.turn].step)
+        dead = dead.retired(worker.entry)._replace(box=s.box[1:]).idle(i)
+        wakes = bool(dead.box) and self.mutant != "death wakes nobody"
+        yield from self._script(s, i, f"buries {worker.turn}", dead.woken() if wakes else dead)
 
     def _outcome(self, s: State, i: int, outcome: str) -> Iterator[Move]:
         """OUTCOME and POSTING in one step. What is written already stays."""
@@ -336,6 +387,7 @@ class Lane:
         is_there = any(turn == s.workers[i].turn for turn, _ in s.posts)
         yield "looks", s.with_worker(i, at="posted" if is_there else "posting")
         yield from self._release(s, i)
+        yield from self._give_up(s, i)
 
     def _posting(self, s: State, i: int) -> Iterator[Move]:
         worker = s.workers[i]
@@ -345,6 +397,7 @@ class Lane:
         else:
             yield "gives up before the post", s.idle(i)
         yield from self._release(s, i)
+        yield from self._give_up(s, i)
 
     def _posted(self, s: State, i: int) -> Iterator[Move]:
         """DONE: pop, retire, and wake somebody if more waits."""
@@ -382,8 +435,9 @@ def broken(s: State, budget: Budget) -> str:
 
 
 def _out_of_order(s: State) -> str:
-    posted = [turn for turn, _ in s.posts]
-    if list(s.sent) != sorted(s.sent):
+    posted = [turn for turn, _ in s.posts if not s.turns[turn].was_retried]
+    sent = [turn for turn in s.sent if not s.turns[turn].was_retried]
+    if sent != sorted(sent):
         return "out of order at the agent"
     if posted != sorted(posted):
         return "out of order in the thread"
@@ -401,10 +455,11 @@ def _wrong_entries(s: State) -> str:
 
 def at_the_end(s: State) -> str:
     """Name what is wrong with a state in which nothing more can happen."""
-    if s.box or any(turn.step != "done" for turn in s.turns):
+    if s.box or any(turn.step not in {"done", "dead", "replaced"} for turn in s.turns):
         return "stuck with work left"
     answered = {turn for turn, _ in s.posts} | {m for m, turn in enumerate(s.turns) if turn.is_withdrawn}
-    return "" if answered == set(range(MESSAGES)) else "a message got neither an answer nor a word"
+    done = {m for m, turn in enumerate(s.turns) if turn.step == "done"}
+    return "" if done <= answered else "a message got neither an answer nor a word"
 
 
 class Found(NamedTuple):

@@ -11,9 +11,9 @@ from typing import Any
 
 from bridge.playground.slack.server import ApiCall
 
-_PARSED = re.compile(r"<(?:[!@#]|[a-z][a-z0-9+.-]*:[^<>\n|]*\|)", re.IGNORECASE)
+_PARSED = re.compile(r"<(?:[!@#][^<>\n]*>|[a-z][a-z0-9+.-]*:[^<>\n|]*\|)", re.IGNORECASE)
 _OUR_DATE = re.compile(r"<!date\^\d+\^[^<>|]*\|[^<>]*>")
-_BARE = re.compile(r"(?<![\w@.])@(?:channel|here|everyone)\b", re.IGNORECASE)
+_BARE = re.compile(r"(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])", re.IGNORECASE)
 _FORGED = re.compile(
     r"\[[^\[\]\n]*?(?:https?://)?(?P<claimed>[\w-]+\.[\w.-]+)[^\[\]\n]*\]\(\s*<?https?://(?P<real>[\w.-]+)"
 )

@@ -13,6 +13,7 @@ from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
 from bridge.store.inbox import Condition, Held, Inbox, Put, Queued
 from bridge.store.journal import Journal, Taken, Unreadable
+from bridge.store.limits import UNLIMITED, Limits
 from bridge.store.namespace import Namespace
 from bridge.store.scripting import Scripts
 from bridge.store.sessions import Results, Sessions
@@ -100,12 +101,17 @@ class Store:
     namespace: Namespace
     clock: Clock
     processes: dict[str, Process] = field(default_factory=dict)
+    limits: Limits = UNLIMITED
+    audit_lifetime: timedelta = timedelta(0)
 
     def process(self, name: str = "a") -> Process:
         """Give the process *name*."""
         if name not in self.processes:
-            how: Any = {"consumer": name, "session_lifetime": SESSION_LIFETIME, "now": self.clock}
-            inbox, journal = Inbox(self.scripts, **how), Journal(self.scripts, **how)
+            how: Any = {
+                "consumer": name, "session_lifetime": SESSION_LIFETIME, "now": self.clock, "limits": self.limits,
+            }  # fmt: skip
+            inbox = Inbox(self.scripts, **how)
+            journal = Journal(self.scripts, **how, audit_lifetime=self.audit_lifetime)
             self.processes[name] = Process(name, self.redis, inbox, journal, self.clock)
         return self.processes[name]
 
@@ -196,14 +202,22 @@ class Store:
         return words in repr(await self.dump())
 
 
-async def a_store(redis: Redis, clock: Clock | None = None, metrics: Metrics | None = None) -> Store:
+async def a_store(
+    redis: Redis,
+    clock: Clock | None = None,
+    metrics: Metrics | None = None,
+    *,
+    limits: Limits = UNLIMITED,
+    audit_lifetime: timedelta = timedelta(0),
+) -> Store:
     """Open a store in the namespace of the tests."""
     clock = clock or Clock()
     scripts = Scripts(redis, NAMESPACE, metrics or Metrics())
-    namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot="UBOT", now=clock)
+    namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot="UBOT", now=clock, audit_lifetime=audit_lifetime)
     store = Store(
-        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Results(scripts), namespace, clock
-    )
+        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Results(scripts), namespace, clock,
+        limits=limits, audit_lifetime=audit_lifetime,
+    )  # fmt: skip
     await namespace.hold()
     return store
 

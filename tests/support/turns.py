@@ -155,6 +155,7 @@ class MemoryDirectory:
     channels: dict[str, str] = field(default_factory=dict)
     groups: dict[str, set[str]] = field(default_factory=dict)
     home: set[str] = field(default_factory=set)
+    guests: set[str] = field(default_factory=set)
     trouble: SlackError | None = None
 
     async def user_name(self, user: str) -> str:
@@ -170,6 +171,11 @@ class MemoryDirectory:
         if self.trouble is not None:
             raise self.trouble
         return user in self.home
+
+    async def is_guest(self, user: str) -> bool:
+        if self.trouble is not None:
+            raise self.trouble
+        return user in self.guests
 
 
 @dataclass
@@ -257,6 +263,7 @@ class Bench:
     slept: list[float] = field(default_factory=list)
     is_suspended: bool = False
     default_agent: str = ""
+    runners: frozenset[str] = frozenset()
     store_since: Callable[[], datetime | None] = lambda: START
     metrics: Metrics = field(default_factory=Metrics)
     leases: list[Lease] = field(default_factory=list)
@@ -287,8 +294,8 @@ class Bench:
         store, patience = self.store, Patience(self.draining, sleep=self.sleep)
         chats = self.chats()
 
-        async def may_run(_user: str) -> bool:
-            return True
+        async def may_run(user: str) -> bool:
+            return not self.runners or user in self.runners
 
         deps = Deps(chats.catalog, self.project, store.sessions, store.results, may_run, self.directory.user_name)
         runs = Runs(

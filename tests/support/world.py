@@ -9,7 +9,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -24,12 +24,9 @@ from bridge.playground.slack.entities import Message
 from bridge.playground.slack.sample import BRIDGE
 from bridge.playground.slack.server import ApiCall
 from support.lifetimes import keys_without_lifetime
+from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, secrets_in
 from support.waiting import wait_until
 
-SIGNING_SECRET = "s1gning-secret-of-the-tests"
-BOT_TOKEN = "xoxb-token-of-the-tests"
-APP_TOKEN = "xapp-token-of-the-tests"
-API_KEY = "key-of-the-tests"
 _PEACE = 3.0
 TAKEOVER_SECONDS = 20  # what the bridge promises
 
@@ -44,11 +41,15 @@ def free_port() -> int:
 
 @dataclass
 class BridgeProcess:
-    """``bridge serve`` as a process of its own; *log* is everything that it has written so far."""
+    """``bridge serve`` as a process of its own; *log* is everything that it has written so far.
+
+    *pages* are what it told anybody who asked, just before it was ended in peace.
+    """
 
     environ: Mapping[str, str]
     arguments: tuple[str, ...] = ()
     log: bytearray = field(default_factory=bytearray)
+    pages: str = ""
     process: asyncio.subprocess.Process | None = None
     _reader: asyncio.Task[None] | None = None
 
@@ -110,12 +111,23 @@ class BridgeProcess:
         if self.process is None:
             return
         self.send_signal(signal.SIGCONT)
+        await self._read_pages()
         self.send_signal(signal.SIGTERM)
         try:
             async with asyncio.timeout(_PEACE):
                 await self.wait()
         except TimeoutError:
             await self.kill()
+
+    async def _read_pages(self) -> None:
+        if self.process is None or self.process.returncode is not None:
+            return
+        async with httpx.AsyncClient(base_url=self.url, timeout=2) as client:
+            for path in ("/metrics", "/readyz", "/healthz", "/slack/events"):
+                try:
+                    self.pages += (await client.get(path)).text
+                except httpx.HTTPError:
+                    return
 
     async def wait(self) -> int:
         """Wait for its end; gives the exit code."""
@@ -256,12 +268,17 @@ def _words_in(value: Any) -> list[str]:
 
 
 @asynccontextmanager
-async def a_world(redis_url: str, namespace: str) -> AsyncIterator[World]:
-    """Open a world around a running Redis; whatever bridges it has at the end are killed."""
+async def a_world(
+    redis_url: str, namespace: str, *, retry_delays: Sequence[float] = (0.2, 1.0, 3.0)
+) -> AsyncIterator[World]:
+    """Open a world around a running Redis; whatever bridges it has at the end are killed.
+
+    *retry_delays* are the seconds before each of Slack's retries.
+    """
     async with AsyncExitStack() as stack:
         slack = await stack.enter_async_context(
             EmulatedSlack(
-                signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, app_token=APP_TOKEN, retry_delays=(0.2, 1.0, 3.0)
+                signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, app_token=APP_TOKEN, retry_delays=retry_delays
             )
         )
         project = await stack.enter_async_context(SampleProject(api_key=API_KEY))
@@ -298,10 +315,11 @@ def check_logs(world: World) -> None:
     """No bridge may have logged a secret, a person's words, or an exception that nobody expected."""
     for bridge in world.bridges:
         text = bridge.log.decode(errors="replace")
-        for secret in (SIGNING_SECRET, BOT_TOKEN, APP_TOKEN, API_KEY):
-            assert secret not in text, "a secret is in the log"
+        assert secrets_in(text) == [], "a secret is in the log"
+        assert secrets_in(bridge.pages) == [], "a secret is in an answer to anybody"
         for words in [message for message in every_message(world) if len(message) > 8]:
             assert words not in text, "a person's words are in the log"
+            assert words not in bridge.pages, "a person's words are in an answer to anybody"
         unexpected = _UNEXPECTED.search(text)
         assert unexpected is None, text[-6000:]
 

@@ -129,6 +129,7 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "text": lambda b: len(b["text"]) > 0,
     "rich_text": lambda b: len(b["elements"]) > 0,
     "rich_text_section": lambda b: len(b["elements"]) > 0,
+    "rich_text_quote": lambda b: len(b["elements"]) == 1,
     "rich_text_list": lambda b: len(b["elements"]) > 0,
     "rich_text_preformatted": lambda b: len(b["elements"]) == 1,
 }

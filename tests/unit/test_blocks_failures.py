@@ -48,8 +48,9 @@ EXAMPLES = [
     errors.BadInput("Expecting value", 1, 2),
     *(
         errors.NotAllowed(reason)
-        for reason in ("stranger", "channel", "user", "runner", "not_yours", "of a later release")
+        for reason in ("stranger", "channel", "user", "runner", "not_yours", "unknown", "of a later release")
     ),
+    *(errors.TooOften(what, timedelta(seconds=37)) for what in ("thread", "person", "runs", "of a later release")),
 ]
 
 

@@ -118,6 +118,8 @@ async def test_who_is_in_a_group_that_cannot_be_read_is_not_known(slack: WireSla
         (HOME, {"team_id": "T2"}, False),
         (HOME, {"team_id": "T1", "is_stranger": True}, False),
         (HOME, {"team_id": "T1", "deleted": True}, False),
+        (HOME, {"team_id": "T1", "is_bot": True}, False),
+        (HOME, {"team_id": "T1", "is_restricted": True}, True),
         (GRID, {"team_id": "T1"}, True),
         (GRID, {"team_id": "T2", "enterprise_user": {"enterprise_id": "E1", "teams": ["T2", "T1"]}}, True),
         (GRID, {"team_id": "T2", "enterprise_user": {"enterprise_id": "E1", "teams": ["T2"]}}, False),
@@ -132,6 +134,36 @@ async def test_home_is_the_workspace_that_installed_the_app(
     slack.script["users.info"] = [person(**about)]
 
     assert await SlackDirectory(web, identity).is_home("U1") is expected
+
+
+@pytest.mark.parametrize(
+    ("about", "kind"),
+    [
+        ({}, "member"),
+        ({"is_restricted": False, "is_ultra_restricted": False}, "member"),
+        ({"is_restricted": True}, "guest"),
+        ({"is_restricted": True, "is_ultra_restricted": True}, "guest"),
+        ({"is_bot": True}, "bot"),
+        ({"is_restricted": True, "deleted": True}, "deactivated"),
+        ({"is_stranger": True}, "stranger"),
+        ({"is_restricted": "no"}, "member"),
+    ],
+)
+async def test_anything_less_than_a_full_member_counts_as_a_guest(
+    slack: WireSlack, web: SlackWeb, about: dict[str, Any], kind: str
+) -> None:
+    slack.script["users.info"] = [person(**about)]
+    directory = SlackDirectory(web, HOME)
+
+    assert (await directory.person("U1")).kind == kind
+    assert await directory.is_guest("U1") is (kind != "member")
+
+
+async def test_who_is_a_guest_is_not_guessed(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["users.info"] = [refused("missing_scope", needed="users:read")]
+
+    with pytest.raises(SlackRefused):
+        await SlackDirectory(web, HOME).is_guest("U1")
 
 
 @pytest.mark.parametrize("answer", [{"ok": True}, person(team_id=None), {"ok": True, "user": "U1"}])

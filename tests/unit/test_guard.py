@@ -288,7 +288,10 @@ async def test_being_told_of_held_back_events_is_acknowledged_and_logged(
     [
         (urlencode({"command": "/workflows", "text": "list"}), "command"),
         (urlencode({"payload": '{"type": "block_actions", "actions": [{"action_id": "a"}]}'}), "click"),
-        (urlencode({"payload": '{"type": "view_submission", "view": {"callback_id": "c"}}'}), "submission"),
+        (
+            urlencode({"payload": '{"type": "view_submission", "view": {"callback_id": "c", "type": "m"}}'}),
+            "submission",
+        ),
         (urlencode({"payload": '{"type": "block_suggestion", "action_id": "a"}'}), "options"),
         (urlencode({"payload": '{"type": "of_tomorrow"}'}), "other"),
     ],

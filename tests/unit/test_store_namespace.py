@@ -92,7 +92,7 @@ async def test_consumers_that_hold_nothing_and_are_gone_are_forgotten(redis: Red
     await idler.journal.done(await idler.take())
 
     assert await store.namespace.forget_the_gone() == 0  # nobody is gone for long enough
-    dropped = await store.scripts.run("forget", -1)
+    dropped = await store.scripts.run("forget", -1, 0)
 
     assert dropped == 1
     consumers = await redis.xinfo_consumers(f"{PREFIX}ready", "workers")

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
-from bridge.store.journal import Binding, Unreadable
+from bridge.store.journal import Binding, FirstAgent, Unreadable
 from bridge.store.records import VERSION, Conversation, Step
 from support.store import LANE, PREFIX, ROOT, START, THREAD, a_store, message, ts
 
@@ -139,6 +139,39 @@ async def test_sent_is_written_once_and_may_be_repeated_by_the_same_take(redis: 
     assert await store.field(turn, "run") == '{"workflow": 1}'
     with pytest.raises(LaneLost):
         await journal.sent(replace(taken, token="another"))
+
+
+async def test_what_is_sent_first_gives_its_thread_the_agent(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+    process = store.process()
+    taken = await process.take()
+
+    assert await process.journal.sent(taken, first=FirstAgent(THREAD, 7))
+    assert await process.journal.sent(taken, first=FirstAgent(THREAD, 7)), "its answer was lost on the way"
+
+    assert await store.sessions.thread(THREAD) == Conversation(agent=7)
+
+
+async def test_where_another_agent_was_faster_nothing_is_sent(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.queue()
+    process = store.process()
+    taken = await process.take()
+    await store.sessions.choose_agent(THREAD, 8)
+
+    assert not await process.journal.sent(taken, first=FirstAgent(THREAD, 7))
+
+    assert await store.field(turn, "step") == "queued"
+    assert await store.sessions.thread(THREAD) == Conversation(agent=8)
+
+
+async def test_a_take_tells_who_answers_in_the_channel(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.sessions.set_channel_default(THREAD.team, THREAD.channel, 9)
+    await store.queue()
+
+    assert (await store.process().take()).channel_default == 9
 
 
 async def test_sent_waits_for_a_second_look_when_the_text_was_edited_meanwhile(redis: Redis) -> None:

@@ -225,6 +225,25 @@ async def test_however_often_it_is_asked_for_a_message_is_sent_again_once(redis:
     assert not await store.holds_words("my secret words")
 
 
+async def test_a_button_that_is_pressed_before_its_notice_is_noted_as_posted_sends_the_message_again(
+    redis: Redis,
+) -> None:
+    store = await a_store(redis)
+    turn = await store.queue(message("my secret words"), agent=7, is_plain=True)
+    process = store.process()
+    taken = await process.take()
+    await process.journal.outcome(taken, "{}", what="unknown")
+
+    assert await process.inbox.again(turn) == "queued"
+
+    assert (await process.take(taken.held)).turn.body == message("my secret words"), "who takes over can still read it"
+    await process.journal.done(taken, what="unknown", keep_text=True)
+    again = await process.take()
+    assert again.turn.id != turn
+    await process.journal.done(again)
+    assert not await store.holds_words("my secret words")
+
+
 @pytest.mark.parametrize("progress", ["never was", "waits", "answered"])
 async def test_what_is_not_kept_cannot_be_sent_again(redis: Redis, progress: str) -> None:
     store = await a_store(redis)

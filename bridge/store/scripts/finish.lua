@@ -1,20 +1,37 @@
 -- The head of the lane is finished: pop it, retire the entry, and if more waits, wake somebody for it at the
 -- stream's tail, which is fair to other lanes. "Empty" is decided here, where a PUT would race with it.
--- ARGV: entry, consumer, lane, turn, now (ms), step ('done' | 'dead'), what or '', posted ts or '',
---       keep the text ('1'), lifetime (ms).
+-- ARGV: entry, consumer, lane, turn, now (ms), step ('done' | 'dead'), what or '', identity of the posted
+--       message (its ts is the last part) or '',
+--       keep the text ('1'), lifetime (ms), lifetime of the audit (ms, '0': none), its length, and for it: user,
+--       channel, thread, did, about, allowed ('1').
 -- Returns 'ok' | 'lost'.
 local entry, consumer, lane, turn, now, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_of(turn)
+if step == 'dead' then -- what a retry needs to know, and a line for the trace
+  local seen = redis.call('HMGET', key, 'step', 'what', 'deaths')
+  redis.call('HSET', key, 'died', seen[1] or '', 'was', seen[2] or '',
+    'deaths', (seen[3] and #seen[3] < 2000 and seen[3] .. '\n' or '') .. now .. ' ' .. ARGV[7])
+end
 redis.call('HSET', key, 'step', step, 't_done', now)
 if ARGV[7] ~= '' then redis.call('HSET', key, 'what', ARGV[7]) end
-if ARGV[8] ~= '' then redis.call('HSET', key, 'posted', ARGV[8]) end
+if ARGV[8] ~= '' then
+  redis.call('HSET', key, 'posted', string.match(ARGV[8], '[^:]*$'))
+  redis.call('SET', prefix .. 'shown:' .. ARGV[8], turn, 'PX', ARGV[10])
+end
 if step == 'done' then redis.call('HDEL', key, 'outcome') end
-if ARGV[9] ~= '1' then redis.call('HDEL', key, 'body', 'run') end
+if ARGV[9] ~= '1' or redis.call('HEXISTS', key, 'again') == 1 then redis.call('HDEL', key, 'body', 'run') end
 redis.call('PEXPIRE', key, ARGV[10])
 if step == 'dead' then
   redis.call('ZADD', prefix .. 'dead', now, turn)
   redis.call('ZREMRANGEBYSCORE', prefix .. 'dead', '-inf', tonumber(now) - tonumber(ARGV[10]))
+end
+if ARGV[11] ~= '0' then
+  local audit = prefix .. 'audit'
+  redis.call('XADD', audit, 'MAXLEN', '~', ARGV[12], '*', 'v', 1, 'at', redis.call('HGET', key, 'at') or '',
+    'user', ARGV[13], 'channel', ARGV[14], 'thread', ARGV[15], 'did', ARGV[16], 'about', ARGV[17],
+    'allowed', ARGV[18], 'outcome', (step == 'dead' and 'dead: ' or '') .. ARGV[7], 'turn', turn)
+  redis.call('PEXPIRE', audit, ARGV[11])
 end
 redis.call('LPOP', box_of(lane))
 retire(entry)

@@ -1,6 +1,7 @@
 -- Drop the consumers of processes that ended long ago. One step, because a consumer that is dropped while
--- something is pending for it takes that with it.
--- ARGV: idle for at least (ms). Returns how many were dropped.
+-- something is pending for it takes that with it. What the audit has kept for long enough leaves too.
+-- ARGV: idle for at least (ms), oldest entry of the audit (ms). Returns how many consumers were dropped.
+redis.call('XTRIM', prefix .. 'audit', 'MINID', ARGV[2])
 local dropped = 0
 for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', READY, GROUP)) do
   local consumer = {}

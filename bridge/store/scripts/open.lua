@@ -1,9 +1,9 @@
 -- Take or confirm the namespace, and see to it that the consumer group exists. Repeated by a heartbeat, so
 -- that a store that was wiped under us is set up again and says since when it knows anything.
--- ARGV: team, bot user, now (ms). Returns {'ours', since (ms), this server's clock (ms)} or {'taken', owner}.
+-- ARGV: team, bot user, now (ms), address of the workspace or ''. Returns {'ours', since (ms), this server's clock (ms)} or {'taken', owner}.
 local team, bot, now = ARGV[1], ARGV[2], ARGV[3]
 local owner = prefix .. 'owner'
-local held = redis.call('HMGET', owner, 'team', 'bot', 'since')
+local held = redis.call('HMGET', owner, 'team', 'bot', 'since', 'url')
 if held[1] and (held[1] ~= team or held[2] ~= bot) then
   return {'taken', held[1] .. '/' .. held[2]}
 end
@@ -11,6 +11,7 @@ if not held[1] then
   redis.call('HSET', owner, 'v', 1, 'team', team, 'bot', bot, 'since', now)
   held[3] = now
 end
+if ARGV[4] ~= '' and held[4] ~= ARGV[4] then redis.call('HSET', owner, 'url', ARGV[4]) end
 -- The stream alone says nothing: after a wipe, a PUT that came first made it without the group.
 if redis.call('EXISTS', READY) == 0 or #redis.call('XINFO', 'GROUPS', READY) == 0 then
   redis.call('XGROUP', 'CREATE', READY, GROUP, '0', 'MKSTREAM')

@@ -30,3 +30,14 @@ local function owns(entry, consumer, lane, turn)
   if pending.err or #pending == 0 or pending[1][2] ~= consumer then return false end
   return turn == nil or redis.call('LINDEX', box_of(lane), 0) == turn, pending[1][4]
 end
+
+-- Limits: whether `key` has counted as much as `limit` allows in its window, and one more for it. 0 is no limit. The
+-- window (ms) begins with what is counted first.
+local function is_used_up(key, limit)
+  return limit > 0 and tonumber(redis.call('GET', key) or '0') >= limit
+end
+local function count(key, window)
+  local counted = redis.call('INCR', key)
+  if counted == 1 then redis.call('PEXPIRE', key, window) end
+  return counted
+end

@@ -1,9 +1,12 @@
 -- Mark as seen AND queue, or neither.
 -- ARGV: turn, lane, event identity or '', message identity or '', condition, thread or '', waiting limit,
 --       now (ms), seen (ms), thread lifetime (ms), body, nothing to decide ('1'), agent or '',
---       end of its time by this server's clock (ms) or '', kind of what came in.
+--       end of its time by this server's clock (ms) or '', kind of what came in,
+--       turns that a thread may begin in a minute, the person and the turns that they may begin (0: not limited),
+--       a line for the trace on how it came, lifetime of the message's mark (ms).
 -- condition: 'none'; 'start' binds the thread; 'bound' wants it bound; 'search' wants it not yet searched.
--- Returns {'queued', waiting before it} | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}.
+-- Returns {'queued', waiting before it} | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
+--          | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body, plain = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 local agent = ARGV[13]
@@ -13,11 +16,15 @@ if ARGV[14] ~= '' then
 end
 
 local marks = {}
-if event ~= '' then marks[#marks + 1] = prefix .. 'seen:e:' .. event end
-if message ~= '' then marks[#marks + 1] = prefix .. 'seen:m:' .. message end
+if event ~= '' then marks[#marks + 1] = {prefix .. 'seen:e:' .. event, seen_ms} end
+if message ~= '' then marks[#marks + 1] = {prefix .. 'seen:m:' .. message, ARGV[20]} end
 for _, mark in ipairs(marks) do
-  local earlier = redis.call('GET', mark)
-  if earlier then return {'duplicate', earlier} end
+  local earlier = redis.call('GET', mark[1])
+  if earlier then
+    local came = redis.call('HGET', turn_of(earlier), 'came')
+    if came and #came < 2000 then redis.call('HSET', turn_of(earlier), 'came', came .. '\n' .. ARGV[19]) end
+    return {'duplicate', earlier}
+  end
 end
 
 local conversation = prefix .. 'thread:' .. thread
@@ -25,6 +32,16 @@ if condition == 'bound' and redis.call('EXISTS', conversation) == 0 then return 
 if condition == 'search' and redis.call('EXISTS', prefix .. 'looked:' .. thread) == 1 then return {'unbound'} end
 local waiting = waiting_in(lane)
 if waiting >= limit then return {'full'} end
+local minute, paces = 60000, {}
+if ARGV[16] ~= '0' then paces[#paces + 1] = {'thread', prefix .. 'pace:t:' .. thread, tonumber(ARGV[16])} end
+if ARGV[18] ~= '0' then paces[#paces + 1] = {'person', prefix .. 'pace:u:' .. ARGV[17], tonumber(ARGV[18])} end
+for _, pace in ipairs(paces) do
+  if is_used_up(pace[2], pace[3]) then
+    local counted = count(pace[2], minute)
+    return {'paused', pace[1], redis.call('PTTL', pace[2]), counted == pace[3] + 1 and '1' or '0'}
+  end
+end
+for _, pace in ipairs(paces) do count(pace[2], minute) end
 
 local starts = false
 if condition == 'start' then
@@ -32,9 +49,10 @@ if condition == 'start' then
   if agent ~= '' then redis.call('HSETNX', conversation, 'agent', agent) end
 end
 if condition == 'start' or condition == 'bound' then redis.call('PEXPIRE', conversation, thread_ms) end
-for _, mark in ipairs(marks) do redis.call('SET', mark, turn, 'PX', seen_ms) end
+for _, mark in ipairs(marks) do redis.call('SET', mark[1], turn, 'PX', mark[2]) end
 redis.call('HSET', turn_of(turn), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
-  'kind', ARGV[15])
+  'kind', ARGV[15], 'came', ARGV[19])
+if waiting > 0 then redis.call('HSET', turn_of(turn), 'behind', waiting) end
 if starts then redis.call('HSET', turn_of(turn), 'starts', 1) -- its words may choose the agent
 elseif plain == '1' then redis.call('HSET', turn_of(turn), 'plain', 1) end
 if condition == 'search' then redis.call('HSET', turn_of(turn), 'searches', 1) end

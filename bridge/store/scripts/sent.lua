@@ -1,7 +1,9 @@
 -- queued → sent. Only then may the request go out.
 -- ARGV: entry, consumer, lane, turn, now (ms), token of this take, edits that the request knows of,
---       description of the run or ''.
--- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn meanwhile: look again).
+--       description of the run or '', the person and the runs that they may start in an hour (0: not limited),
+--       thread that this turn gives its agent or '', agent or '', thread lifetime (ms).
+-- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn meanwhile, or the thread has another agent: look again) |
+--         'paused:<ms>' (no run before that).
 local entry, consumer, lane, turn, now, token, edits = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_of(turn)
@@ -9,6 +11,18 @@ local seen = redis.call('HMGET', key, 'step', 'by', 'withdrawn', 'edits')
 if seen[1] == 'sent' and seen[2] == token then return 'ok' end
 if seen[1] ~= 'queued' then return 'lost' end
 if seen[3] or (seen[4] or '0') ~= edits then return 'changed' end
+if ARGV[8] ~= '' and ARGV[10] ~= '0' then
+  local runs = prefix .. 'pace:r:' .. ARGV[9]
+  if is_used_up(runs, tonumber(ARGV[10])) then return 'paused:' .. redis.call('PTTL', runs) end
+  count(runs, 3600000)
+end
+if ARGV[11] ~= '' then
+  local conversation = prefix .. 'thread:' .. ARGV[11]
+  redis.call('HSETNX', conversation, 'v', 1)
+  redis.call('HSETNX', conversation, 'agent', ARGV[12]) -- the first choice wins
+  redis.call('PEXPIRE', conversation, ARGV[13])
+  if redis.call('HGET', conversation, 'agent') ~= ARGV[12] then return 'changed' end
+end
 redis.call('HSET', key, 'step', 'sent', 't_sent', now, 'by', token)
 if ARGV[8] ~= '' then redis.call('HSET', key, 'run', ARGV[8]) end
 return 'ok'

@@ -3,6 +3,9 @@
 local entry, consumer, lane, turn = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_of(turn)
-if redis.call('HGET', key, 'step') == 'sent' then redis.call('HSET', key, 'step', 'queued') end
+if redis.call('HGET', key, 'step') == 'sent' then
+  redis.call('HSET', key, 'step', 'queued')
+  redis.call('HINCRBY', key, 'unsent', 1)
+end
 redis.call('HDEL', key, 'by')
 return 'ok'

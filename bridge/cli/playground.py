@@ -1,0 +1,194 @@
+"""`bridge playground`: the whole bridge, with stand-ins for what is not configured."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from bridge.cli.running import complain, run, say
+from bridge.errors import ConfigurationError
+from bridge.logs import configure
+from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
+
+if TYPE_CHECKING:
+    from bridge.cli.own_redis import EmbeddedRedis
+    from bridge.playground.scene import Scene, Wanted
+
+if sys.platform != "win32":
+    import fcntl
+
+NOT_INSTALLED: Final = "bridge playground needs its extra: pip install 'slack-project-bridge[playground]'"
+_DRAIN_SECONDS: Final = "1"  # of the bridge, where nothing else is set: whoever tries things out does not want to wait
+_SLACK: Final = {"SLACK_BOT_TOKEN": "xoxb-0", "SLACK_SIGNING_SECRET": "0" * 32}
+_ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - what BRIDGE_HOST may be
+_REAL: Final = {"Bridge": "starts; what it logs comes here"}
+_PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0"}
+
+
+def playground(
+    *,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where the page is; 0: anywhere.")] = 8080,
+    over_socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode with the page's Slack.")] = False,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page if there is a display.")] = True,
+) -> None:
+    """Try the bridge: whatever is not configured (Slack, the project, Redis) has a stand-in."""
+    try:
+        plan = _plan(environment(os.environ, Path(".env")), over_socket=over_socket)
+        with _alone_in(plan.folder):
+            raise typer.Exit(run(lambda: _play(plan, port, open_browser=open_browser)))
+    except ConfigurationError as exc:
+        raise typer.Exit(complain([exc])) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is configured: the *settings*, in which stand-ins have placeholders, and which parts are real."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    is_slack_real: bool
+    is_project_real: bool
+    is_redis_real: bool
+    over_socket: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where the stand-ins keep what outlives a restart."""
+        return self.settings.data_dir / "playground"
+
+
+def _plan(environ: Mapping[str, str], *, over_socket: bool) -> Plan:
+    """Read what is configured. Raises `ConfigurationError` where a part is configured by half, or wrongly."""
+    for line in unknown_names(environ):
+        say(f"warning: {line}")
+    slack, project, redis = (_is_configured(environ, group) for group in ("SLACK_", "PROJECT_", "REDIS_"))
+    if slack and over_socket:
+        raise ConfigurationError(["--socket is for the page's Slack; with the real one, set SLACK_APP_TOKEN"])
+    stand_ins = {**({} if slack else _SLACK), **({} if project else _PROJECT)}
+    settings = load({**environ, **stand_ins}, embedded_redis=True)
+    return Plan(settings, environ, slack, project, redis, over_socket)
+
+
+def _is_configured(environ: Mapping[str, str], group: str) -> bool:
+    return any(environ.get(name) or environ.get(f"{name}_FILE") for name in VARIABLES if name.startswith(group))
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Have the stand-ins' data for this process alone; the kernel gives it back however the process ends."""
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        lock = (folder / "lock").open("w")
+    except OSError as exc:
+        raise ConfigurationError(
+            [f"BRIDGE_DATA_DIR: {folder} cannot be written to ({exc.strerror}): name a folder of your own"]
+        ) from exc
+    with lock:
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigurationError(
+                    [f"BRIDGE_DATA_DIR: another playground uses {folder}: end it, or name another folder"]
+                ) from None
+        yield
+
+
+async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
+    configure(plan.settings.log_format, plan.settings.log_level)
+    until = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, until.set)
+    async with _opened(plan, port) as scene:
+        _introduce(scene, plan)
+        if open_browser and _has_display():
+            # A daemon thread: a browser that takes its time must not keep anything from beginning or ending.
+            threading.Thread(target=webbrowser.open, args=(scene.url,), daemon=True).start()
+        return await scene.run(until)
+
+
+@asynccontextmanager
+async def _opened(plan: Plan, port: int) -> AsyncIterator[Scene]:
+    from bridge.cli.own_redis import EmbeddedRedis  # noqa: PLC0415 - --help and bad settings need none of it
+
+    try:
+        from bridge.playground.scene import opened, require_free  # noqa: PLC0415 - the same
+    except ModuleNotFoundError as exc:
+        if exc.name is None or exc.name.startswith("bridge"):
+            raise
+        raise ConfigurationError([f"{NOT_INSTALLED} ({exc.name} is missing)"]) from None
+    try:
+        require_free(port)
+    except OSError as exc:
+        raise ConfigurationError([f"--port {port}: {exc.strerror}; free it or choose another"]) from exc
+    async with AsyncExitStack() as stack:
+        redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
+        yield await stack.enter_async_context(opened(_wanted(plan, port, redis)))
+
+
+def _wanted(plan: Plan, port: int, redis: EmbeddedRedis | None) -> Wanted:
+    from bridge.playground.scene import NAMESPACE, Wanted  # noqa: PLC0415 - see `_opened`
+
+    host, bridge_port = _where_the_bridge_listens(plan)
+    defaults = {"BRIDGE_DRAIN_SECONDS": _DRAIN_SECONDS}
+    if not plan.is_slack_real:
+        defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host}
+    given = {**defaults, **plan.environ, "BRIDGE_PORT": str(bridge_port)}
+    here = "127.0.0.1" if host in _ANY_ADDRESS else host
+    return Wanted(
+        port=port,
+        folder=plan.folder,
+        environ=given | {"NO_PROXY": ",".join(filter(None, (given.get("NO_PROXY"), "127.0.0.1,localhost")))},
+        bridge_url=f"http://{here}:{bridge_port}",
+        drain=plan.settings.drain_timeout.total_seconds(),
+        is_slack_real=plan.is_slack_real,
+        is_project_real=plan.is_project_real,
+        uses_socket=plan.over_socket,
+        redis=redis,
+    )
+
+
+def _where_the_bridge_listens(plan: Plan) -> tuple[str, int]:
+    """Where Slack's requests go: as configured; for the page's Slack, any free port of this machine alone."""
+    is_told_port = plan.is_slack_real or _is_configured(plan.environ, "BRIDGE_PORT")
+    is_told_host = plan.is_slack_real or _is_configured(plan.environ, "BRIDGE_HOST")
+    host = plan.settings.host if is_told_host else "127.0.0.1"
+    return host, (is_told_port and plan.settings.port) or _free_port()
+
+
+def _free_port() -> int:
+    """Find a port that nobody has: the bridge keeps it over its restarts, so that Slack finds it again."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _introduce(scene: Scene, plan: Plan) -> None:
+    """Say where the page is, first of all, and what is a stand-in."""
+    typer.echo(f"The playground: {scene.url}\n")
+    for part in scene.backstage.parts():
+        kind = "stand-in" if part.is_stand_in else "real"
+        detail = part.detail if part.is_stand_in else _REAL.get(part.name, "as configured")
+        typer.echo(f"  {part.name:<16} {kind:<9} {detail}")
+    typer.echo(f"\nWhat is said here is kept in {plan.settings.data_dir}. Ctrl-C ends it.")
+    sys.stdout.flush()
+
+
+def _has_display() -> bool:
+    if not sys.stdout.isatty():
+        return False
+    return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,119 @@
+"""The audit: who did what, where and when, whether they were allowed to, and what came of it. Never what was said.
+
+One entry of a stream for each turn that has ended, added by the very script that ends it (`finish`), so that none is
+missing and none costs a round trip; refusals are turns too, since the person is told. What is not there: what still
+waits, what was never for the bridge, and what Redis could not keep.
+
+The stream is trimmed by time with the heartbeat, and by length with each entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, cast
+
+from redis.asyncio import Redis
+
+from bridge.inbound import Click, Inbound, InboundMessage, Notice, SlashCommand, Submission
+from bridge.store.connection import translated
+from bridge.store.keys import prefix
+from bridge.store.records import Turn
+from bridge.store.scripting import epoch_ms
+
+REFUSED: Final = frozenset({"NotAllowed", "TooOften"})
+"""Outcomes that say that a person may not: `bridge.errors`."""
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What one person did: *did* it (``message``, ``/workflows``, ``click run:again``) to *about* (``workflow 3``).
+
+    *asked_at* is when it came in, *ended_at* when *outcome* was settled.
+    """
+
+    ended_at: datetime
+    asked_at: datetime
+    user: str
+    channel: str
+    thread: str
+    did: str
+    about: str
+    is_allowed: bool
+    outcome: str
+    turn: str
+
+    @classmethod
+    def from_redis(cls, entry: str, fields: Mapping[str, str]) -> Act:
+        """Read an entry of the stream; what a later release adds is left aside."""
+        ended_at = _moment(entry.partition("-")[0])
+        return cls(
+            ended_at=ended_at,
+            asked_at=_moment(fields["at"]) if fields.get("at", "").isdecimal() else ended_at,
+            user=fields.get("user", ""),
+            channel=fields.get("channel", ""),
+            thread=fields.get("thread", ""),
+            did=fields.get("did", ""),
+            about=fields.get("about", ""),
+            is_allowed=fields.get("allowed") != "0",
+            outcome=fields.get("outcome", ""),
+            turn=fields.get("turn", ""),
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """The form for programs."""
+        return {**asdict(self), "ended_at": self.ended_at.isoformat(), "asked_at": self.asked_at.isoformat()}
+
+
+def facts(turn: Turn | None, about: str, outcome: str) -> tuple[str, ...]:
+    """What `finish` writes of a *turn*: user, channel, thread, did, about, allowed. None: it could not be read."""
+    if turn is None:
+        return ("", "", "", "", about, "1")
+    body = turn.body
+    is_refused = isinstance(body, Notice) or outcome in REFUSED
+    return (body.user, body.channel, getattr(body, "thread_ts", ""), deed(body), about, "0" if is_refused else "1")
+
+
+def deed(inbound: Inbound) -> str:
+    """Name what a person did, in words that are ours."""
+    match inbound:
+        case InboundMessage():
+            return "message"
+        case SlashCommand():
+            return inbound.command
+        case Click():
+            return f"click {inbound.action_id}"
+        case Submission():
+            return f"form {inbound.form}"
+        case Notice():
+            return inbound.of or "message"
+
+
+class AuditLog:
+    """Reads the audit of one *namespace*."""
+
+    def __init__(self, redis: Redis, namespace: str) -> None:
+        self._redis = redis
+        self._key = f"{prefix(namespace)}audit"
+
+    async def since(self, moment: datetime) -> AsyncIterator[Act]:
+        """Every act that ended at *moment* or later, oldest first. Raises `StoreUnavailable`."""
+        start = str(epoch_ms(moment))
+        while True:
+            entries = await self._page(start)
+            for entry, fields in entries:
+                yield Act.from_redis(entry, fields)
+            if len(entries) < _PAGE:
+                return
+            start = f"({entries[-1][0]}"
+
+    async def _page(self, start: str) -> list[tuple[str, dict[str, str]]]:
+        with translated():
+            return cast(Any, await self._redis.xrange(self._key, min=start, count=_PAGE)) or []
+
+
+def _moment(milliseconds: str) -> datetime:
+    return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)

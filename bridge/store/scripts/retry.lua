@@ -1,0 +1,46 @@
+-- Queue a dead letter again, at the end of its lane; once for each death, however often asked. What has an outcome is
+-- shown, and nobody is asked. Where nobody knows whether the request had arrived, this is the explicit wish to send
+-- it again: as a new turn, because the old one may have told people so, and what it showed bears its id.
+-- ARGV: turn, now (ms), waiting limit, id of a new turn, lifetime of the trace (ms).
+-- Returns {'queued' | 'showing' | 'asking', waiting before it} | {'unknown'} | {'gone'} (its texts are) | {'full'}.
+local turn, now, limit, new = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local key, dead = turn_of(turn), prefix .. 'dead'
+if not redis.call('ZSCORE', dead, turn) then return {'unknown'} end
+local seen = redis.call('HMGET', key, 'step', 'lane', 'body', 'died', 'was', 'outcome', 'retries', 't_sent')
+local lane, body, died, outcome = seen[2], seen[3], seen[4], seen[6]
+if seen[1] ~= 'dead' or not lane or not body then
+  redis.call('ZREM', dead, turn)
+  return {'gone'}
+end
+local waiting = waiting_in(lane)
+if waiting >= limit then return {'full'} end
+redis.call('ZREM', dead, turn)
+if not died then died = outcome and 'posting' or seen[8] and 'sent' or 'queued' end -- buried by an older release
+
+local how, queued = 'queued', turn
+if died == 'sent' or (died == 'posting' and (seen[5] == 'unknown' or not outcome)) then
+  how, queued = 'asking', new
+  local kept = redis.call('HMGET', key, 'thread', 'kind', 'plain', 'starts', 'searches')
+  redis.call('HSET', turn_of(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+    'thread', kept[1] or '', 'kind', kept[2] or '', 'of', turn)
+  for i, name in ipairs({'plain', 'starts', 'searches'}) do
+    if kept[i + 2] then redis.call('HSET', turn_of(new), name, 1) end
+  end
+  redis.call('HSET', key, 'again', new)
+  redis.call('HDEL', key, 'body', 'run', 'outcome')
+  redis.call('PEXPIRE', key, ARGV[5])
+else
+  if died == 'posting' then
+    how = 'showing'
+    redis.call('HSET', key, 'step', 'posting', 'what', seen[5] or '')
+  else
+    redis.call('HDEL', key, 'what')
+    redis.call('HSET', key, 'step', 'queued', 'at', now) -- it is not too old: somebody wants it now
+  end
+  redis.call('HDEL', key, 'by', 't_done', 'died', 'was')
+  redis.call('HSET', key, 'retries', (seen[7] and seen[7] .. '\n' or '') .. now)
+  redis.call('PERSIST', key)
+end
+redis.call('RPUSH', box_of(lane), queued)
+if redis.call('LLEN', box_of(lane)) == 1 then activate(lane) end
+return {how, waiting}

@@ -1,0 +1,290 @@
+"""The page's scripts alone, in a real browser: its server is canned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Error, Page, expect
+
+from support.browser import a_browser
+from support.canned_page import CannedPage, canned_page, message, option, words
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    """One browser for all; each test has a window without a past."""
+    try:
+        opened = a_browser()
+        browser = await opened.__aenter__()
+    except Error as exc:
+        pytest.skip(f"there is no browser; make browser installs one ({exc.message.splitlines()[0]})")
+    yield browser
+    await opened.__aexit__(None, None, None)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def server() -> AsyncIterator[CannedPage]:
+    """The canned server."""
+    async with canned_page() as page:
+        yield page
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(server: CannedPage, browser: Browser) -> AsyncIterator[Page]:
+    """A window on it, as Alice, in #general; a script that fails, fails the test."""
+    context = await browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    window = await context.new_page()
+    window.set_default_timeout(15_000)
+    failures: list[str] = []
+    window.on("pageerror", lambda error: failures.append(str(error)))
+    window.on("console", lambda line: failures.append(line.text) if line.type == "error" else None)
+    await window.goto(server.url)
+    await expect(window.get_by_test_id("composer")).to_be_visible(timeout=15_000)
+    yield window
+    await context.close()
+    assert failures == []
+
+
+def view(*blocks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    titles = {"title": words("Run a workflow"), "submit": words("Run"), "close": words("Cancel")}
+    return {"id": "V1", "type": "modal", "blocks": list(blocks), "errors": {}, "values": {}} | titles | more
+
+
+def field(name: str, element: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "input", "block_id": name, "label": words(name.title()), "element": element} | more
+
+
+TEXT = {"type": "plain_text_input", "action_id": "text"}
+
+
+async def test_enter_sends_what_was_written_and_shift_enter_begins_a_line(server: CannedPage, page: Page) -> None:
+    composer = page.get_by_test_id("composer")
+    await composer.fill("one")
+    await composer.press("Shift+Enter")
+    await composer.press_sequentially("two")
+    await composer.press("Enter")
+
+    await expect(composer).to_have_value("")
+    assert await server.asked("say") == [{"channel": "C1", "text": "one\ntwo"}]
+
+
+async def test_a_whole_command_is_run_and_half_of_one_is_completed(server: CannedPage, page: Page) -> None:
+    composer = page.get_by_test_id("composer")
+    await composer.fill("/workflows")
+    await composer.press("Enter")
+    await expect(composer).to_have_value("")
+    await composer.fill("/sta")
+    await composer.press("Enter")
+
+    await expect(composer).to_have_value("/stats ")
+    assert await server.asked("command") == [{"channel": "C1", "command": "/workflows", "text": "", "in_thread": False}]
+
+
+async def test_what_could_not_be_sent_comes_back_with_the_reason(server: CannedPage, page: Page) -> None:
+    server.answers["say"] = {"ok": False, "error": "This channel is archived."}
+    await page.get_by_test_id("composer").fill("is anybody here?")
+    await page.get_by_test_id("send").click()
+
+    await expect(page.get_by_role("alert")).to_have_text("This channel is archived.")
+    await expect(page.get_by_test_id("composer")).to_have_value("is anybody here?")
+
+
+async def test_half_typed_text_and_the_caret_survive_news(server: CannedPage, page: Page) -> None:
+    composer = page.get_by_test_id("composer")
+    await composer.fill("half a")
+    await composer.press("ArrowLeft")
+    server.show(messages=[message("1700000000.000100", "U2", "something new")])
+    await expect(page.get_by_test_id("message")).to_have_count(1)
+    await page.keyboard.type("X")
+
+    await expect(composer).to_have_value("half Xa")
+
+
+async def test_completing_a_person_writes_the_mention(page: Page) -> None:
+    composer = page.get_by_test_id("composer")
+    await composer.press_sequentially("hello @bo")
+    await composer.press("Tab")
+
+    await expect(composer).to_have_value("hello @bob ")
+
+
+async def test_a_thread_opens_beside_and_a_reply_goes_there(server: CannedPage, page: Page) -> None:
+    root, reply = "1700000000.000100", "1700000001.000100"
+    status = {"text": "is thinking…", "can_stop": True}
+    server.show(
+        messages=[
+            message(root, "U2", "a question", thread_ts=root, reply_count=1, repliers=["UB"], status=status),
+            message(reply, "UB", "an answer", thread_ts=root),
+        ]
+    )
+    await page.get_by_test_id("message").get_by_test_id("open-thread").click()
+    await expect(page.get_by_test_id("thread-message")).to_have_count(2)
+    await page.get_by_test_id("thread-composer").fill("thanks")
+    await page.get_by_test_id("thread-send").click()
+    await page.get_by_test_id("status").get_by_role("button", name="Stop").click()
+    await expect(page.get_by_test_id("thread-composer")).to_have_value("")
+
+    assert await server.asked("say") == [{"channel": "C1", "text": "thanks", "thread_ts": root, "broadcast": False}]
+    assert await server.asked("stop") == [{"channel": "C1", "thread_ts": root}]
+
+
+async def test_a_button_that_asks_first_is_pressed_only_after_yes(server: CannedPage, page: Page) -> None:
+    confirm = {
+        "title": words("Sure?"),
+        "text": words("It cannot be undone."),
+        "confirm": words("Run"),
+        "deny": words("No"),
+    }
+    button = {"type": "button", "action_id": "run", "text": words("Run it"), "value": "3", "confirm": confirm}
+    blocks = [{"type": "actions", "block_id": "b", "elements": [button]}]
+    server.show(messages=[message("1700000000.000100", "UB", "x", is_private=True, blocks=blocks)])
+    await page.get_by_test_id("ephemeral").get_by_role("button", name="Run it").click()
+    await page.get_by_role("dialog").get_by_role("button", name="No").click()
+    await page.get_by_test_id("ephemeral").get_by_role("button", name="Run it").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Run").click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+    expected = {"channel": "C1", "ts": "1700000000.000100", "block_id": "b", "action_id": "run"}
+    assert await server.asked("click") == [expected]
+
+
+async def test_a_choice_that_was_taken_back_is_not_shown(server: CannedPage, page: Page) -> None:
+    confirm = {"title": words("Sure?"), "text": words("Really?"), "confirm": words("Yes"), "deny": words("No")}
+    menu = {
+        "type": "static_select",
+        "action_id": "agent",
+        "options": [option("Memory", "1"), option("Writer", "2")],
+        "initial_option": option("Memory", "1"),
+        "confirm": confirm,
+    }
+    blocks = [{"type": "actions", "block_id": "b", "elements": [menu]}]
+    server.show(messages=[message("1700000000.000100", "UB", "x", blocks=blocks)])
+    choice = page.get_by_test_id("message").get_by_role("combobox")
+    await choice.select_option(label="Writer")
+    await page.get_by_role("dialog").get_by_role("button", name="No").click()
+    await expect(choice).to_have_value("1")
+    await choice.select_option(label="Writer")
+    await page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+
+    place = {"channel": "C1", "ts": "1700000000.000100", "block_id": "b", "action_id": "agent"}
+    assert await server.asked("select") == [place | {"value": "2"}]
+    await expect(choice).to_have_value("2")
+
+
+async def test_people_are_chosen_by_typing_and_taken_away_again(server: CannedPage, page: Page) -> None:
+    menu = {"type": "multi_users_select", "action_id": "who", "initial_users": ["U3"]}
+    server.show(views=[view(field("people", menu))])
+    modal = page.get_by_test_id("modal")
+    await modal.get_by_role("combobox").fill("bob")
+    await page.keyboard.press("Enter")
+    await modal.get_by_label("Remove Gus Guest").click()
+    await modal.get_by_test_id("modal-submit").click()
+
+    assert (await server.asked("submit"))[0]["values"] == {"people": {"who": ["U2"]}}
+
+
+async def test_closing_a_modal_gives_the_focus_back(server: CannedPage, page: Page) -> None:
+    await page.get_by_test_id("composer").focus()
+    server.show(views=[view(field("input", TEXT))])
+    await expect(page.get_by_test_id("modal").get_by_label("Input")).to_be_focused()
+    await page.keyboard.press("Escape")
+    assert await server.asked("close") == [{"view_id": "V1"}]
+    server.show(views=[])
+
+    await expect(page.get_by_test_id("composer")).to_be_focused()
+
+
+async def test_a_form_is_filled_in_with_a_choice_that_the_app_suggested(server: CannedPage, page: Page) -> None:
+    server.answers["suggest"] = {"ok": True, "options": [option("Weekly report", "3"), option("Drafts", "4")]}
+    menu = {"type": "external_select", "action_id": "pick", "min_query_length": 0}
+    server.show(views=[view(field("workflow", menu), field("input", TEXT, optional=True))])
+    modal = page.get_by_test_id("modal")
+    await modal.get_by_role("combobox").fill("we")
+    await modal.get_by_role("option", name="Weekly report").click()
+    await modal.get_by_label("Input").fill("all of it")
+    await modal.get_by_test_id("modal-submit").click()
+    await expect(modal.get_by_role("combobox")).to_have_value("Weekly report")
+
+    assert (await server.asked("suggest"))[-1]["typed"] == "we"
+    values = {"workflow": {"pick": "3"}, "input": {"text": "all of it"}}
+    assert await server.asked("submit") == [{"view_id": "V1", "values": values}]
+
+
+async def test_a_field_left_empty_is_named_and_the_apps_own_complaint_stands_under_its_field(
+    server: CannedPage, page: Page
+) -> None:
+    server.show(views=[view(field("input", TEXT))])
+    modal = page.get_by_test_id("modal")
+    await modal.get_by_test_id("modal-submit").click()
+    await expect(modal.get_by_role("alert")).to_have_text("Please complete this required field.")
+    await modal.get_by_label("Input").fill("{")
+    await modal.get_by_test_id("modal-submit").click()
+    server.show(views=[view(field("input", TEXT), errors={"input": "This is not JSON."})])
+
+    await expect(modal.get_by_role("alert")).to_have_text("This is not JSON.")
+    await expect(modal.get_by_label("Input")).to_have_value("{")
+    await expect(modal.get_by_label("Input")).to_be_focused()
+
+
+async def test_somebody_else_can_be_chosen_and_stands_in_the_address(page: Page) -> None:
+    await page.get_by_test_id("as-user").select_option(label="Bob Brandt")
+
+    await expect(page).to_have_url(re.compile("as=U2"))
+    await page.reload()
+    await expect(page.get_by_test_id("as-user")).to_have_value("U2")
+
+
+async def test_an_empty_channel_says_what_to_try(server: CannedPage, page: Page) -> None:
+    await page.get_by_role("button", name="@bridge hello").click()
+    await page.get_by_role("button", name="/stats").click()
+    await page.get_by_test_id("dm-bridge").click()
+    await expect(page.get_by_role("tab", name="Messages")).to_have_attribute("aria-selected", "true")
+
+    assert await server.asked("say") == [{"channel": "C1", "text": "@bridge hello"}]
+    assert (await server.asked("command"))[0]["command"] == "/stats"
+    assert await server.asked("open_messages") == [{}]
+
+
+async def test_an_own_message_is_edited_where_it_stands(server: CannedPage, page: Page) -> None:
+    server.show(messages=[message("1700000000.000100", "U1", "helo")])
+    await page.get_by_test_id("message").get_by_label("More actions").click()
+    await page.get_by_role("menuitem", name="Edit message").click()
+    await page.get_by_label("Edit message").fill("hello")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_label("Edit message")).to_have_count(0)
+
+    assert await server.asked("edit") == [{"channel": "C1", "ts": "1700000000.000100", "text": "hello"}]
+
+
+async def test_the_drawer_shows_the_wires_and_its_switches_work(server: CannedPage, page: Page) -> None:
+    step = {"at": 1.0, "wire": "Slack → bridge", "what": "event message", "detail": "", "ms": 2.5, "outcome": "200"}
+    fault = {"name": "slow", "group": "Slack", "title": "Slow Slack", "explains": "", "is_on": False}
+    server.wires = [step | {"body": {"event": "yes"}}]
+    server.show(messages=[message("1700000000.000100", "U2", "x")], faults=[fault | {"is_action": False}])
+    await page.get_by_test_id("message").get_by_label("What went over the wires").click()
+    await expect(page.get_by_test_id("drawer")).to_contain_text("event message")
+    await expect(page.get_by_test_id("drawer")).to_contain_text("2.5 ms")
+    await page.get_by_role("tab", name="Parts and faults").click()
+    await page.get_by_role("switch", name="Slow Slack").click()
+
+    assert await server.asked("fault") == [{"name": "slow", "is_on": True}]
+
+
+async def test_a_block_that_is_not_known_is_shown_as_it_came(server: CannedPage, page: Page) -> None:
+    chart = {"type": "pie", "segments": [{"label": "finance", "value": 3}, {"label": "support", "value": 1}]}
+    blocks = [
+        {"type": "mystery", "block_id": "m", "riddle": "<b>what</b>"},
+        {"type": "data_visualization", "block_id": "v", "title": "Tags", "chart": chart},
+    ]
+    server.show(messages=[message("1700000000.000100", "UB", "x", blocks=blocks)])
+    await page.get_by_text("does not draw: mystery").click()
+
+    await expect(page.get_by_text('"riddle": "<b>what</b>"')).to_be_visible()
+    await expect(page.get_by_role("img", name="Pie chart: Tags")).to_be_visible()
+    await expect(page.get_by_text("finance 75 %")).to_be_visible()

@@ -1,0 +1,65 @@
+"""`bridge audit` on what a real bridge has kept, and the limits of its settings at work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import bridge
+from bridge.playground.slack.sample import ALICE, BOB, GENERAL
+from support.secrecy import secrets_in
+from support.waiting import wait_until
+from support.world import World
+
+CODE = Path(bridge.__file__).parent.parent
+
+
+async def audit(world: World, folder: Path, *words: str) -> str:
+    """What the command prints, which knows nothing but where Redis is."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bridge", "audit", *words,
+        cwd=folder, stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(CODE), "REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace},
+    )  # fmt: skip
+    said, _ = await process.communicate()
+    assert process.returncode == 0
+    return said.decode()
+
+
+async def test_the_audit_tells_who_did_what_and_who_did_too_much(world: World, tmp_path: Path) -> None:
+    await world.start_bridge(
+        BRIDGE_DEFAULT_AGENT="Memory", BRIDGE_THREAD_TURNS_PER_MINUTE="2", BRIDGE_USER_RUNS_PER_HOUR="1"
+    )
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    await world.answered(GENERAL, root)
+    await world.replied(BOB, GENERAL, root, "and what about me?")
+    await world.replied(ALICE, GENERAL, root, "one too many")
+    for _ in range(2):
+        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    told = await world.whispered(ALICE)
+
+    async def is_kept() -> bool:
+        return int(await world.redis.xlen(f"{{{world.namespace}}}:audit")) == 5
+
+    await wait_until(is_kept, "all five are in the audit")
+    acts = [json.loads(line) for line in (await audit(world, tmp_path, "--json")).splitlines()]
+    table = await audit(world, tmp_path, "--since", "1h")
+
+    assert "in an hour" in told
+    assert "pauses here" in world.said(GENERAL, root)[-1]
+    assert sorted((act["user"], act["did"], act["is_allowed"], act["outcome"]) for act in acts) == sorted(
+        [
+            (ALICE, "message", True, "answered"),
+            (BOB, "message", True, "answered"),
+            (ALICE, "message", False, "paused"),
+            (ALICE, "/workflows", True, "ran"),
+            (ALICE, "/workflows", False, "TooOften"),
+        ]
+    )
+    assert len(table.splitlines()) == 6
+    assert table.count("refused") == 2
+    assert secrets_in(table) == []
+    assert "hello there" not in table + json.dumps(acts)

@@ -1,0 +1,41 @@
+"""The state machine of the inbox and the journal once more, on a real server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from redis.asyncio import Redis
+
+from bridge.store.connection import connect
+from support.inbox_machine import InboxMachine
+from support.real_redis import RealRedis
+
+DATABASE = 8  # of this test alone
+
+
+@asynccontextmanager
+async def emptied(url: str) -> AsyncIterator[Redis]:
+    async with connect(url) as redis:
+        await redis.flushdb()
+        yield redis
+        await redis.flushdb()
+
+
+def test_whatever_happens_in_whatever_order_redis_does_what_the_model_does(redis_server: RealRedis) -> None:
+    class OnAServer(InboxMachine):
+        def opened(self) -> AbstractAsyncContextManager[Redis]:
+            return emptied(f"{redis_server.url}?db={DATABASE}")
+
+    run_state_machine_as_test(
+        OnAServer,
+        settings=settings(
+            max_examples=8,
+            stateful_step_count=40,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,89 @@
+"""kill -9 between every two steps: several threads in conversation, and a bridge that dies in their midst.
+
+The steps are not listed here, they are found: one life in peace shows what there is, and for each kind of step a
+bridge is killed right after it (`support.points`). `make soak` does it at each single passage, before and after, and
+kills the successors, too.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from support.lives import Life, all_lived, lived, quick_lives, shown
+from support.mortals import the_mortals
+from support.points import script_names, slack_calls
+from support.real_redis import RealRedis
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+
+AT_ONCE = 16
+
+ELSEWHERE = {
+    "drop": "an operator's, on the command line",
+    "retry": "an operator's, on the command line",
+}
+"""Scripts that no bridge runs by itself, and who does."""
+
+NOT_HERE = {
+    "apps.connections.open": "opens a socket, which changes nothing; what a socket's end does: test_socket_mode",
+    "assistant.threads.setStatus": "stands in where agents.sessions.setStatus is not there: test_say_status",
+}
+"""Calls of Slack that are not in these lives, and where they are looked at."""
+
+
+@dataclass(frozen=True)
+class Lives:
+    """All that happened."""
+
+    peace: Life
+    killed: list[Life]
+
+    @property
+    def passed(self) -> Counter[str]:
+        """How often each point was passed in all of them."""
+        return sum((life.points() for life in [self.peace, *self.killed]), Counter())
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def lives(redis_server: RealRedis) -> AsyncIterator[Lives]:
+    with tempfile.TemporaryDirectory(prefix="br-") as folder:
+        async with the_mortals(Path(folder)) as mortals:
+            peace = await lived(Life(), redis_server.url, mortals)
+            killed = await all_lived(quick_lives(peace), redis_server.url, mortals, at_once=AT_ONCE)
+            yield Lives(peace, killed)
+
+
+async def test_in_peace_everything_is_answered_once_and_in_order(lives: Lives) -> None:
+    assert lives.peace.faults == []
+
+
+async def test_wherever_a_bridge_is_killed_nothing_is_lost_or_doubled_or_out_of_order_or_waits_for_ever(
+    lives: Lives,
+) -> None:
+    assert shown(lives.killed) == ""
+
+
+async def test_each_of_them_died_where_it_was_to(lives: Lives) -> None:
+    assert [fate for life in lives.killed for fate in life.missed] == []
+    assert len(lives.killed) > len(script_names())
+
+
+async def test_no_script_is_forgotten(lives: Lives) -> None:
+    fates = {fate for life in lives.killed for fate in life.fates}
+    killed_after = {fate.split()[1] for fate in fates if fate.startswith("after ")}
+
+    assert set(script_names()) - killed_after == ELSEWHERE.keys() & set(script_names())
+
+
+async def test_no_call_of_slack_or_of_the_service_is_forgotten(lives: Lives) -> None:
+    passed = {point.removeprefix("after ") for point in lives.passed}
+
+    assert {call for call in slack_calls() if f"slack {call}" not in passed} == NOT_HERE.keys()
+    assert {"project chat", "project run"} <= passed

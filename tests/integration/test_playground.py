@@ -1,0 +1,234 @@
+"""`bridge playground`: what stands in for what, what it survives, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from bridge.playground.project import SampleProject
+from bridge.playground.slack.emulator import EmulatedSlack
+from bridge.playground.slack.sample import ALICE, GENERAL, PRIVATE
+from support.playground import Playground, bare_environment
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import BOT_TOKEN, SIGNING_SECRET
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CODE = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A data folder with a short path, for the socket of Redis."""
+    with tempfile.TemporaryDirectory(prefix="br-") as folder:
+        yield Path(folder)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def playground() -> AsyncIterator[Playground]:
+    with tempfile.TemporaryDirectory(prefix="br-") as folder:
+        playground = await Playground(Path(folder)).start()
+        try:
+            yield await playground.ready(ALICE)
+        finally:
+            assert await playground.end() == 0
+
+
+async def refused(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
+    """Start a playground that cannot run; gives the exit code and what it says."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bridge", "playground", *words),
+        cwd=folder,
+        env=bare_environment(PYTHONPATH=str(CODE), BRIDGE_DATA_DIR=str(folder), **environ),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await process.communicate()
+    return process.returncode or 0, said.decode()
+
+
+async def words_in(playground: Playground, channel: str, thread: str) -> str:
+    """All that is said in a thread, as Alice sees it."""
+    async with httpx.AsyncClient(base_url=playground.url) as http:
+        answer = await http.get("/page/state", params={"as": ALICE, "channel": channel, "thread": thread})
+    shown = answer.raise_for_status().json()["thread"]
+    return re.sub("<[^>]+>", "", str(shown))
+
+
+async def answered(playground: Playground, channel: str, thread: str, words: str) -> None:
+    async def is_there() -> bool:
+        return words in await words_in(playground, channel, thread)
+
+    await wait_until(is_there, f"“{words}” is in the thread", 30)
+
+
+def pid_in(part: dict[str, Any]) -> int:
+    found = re.search(r"\d+", part["detail"])
+    assert found is not None
+    return int(found[0])
+
+
+async def test_the_first_address_is_the_pages_and_it_says_what_stands_in(playground: Playground) -> None:
+    async with httpx.AsyncClient() as http:
+        page = await http.get(playground.url)
+    parts = (await playground.state(ALICE))["parts"]
+
+    assert page.headers["content-type"].startswith("text/html")
+    assert {part["name"] for part in parts if part["is_stand_in"]} == {"Slack", "Project service", "Redis"}
+    assert all(part["is_up"] for part in parts), parts
+    assert playground.text.count("stand-in") == 3
+
+
+async def test_commands_are_offered_with_their_usage(playground: Playground) -> None:
+    commands = (await playground.state(ALICE))["commands"]
+
+    usages = {command["command"]: command["usage"] for command in commands}
+    assert set(usages) >= {"/workflows", "/agents", "/project", "/stats"}
+    assert "run" in usages["/workflows"]
+
+
+async def test_a_second_one_on_the_same_folder_is_refused_in_one_line(playground: Playground) -> None:
+    code, said = await refused(playground.folder, "--port", "0")
+
+    assert code == 2
+    assert said.startswith("BRIDGE_DATA_DIR: another playground uses ")
+    assert said.count("\n") == 1
+
+
+async def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, said = await refused(folder, "--port", str(port))
+
+    assert code == 2
+    assert said == f"--port {port}: Address already in use; free it or choose another\n"
+
+
+@pytest.mark.parametrize(
+    ("environ", "words", "complaint"),
+    [
+        ({"PROJECT_BASE_URL": "http://127.0.0.1:9"}, (), "PROJECT_API_KEY is missing"),
+        ({"SLACK_BOT_TOKEN": "xoxb-1"}, (), "SLACK_SIGNING_SECRET is missing"),
+        ({"SLACK_SIGNING_SECRET": "a" * 32}, (), "SLACK_BOT_TOKEN is missing"),
+        ({"REDIS_URL": "http://x"}, (), "REDIS_URL "),
+        ({"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "a" * 32}, ("--socket",), "--socket is for the page's"),
+    ],
+)
+async def test_what_is_configured_by_half_or_wrongly_is_refused(
+    folder: Path, environ: dict[str, str], words: tuple[str, ...], complaint: str
+) -> None:
+    code, said = await refused(folder, *words, **environ)
+
+    assert code == 2
+    assert said.startswith(complaint)
+    assert said.count("\n") == 1
+
+
+async def test_a_bridge_that_is_killed_is_started_again(playground: Playground) -> None:
+    before = pid_in(await playground.part(ALICE, "Bridge"))
+
+    await playground.do("fault", ALICE, name="kill_bridge", is_on=True)
+
+    async def is_another() -> bool:
+        part = await playground.part(ALICE, "Bridge")
+        return bool(part["is_up"]) and pid_in(part) != before
+
+    await wait_until(is_another, "another bridge is at work", 20)
+
+
+async def test_what_is_said_while_redis_is_stopped_is_answered_when_it_is_back(playground: Playground) -> None:
+    await playground.do("fault", ALICE, name="redis_stopped", is_on=True)
+    said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 17")
+    stopped = await playground.part(ALICE, "Redis")
+    await playground.do("fault", ALICE, name="redis_stopped", is_on=False)
+
+    assert not stopped["is_up"]
+    await answered(playground, GENERAL, said["ts"], "I will remember 17.")
+
+
+async def test_kill_9_of_the_playground_takes_the_bridge_along_and_leaves_all_that_was_said(folder: Path) -> None:
+    first = await (await Playground(folder).start()).ready(ALICE)
+    said = await first.do("say", ALICE, channel=PRIVATE, text="@bridge Memory: my name is Ada")
+    await answered(first, PRIVATE, said["ts"], "Nice to meet you, Ada.")
+    bridge = pid_in(await first.part(ALICE, "Bridge"))
+    await first.kill()
+    await wait_until(lambda: not _is_alive(bridge), "the bridge is gone", 20)
+
+    second = await (await Playground(folder, words=("--socket",)).start()).ready(ALICE)
+    await second.do("say", ALICE, channel=PRIVATE, text="what is my name?", thread_ts=said["ts"])
+
+    await answered(second, PRIVATE, said["ts"], "Your name is Ada.")
+    assert await second.end(signal.SIGINT) == 0
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_so(
+    folder: Path, redis_server: RealRedis
+) -> None:
+    async with (
+        EmulatedSlack(signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN) as slack,
+        SampleProject(api_key="a-key") as project,
+    ):
+        real = {
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+            "SLACK_API_URL": slack.api_url,
+            "PROJECT_BASE_URL": project.base_url,
+            "PROJECT_API_KEY": "a-key",
+            "REDIS_URL": redis_server.url,
+            "BRIDGE_NAMESPACE": "test-playground-of-real-parts",
+            "BRIDGE_PORT": "0",
+        }
+        playground = await Playground(folder, environ=real).start()
+        async with httpx.AsyncClient() as http:
+
+            async def all_are_up() -> bool:
+                return (await http.get(playground.url)).text.count("<td>up</td>") == 4
+
+            await wait_until(all_are_up, "the page says that all is up", 20)
+            page = (await http.get(playground.url)).text
+        code = await playground.end()
+
+    assert "Slack is real here" in page
+    assert page.count("<td>real</td>") == 4
+    assert "stand-in" not in playground.text
+    assert code == 0
+
+
+async def test_a_real_slack_that_refuses_the_token_ends_the_playground(folder: Path) -> None:
+    async with EmulatedSlack(signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN) as slack:
+        code, said = await refused(
+            folder,
+            "--port",
+            "0",
+            SLACK_BOT_TOKEN="xoxb-another",
+            SLACK_SIGNING_SECRET=SIGNING_SECRET,
+            SLACK_API_URL=slack.api_url,
+            BRIDGE_PORT="0",
+        )
+
+    assert code == 1
+    assert "look at SLACK_BOT_TOKEN" in said
+    assert "xoxb-another" not in said

@@ -1,0 +1,162 @@
+"""`bridge trace` and `bridge dead`, as processes beside a bridge at work, with one bridge for the file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+import bridge
+from bridge.playground.slack.entities import Message
+from bridge.playground.slack.faults import Error
+from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world, words_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CODE = Path(bridge.__file__).parent.parent
+NOWHERE = "http://127.0.0.1:9/slack/events"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    opened.slack.twins = ("app_mention", "message")
+    return opened
+
+
+async def bridge_says(world: World, folder: Path, *words: str, **environ: str) -> tuple[int, str, str]:
+    """Run the command line with nothing but where Redis is; gives its exit code and what it says, out and aside."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bridge", *words),
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CODE), "NO_COLOR": "1", "TERM": "dumb"}
+        | {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
+        | environ,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, aside = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, said.decode(), aside.decode()
+
+
+async def steps(world: World, folder: Path, *message: str) -> list[dict[str, Any]]:
+    code, said, _ = await bridge_says(world, folder, "trace", *message, "--json")
+    assert code == 0
+    return list(json.loads(said)["steps"])
+
+
+def link(ts: str) -> str:
+    return f"https://playground.slack.com/archives/{GENERAL}/p{ts.replace('.', '')}"
+
+
+async def test_a_mention_that_slack_had_to_repeat_is_told_by_its_permalink(world: World, tmp_path: Path) -> None:
+    address, world.slack.events_url = world.slack.events_url, NOWHERE
+    root = await world.mention(ALICE, GENERAL, "a question for the trace")
+    await wait_until(lambda: any(one.error for one in world.slack.deliveries), "Slack could not deliver it")
+    world.slack.events_url = address
+    await world.answered(GENERAL, root)
+
+    code, said, _ = await bridge_says(world, tmp_path, "trace", link(root))
+    told = await steps(world, tmp_path, GENERAL, root)
+
+    assert code == 0
+    assert "a question" not in said
+    assert "it mentions the bot" in said
+    assert [step["what"] for step in told if step["what"] != "duplicate"] == [
+        "received", "decided", "queued", "sent", "answered", "posted", "done",
+    ]  # fmt: skip
+    twins = [step["detail"] for step in told if step["what"] in {"received", "duplicate"}]
+    assert len(twins) == 2
+    assert all("which Slack sent again (retry " in detail for detail in twins)
+    assert len({step["process"] for step in told}) == 1
+    assert told == sorted(told, key=lambda step: float(step["at"]))
+
+
+async def test_a_message_that_is_not_for_the_bot_says_why_and_an_unknown_one_what_that_means(
+    world: World, tmp_path: Path
+) -> None:
+    ignored = await world.slack.say(ALICE, GENERAL, "hello everybody")
+    await wait_until(lambda: _is_passed_over(world, ignored), "it is written down")
+
+    told = await steps(world, tmp_path, f"{GENERAL}/{ignored}")
+    code, said, aside = await bridge_says(world, tmp_path, "trace", link("1500000000.000100"))
+
+    assert [(step["what"], step["detail"]) for step in told][1] == (
+        "decided", "not for an agent: not addressed to the bot",
+    )  # fmt: skip
+    assert (code, said) == (1, "")
+    assert "Nothing is known of this message" in aside
+
+
+async def _is_passed_over(world: World, ts: str) -> bool:
+    lists = [await world.redis.lrange(key, 0, -1) for key in await world.keys() if ":passed:" in key]
+    return any(line.startswith(ts) for lines in lists for line in lines)
+
+
+async def test_the_card_of_a_run_leads_to_the_command(world: World, tmp_path: Path) -> None:
+    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await wait_until(lambda: any("completed" in words_of(one) for one in _cards(world)), "the run has ended")
+
+    told = await steps(world, tmp_path, link(_cards(world)[-1].ts))
+
+    details = {step["what"]: step["detail"] for step in told}
+    assert (details["received"], details["answered"]) == ("a slash command", "the workflow ran")
+
+
+def _cards(world: World) -> list[Message]:
+    return [one for one in world.slack.messages(GENERAL) if one.user == BRIDGE and not one.thread_ts]
+
+
+async def test_a_dead_letter_is_retried_while_the_bridge_runs_and_its_answer_is_posted(
+    world: World, tmp_path: Path
+) -> None:
+    world.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
+    root = await world.mention(ALICE, GENERAL, "nobody hears this")
+    await wait_until(lambda: _dead(world), "it is a dead letter")
+    asked = world.chats()
+
+    code, said, _ = await bridge_says(world, tmp_path, "dead", "list", "--json")
+    [letter] = json.loads(said)["dead"]
+    retried = await bridge_says(world, tmp_path, "dead", "retry", letter["id"])
+    await world.answered(GENERAL, root)
+    again = await bridge_says(world, tmp_path, "dead", "drop", letter["id"])
+
+    assert (code, retried[0], again[0]) == (0, 0, 1)
+    assert letter["permalink"] == link(root)
+    assert letter["user"] == ALICE
+    assert "nobody hears" not in said
+    assert world.chats() == asked
+    assert len(world.answers(GENERAL, root)) == 1
+    assert "There is no dead letter" in again[2]
+
+
+async def _dead(world: World) -> bool:
+    return bool(await world.redis.zcard(f"{{{world.namespace}}}:dead"))
+
+
+async def test_what_is_missing_is_one_line_and_what_cannot_be_is_another(world: World, tmp_path: Path) -> None:
+    missing, away = await asyncio.gather(
+        bridge_says(world, tmp_path, "dead", "list", REDIS_URL=""),
+        bridge_says(world, tmp_path, "trace", link("1500000000.000100"), REDIS_URL="redis://127.0.0.1:9/0"),
+    )
+
+    assert (missing[0], missing[2].count("\n"), missing[2].split()[0]) == (2, 1, "REDIS_URL")
+    assert (away[0], away[2].count("\n")) == (1, 1)

@@ -1,0 +1,235 @@
+"""People who together make a bridge do everything that it does, and who try again as people do when it is dead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+
+from bridge.playground.project.answers import Answer
+from bridge.playground.slack.deliver import Delivery
+from bridge.playground.slack.entities import Message
+from bridge.playground.slack.sample import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    CAROL,
+    DM_ALICE,
+    DM_BOB,
+    DM_CAROL,
+    GENERAL,
+    PRIVATE,
+    RANDOM,
+    SHARED,
+)
+from support.ledger import AGAIN, AGENTS, Started, Thread, Written
+from support.waiting import wait_until
+from support.world import World, words_of
+
+PATIENCE = 40.0
+_TRIES = 60
+_PAUSE = 0.2  # between two tries of a person
+_BUSY = Answer(429, {"error": "slow down"}, headers={"Retry-After": "0"})
+_AGENT_CHOICE = "agent:choose"
+
+Story = Callable[["Town"], Coroutine[None, None, None]]
+
+
+@dataclass
+class Town:
+    """The people of one world, and what they have begun."""
+
+    world: World
+    threads: list[Thread] = field(default_factory=list)
+    runs: list[Started] = field(default_factory=list)
+
+    async def live(self, *stories: Story) -> None:
+        """Let all *stories* happen at once, to their end."""
+        self.world.project.agents = list(AGENTS)
+        self.world.project.workflows[0].seconds = 0.8
+        async with asyncio.TaskGroup() as group:
+            for story in stories:
+                group.create_task(story(self))
+        await wait_until(self.is_settled, "all is answered", PATIENCE)
+
+    def is_settled(self) -> bool:
+        """Whether nobody waits any more."""
+        return all(one.is_settled() for one in (*self.threads, *self.runs))
+
+    def faults(self) -> Iterator[str]:
+        """Say what is wrong."""
+        for one in (*self.threads, *self.runs):
+            yield from one.faults()
+
+    async def begin(self, user: str, channel: str, words: str, *, agent: str = "") -> Thread:
+        """Begin a thread: by a mention, or in a direct message without one.
+
+        The others wait until that was taken: in a channel, a reply that comes before it is not for the bot.
+        """
+        thread = Thread(self.world, channel)
+        self.threads.append(thread)
+        mention = "" if channel.startswith("D") else f"<@{BRIDGE}> "
+        await self.write(thread, user, f"{mention}{agent and f'{agent}: '}{words}", words)
+        thread.root = thread.written[0].ts
+        await wait_until(thread.are_all_accepted, f"{words} is taken", PATIENCE)
+        return thread
+
+    async def reply(self, thread: Thread, user: str, words: str) -> Written:
+        """Write in a thread."""
+        return await self.write(thread, user, words, words)
+
+    async def write(self, thread: Thread, user: str, text: str, words: str) -> Written:
+        """Write *text*, of which *words* are for the agent."""
+        written = Written(words)
+        thread.written.append(written)
+        written.ts = await self.world.slack.say(user, thread.channel, text, thread_ts=thread.root or None)
+        return written
+
+    async def settled(self, thread: Thread) -> None:
+        """Wait until all is answered in a thread, and Slack has ended its deliveries there."""
+        await wait_until(thread.is_settled, f"all is answered: {[one.words for one in thread.written]}", PATIENCE)
+
+    async def insist(self, act: Callable[[], Awaitable[Delivery]]) -> None:
+        """Do it again until it is taken, or can be seen to have been, as people do."""
+        for _ in range(_TRIES):
+            try:
+                delivery = await act()
+            except LookupError:  # what was to be pressed is not there any more
+                return
+            if delivery.is_acked and "not be taken" not in delivery.body:
+                return
+            await asyncio.sleep(_PAUSE)
+        raise AssertionError("nobody takes it")
+
+    async def run(self, user: str, channel: str, workflow: int, name: str) -> None:
+        """Start a workflow; each try has an input of its own, since nobody knows what became of the last."""
+        tries = iter(range(_TRIES))
+
+        async def once() -> Delivery:
+            given = f"{name}-{next(tries)}"
+            delivery = await self.world.slack.command(user, channel, "/workflows", f"run {workflow} {given}")
+            is_taken = delivery.is_acked and "not be taken" not in delivery.body
+            self.runs.append(Started(self.world, channel, given, is_accepted=is_taken))
+            return delivery
+
+        await self.insist(once)
+
+
+async def asks_in_a_row(town: Town) -> None:
+    """Somebody writes on without waiting, and later begins anew."""
+    thread = await town.begin(ALICE, GENERAL, "row-one", agent="Memory")
+    await town.reply(thread, ALICE, "row-two")
+    await town.reply(thread, BOB, "row-three")
+    await town.settled(thread)
+    await town.world.slack.say(ALICE, GENERAL, "!new", thread_ts=thread.root)
+    await town.reply(thread, ALICE, "row-four")
+    await town.settled(thread)
+
+
+async def chooses_from_the_menu(town: Town) -> None:
+    """Nobody is named, so that everything waits for a choice."""
+    thread = await town.begin(BOB, RANDOM, "menu-one")
+    await town.reply(thread, BOB, "menu-two")
+
+    def menu() -> list[Message]:
+        return [one for one in thread.said() if _AGENT_CHOICE in str(one.blocks)]
+
+    await wait_until(menu, "the menu is there", PATIENCE)
+    ts = menu()[0].ts
+    await town.insist(lambda: town.world.slack.select(BOB, RANDOM, ts, _AGENT_CHOICE, "1"))
+    await town.settled(thread)
+
+
+async def changes_what_waits(town: Town) -> None:
+    """What waits behind a slow answer is edited and deleted."""
+    thread = await town.begin(CAROL, DM_CAROL, "wait-one", agent="Slow")
+    changed = await town.reply(thread, CAROL, "wait-two")
+    deleted = await town.reply(thread, CAROL, "wait-three")
+    changed.changed = "wait-other"
+    deleted.withdrawn = True
+    await asyncio.gather(
+        town.world.slack.edit(DM_CAROL, changed.ts, "wait-other"), town.world.slack.delete(DM_CAROL, deleted.ts)
+    )
+    await town.reply(thread, CAROL, "wait-four")
+    await town.settled(thread)
+
+
+async def presses_the_button(town: Town) -> None:
+    """The agent fails, nobody knows how far it got, and somebody sends the message again, twice at once."""
+    thread = await town.begin(ALICE, DM_ALICE, "fail-one", agent="Grumpy")
+    await wait_until(thread.unknown, "it is said to be unknown", PATIENCE)
+    thread.written[0].again += 1
+    ts = thread.unknown()[0].ts
+
+    def is_replaced() -> bool:
+        return any("Sent again" in words_of(one) for one in thread.said())
+
+    async def press() -> Delivery:
+        return await town.world.slack.click(ALICE, DM_ALICE, ts, AGAIN)
+
+    await town.insist(press)
+    await wait_until(lambda: is_replaced() and thread.unknown(), "it failed once more", PATIENCE)
+
+
+async def meets_a_busy_service(town: Town) -> None:
+    """The service wants to be asked later."""
+    town.world.project.on("POST", "/api/sdk/agents/4/chat", _BUSY, times=3)
+    thread = await town.begin(BOB, DM_BOB, "busy-one", agent="Busy")
+    await town.settled(thread)
+
+
+async def gets_a_long_answer(town: Town) -> None:
+    """An answer of several messages."""
+    thread = await town.begin(ALICE, PRIVATE, "long-one", agent="Novelist")
+    await town.settled(thread)
+
+    def ends() -> list[str]:
+        return [words for one in thread.said() if "Part 59:" in (words := words_of(one))]
+
+    if not thread.unknown():
+        await wait_until(ends, "the last part is there", PATIENCE)
+    parts = "".join(map(words_of, thread.said()))
+    doubled = [number for number in range(60) if parts.count(f"Part {number}:") > 1]
+    assert not doubled, f"parts that were posted twice: {doubled}"
+
+
+async def runs_a_workflow(town: Town) -> None:
+    """A run that takes a moment, so that it shows a card first."""
+    await town.run(ALICE, SHARED, 1, "run")
+
+
+async def runs_for_a_long_output(town: Town) -> None:
+    """A run whose output is a file."""
+    await town.world.slack.command(CAROL, RANDOM, "/workflows", "run 11 file-run")
+
+
+async def begins_by_command(town: Town) -> None:
+    """A thread that a command begins."""
+    await town.insist(lambda: town.world.slack.command(BOB, GENERAL, "/agents", "chat Memory root-one"))
+
+
+async def looks_around(town: Town) -> None:
+    """Private answers, and a form."""
+    await town.world.slack.command(CAROL, SHARED, "/workflows", "list")
+    await town.world.slack.say(CAROL, SHARED, f"<@{BRIDGE}>")
+    await town.world.slack.command(CAROL, SHARED, "/workflows", "run 1")
+
+
+async def waits_long(town: Town) -> None:
+    """An answer that takes longer than a lease goes without being renewed."""
+    thread = await town.begin(ALICE, GENERAL, "sleep-one", agent="Sleepy")
+    await town.settled(thread)
+
+
+EVERYTHING: tuple[Story, ...] = (
+    asks_in_a_row,
+    chooses_from_the_menu,
+    changes_what_waits,
+    presses_the_button,
+    meets_a_busy_service,
+    gets_a_long_answer,
+    runs_a_workflow,
+    runs_for_a_long_output,
+    begins_by_command,
+    looks_around,
+)

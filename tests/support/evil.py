@@ -1,0 +1,159 @@
+"""Words that mean harm, wherever a function takes something from outside: its arguments are made of its annotations."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from importlib import import_module
+from typing import Any
+
+from pydantic import BaseModel
+
+import bridge.blocks
+from bridge import errors
+from bridge.blocks import kit
+from bridge.errors import BridgeError
+
+ATTACKS = {
+    "broadcasts": "<!channel> <!here> <!everyone> <!group> @channel @here @everyone",
+    "broadcasts with labels": "<!channel|channel> <!here|here> <!everyone|all>",
+    "broadcasts in marks": "_@here_ __@channel__ *@everyone* (@here) .@here `@here`",
+    "shouted broadcasts": "<!CHANNEL> <!Here> @Channel, @EVERYONE!",
+    "groups": "<!subteam^S0RUNNERS> <!subteam^S0RUNNERS|runners>",
+    "people": "<@U0BOB> <@U0BOB|bob> <@W0BOB> <@w0bob> <@B0BOT>",
+    "channels": "<#C0GENERAL> <#C0GENERAL|general>",
+    "entities": "&lt;!channel&gt; &#60;!here&#62; &#x3C;&#33;channel&gt; &lt;@U0BOB&gt; &#64;here <&excl;channel>",
+    "escapes": "\\<!channel> <\\!channel> \\@here <\\@U0BOB>",
+    "dates": "<!date^1^{date}^https://evil.example|now>",
+    "labels": "<https://evil.example|https://bank.example> <HTTPS://evil.example|bank> <mailto:e@evil.example|a@b.cd>",
+    "links": "[https://bank.example](https://evil.example) [Go to bank.example now](<https://evil.example>)",
+    "links in brackets": "[[[bank.example]]](https://evil.example) [bank.example\\]](https://evil.example)",
+    "links by reference": "[bank.example][1] [bank.example][]\n\n[1]: https://evil.example\n[bank.example]: https://evil.example",
+    "images": "![x](https://evil.example/p.png) ![x][1]\n\n[1]: https://evil.example/p.png",
+    "code": "``` <!channel> ``` `<!here>`\n```\n<!channel>\n````\n~~~\n<@U0BOB>",
+    "nested": "<<!channel>> <!<!channel>channel> <<@U0BOB>>",
+    "lines": "a\n<!channel>\r\n> <!here>\n# <@U0BOB>\u2028- x\u2029y",
+    "controls": "\u202eevil\u2066\u2069 \x07\x1b[31m\x00<!channel>\x7f",
+    "tables": "| a | b |\n|---|---|\n| <!channel> | [bank.example](https://evil.example) |",
+}
+
+
+def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Go through every public function of `bridge.blocks`, by ``module.name``."""
+    for module in pkgutil.iter_modules(bridge.blocks.__path__):
+        found = import_module(f"bridge.blocks.{module.name}")
+        for name, function in vars(found).items():
+            if inspect.isfunction(function) and function.__module__ == found.__name__ and not name.startswith("_"):
+                yield f"{module.name}.{name}", function
+
+
+def returns(function: Callable[..., Any]) -> Any:
+    """What a function is annotated to return."""
+    return typing.get_type_hints(function)["return"]
+
+
+def results(function: Callable[..., Any], words: str) -> Iterator[Any]:
+    """Call *function* with *words* in every argument, in each way there is to have them there."""
+    hints = typing.get_type_hints(function)
+    for error in _errors(words) if BridgeError in hints.values() else [None]:
+        for json in (words, {words: [words, {"name": words, "id": words}]}, [words, {"name": words}]):
+            given = {BridgeError: error, Any: json}
+            yield _called(function, hints, lambda hint, name, given=given: _made(hint, words, given, name))
+            if Any not in hints.values():
+                break
+
+
+def _called(function: Callable[..., Any], hints: Mapping[str, Any], make: Callable[[Any, str], Any]) -> Any:
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        match parameter.kind:
+            case parameter.VAR_POSITIONAL:
+                positional += [make(hints[parameter.name], parameter.name)] * 2
+            case parameter.VAR_KEYWORD:
+                named["bold"] = True
+            case parameter.KEYWORD_ONLY:
+                named[parameter.name] = make(hints[parameter.name], parameter.name)
+            case _:
+                positional.append(make(hints[parameter.name], parameter.name))
+    return function(*positional, **named)
+
+
+def _errors(words: str) -> Iterator[BridgeError]:
+    """Make one of every class of errors, with *words* for each fact."""
+
+    def of(base: type[BridgeError]) -> Iterator[type[BridgeError]]:
+        yield base
+        for derived in base.__subclasses__():
+            yield from of(derived)
+
+    for kind in of(BridgeError):
+        if kind.__module__ != errors.__name__:
+            continue
+        if kind.__init__ is BridgeError.__init__:
+            yield kind()
+            continue
+        parameters = list(inspect.signature(kind).parameters.values())
+        hints = typing.get_type_hints(kind.__init__)
+        yield kind(*(_made(hints[parameter.name], words, {}, parameter.name) for parameter in parameters))
+
+
+def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> Any:
+    """Make a value of the type *hint*."""
+    if hint in given and given[hint] is not None:
+        return given[hint]
+    plain: dict[Any, Any] = {
+        str: words,
+        Any: words,
+        bool: True,
+        int: 3000 if name == "limit" else 7,
+        float: 0.5,
+        timedelta: timedelta(seconds=90),
+        datetime: datetime(2026, 11, 20, 12, tzinfo=UTC),
+        dict[str, Any]: kit.words(words),  # a block, or a part of one
+    }
+    if hint in plain:
+        return plain[hint]
+    if isinstance(hint, type):
+        return _instance(hint, words, given)
+    return _generic(hint, words, given)
+
+
+def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
+    if issubclass(kind, Enum):
+        return next(iter(kind))
+    if issubclass(kind, BridgeError):
+        return kind(
+            *(_made(hint, words, {}) for name, hint in typing.get_type_hints(kind.__init__).items() if name != "return")
+        )
+    if issubclass(kind, BaseModel):
+        values = {name: _made(field.annotation, words, given, name) for name, field in kind.model_fields.items()}
+        return kind.model_validate(values, by_name=True)
+    if is_dataclass(kind):
+        return kind(**{name: _made(hint, words, given, name) for name, hint in typing.get_type_hints(kind).items()})
+    raise AssertionError(f"teach this file how to make {kind}")
+
+
+def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(hint, typing.TypeVar):
+        return _made(import_module("bridge.project.models").Workflow, words, given)
+    if origin is typing.Annotated:
+        return _made(arguments[0], words, given)
+    if origin in {typing.Union, types.UnionType}:
+        return _made(next(one for one in arguments if one is not type(None)), words, given)
+    if origin is tuple:
+        return tuple(_made(one, words, given) for one in arguments if one is not Ellipsis)
+    if origin in {list, Sequence, Iterable, Iterator}:
+        return [_made(arguments[0], words, given)] * 2
+    if origin in {dict, Mapping}:
+        return {words: _made(arguments[1], words, given)}
+    if origin is Callable:
+        return lambda item: kit.paragraph(item.name)
+    raise AssertionError(f"teach this file how to make {hint}")

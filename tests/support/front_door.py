@@ -1,0 +1,149 @@
+"""Everything between Slack's HTTP request and the inbox, in this process: guard, Bolt, surfaces, a Redis with Lua.
+
+A client speaks ASGI to it, as a server would, and signs what it sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from redis.asyncio import Redis
+from starlette.types import ASGIApp, Message
+
+from bridge.chats.access import Access
+from bridge.chats.receive import Receiver
+from bridge.metrics import Metrics
+from bridge.project import Catalog
+from bridge.slack.actions import Actions
+from bridge.slack.bolt import Listeners, bolt_app, over_http
+from bridge.slack.commands import Commands
+from bridge.slack.door import Door
+from bridge.slack.guard import Guard
+from bridge.slack.messages import Messages
+from bridge.slack.server import EVENTS_PATH
+from bridge.slack.web import SlackWeb
+from bridge.store.limits import UNLIMITED, Limits
+from support.saying import US
+from support.store import START
+from support.turns import Bench, a_bench
+
+SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+JSON = (b"content-type", b"application/json")
+FORM = (b"content-type", b"application/x-www-form-urlencoded")
+Headers = list[tuple[bytes, bytes]]
+
+
+def signed(body: bytes, at: float | None = None, secret: str = SECRET) -> Headers:
+    """The two headers with which Slack signs *body*, *at* a time (now)."""
+    stamp = b"%d" % (time.time() if at is None else at)
+    digest = hmac.new(secret.encode(), b"v0:%b:%b" % (stamp, body), hashlib.sha256).hexdigest()
+    return [(b"x-slack-request-timestamp", stamp), (b"x-slack-signature", f"v0={digest}".encode())]
+
+
+@dataclass
+class Response:
+    """What came back; *statuses* has more than one where a request was answered twice."""
+
+    statuses: list[int] = field(default_factory=list)
+    body: bytes = b""
+    taken: int = 0  # bytes of the request that were read
+
+    @property
+    def status(self) -> int:
+        """The one status."""
+        (status,) = self.statuses
+        return status
+
+    @property
+    def json(self) -> Any:
+        """The body, read."""
+        return json.loads(self.body)
+
+
+async def request(app: ASGIApp, chunks: list[bytes], headers: Headers, method: str = "POST") -> Response:
+    """Speak ASGI to *app*."""
+    response = Response()
+    waiting = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+    waiting[-1]["more_body"] = False
+
+    async def receive() -> Message:
+        if not waiting:
+            await asyncio.Event().wait()
+        message = waiting.pop(0)
+        response.taken += len(message["body"])
+        return message
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            response.statuses.append(message["status"])
+        else:
+            response.body += message["body"]
+
+    scope = {"type": "http", "method": method, "path": EVENTS_PATH, "query_string": b"", "headers": headers}
+    await app(scope, receive, send)
+    return response
+
+
+@dataclass
+class FrontDoor:
+    """The whole way in, and behind it a *bench* that can work off what was taken."""
+
+    bench: Bench
+    metrics: Metrics
+    guard: Guard
+
+    async def send(self, body: bytes, *headers: tuple[bytes, bytes]) -> Response:
+        """Send *body* with exactly these *headers*."""
+        return await request(self.guard, [body], list(headers))
+
+    async def event(self, event: dict[str, Any], **envelope: Any) -> Response:
+        """Send one event, signed."""
+        body = json.dumps({"type": "event_callback", "team_id": US.team, "event": event, **envelope}).encode()
+        return await self.send(body, JSON, *signed(body))
+
+    async def form(self, fields: dict[str, Any]) -> Response:
+        """Send a form, signed."""
+        body = urlencode(fields).encode()
+        return await self.send(body, FORM, *signed(body))
+
+    async def interaction(self, payload: dict[str, Any]) -> Response:
+        """Send an interaction, signed."""
+        return await self.form({"payload": json.dumps(payload)})
+
+    async def keys(self) -> list[str]:
+        """Every key there is in Redis."""
+        return sorted([key async for key in self.bench.store.redis.scan_iter()])
+
+    def counted(self, line: str) -> bool:
+        """Whether the metrics have a line that begins so."""
+        return line in self.metrics.exposition().decode()
+
+
+@asynccontextmanager
+async def a_front_door(
+    redis: Redis, web: SlackWeb, *, limits: Limits = UNLIMITED, **rules: frozenset[str]
+) -> AsyncIterator[FrontDoor]:
+    """Open the door on *redis*; *rules* are those of `Access`."""
+    async with a_bench(redis) as bench:
+        bench.store.limits, bench.store.audit_lifetime = limits, timedelta(days=90)
+        bench.runners = rules.get("runners", frozenset())
+        inbox, metrics = bench.store.process().inbox, bench.metrics
+        access = Access(home=frozenset({US.team}), directory=bench.directory, **rules)
+        receiver = Receiver(
+            inbox=inbox, access=access, bot_user=US.bot_user, mentions_only=False, store_since=lambda: START
+        )
+        messages, door = Messages(receiver, US, metrics), Door(inbox, access, metrics)
+        actions = Actions(door, US, Catalog(bench.project), access, bench.say)
+        bolt = bolt_app(web, US, messages, Commands(door, US, ""), actions)
+        listeners = Listeners(bolt, messages.on_message)
+        yield FrontDoor(bench, metrics, Guard(over_http(listeners), SECRET, metrics))

@@ -1,0 +1,209 @@
+"""Everything between a payload of Slack's and the plan that is made of it: the surfaces, the rules, the real store.
+
+Slack's answers about people and groups come over a socket; payloads are made as the emulated Slack makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.chats.access import Access
+from bridge.chats.decide import Decide
+from bridge.chats.planning import Chats
+from bridge.chats.receive import Receiver
+from bridge.commands.deps import Deps
+from bridge.errors import NotAllowed
+from bridge.inbound import Notice
+from bridge.metrics import Metrics
+from bridge.playground.slack import payloads, sample
+from bridge.playground.slack.entities import Channel, Message, Person, View
+from bridge.project import Catalog, ProjectClient
+from bridge.slack.actions import Actions
+from bridge.slack.commands import Commands
+from bridge.slack.directory import SlackDirectory
+from bridge.slack.door import Door
+from bridge.slack.messages import Messages
+from bridge.slack.web import Identity, SlackWeb
+from bridge.turns.plan import AskAgent, ChooseAgent, OpenForm, Plan, RunWorkflow, SendAgain, Show
+from support.store import ROOT, Store, message
+from support.turns import MemorySay
+from support.wire_slack import Json, Reaction, WireSlack, refused
+
+HOME = Identity(team=sample.TEAM, enterprise="", bot_user=sample.BRIDGE, bot_id=sample.BRIDGE_BOT)
+IN_WORDS: dict[type, str] = {
+    AskAgent: "talks",
+    RunWorkflow: "runs",
+    Show: "is answered",
+    OpenForm: "gets the form",
+    ChooseAgent: "chooses",
+    SendAgain: "sends again",
+}
+
+
+@dataclass(frozen=True)
+class Somebody:
+    """A person, what ``users.info`` says of them, and what payloads say of where they are from (None: as always)."""
+
+    person: Person
+    info: Reaction | None = None
+    team_said: str | None = None
+
+    @property
+    def about(self) -> Reaction:
+        return self.info or {"ok": True, "user": self.person.as_json()}
+
+    def says(self, payload: Json) -> Json:
+        """Change what a payload says of the person's home, or leave it out where that is ``""``."""
+        return payload if self.team_said is None else {**payload, **_homes(payload, self.team_said)}
+
+
+def _homes(payload: Json, team: str) -> Json:
+    changed: Json = {}
+    for name in ("user_team", "source_team", "team", "team_id"):
+        if isinstance(payload.get(name), str):
+            changed[name] = team
+    if isinstance(payload.get("user"), dict):
+        changed["user"] = {**payload["user"], "team_id": team}
+    return changed
+
+
+@dataclass
+class Gate:
+    """The surfaces, as *identity*, with *rules*; what comes of a payload is said in words."""
+
+    store: Store
+    web: SlackWeb
+    slack: WireSlack
+    project: ProjectClient
+    identity: Identity = HOME
+    rules: dict[str, frozenset[str]] = field(default_factory=dict)
+    groups: dict[str, Reaction] = field(default_factory=dict)
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        directory = SlackDirectory(self.web, self.identity)
+        self.access = Access(self.identity.home, directory, **self.rules)
+        inbox, metrics, catalog = self.store.process().inbox, Metrics(), Catalog(self.project)
+        receiver = Receiver(inbox, self.access, sample.BRIDGE, mentions_only=False, store_since=lambda: None)
+        door, say = Door(inbox, self.access, metrics), MemorySay()
+        self.messages = Messages(receiver, self.identity, metrics)
+        self.commands = Commands(door, self.identity, "")
+        self.actions = Actions(door, self.identity, catalog, self.access, say)
+        chats = Chats(
+            catalog=catalog, sessions=self.store.sessions, directory=directory, say=say, bot_user=sample.BRIDGE,
+            default_agent="", store_since=lambda: None,
+        )  # fmt: skip
+        deps = Deps(
+            catalog, self.project, self.store.sessions, self.store.results, self.access.may_run, directory.user_name
+        )
+        self.decide = Decide(chats, deps)
+        self.slack.script["usergroups.users.list"] = [lambda asked: _json(self.groups[asked["usergroup"]])]
+
+    def knows(self, who: Somebody) -> None:
+        """Let Slack answer about *who*."""
+        self.slack.script["users.info"] = [who.about]
+
+    async def bind(self, channel: Channel) -> str:
+        """Begin a conversation in *channel* that is answered already; gives its root."""
+        await self.store.queue(message(team=self.identity.team, channel=channel.id), agent=7)
+        process = self.store.process()
+        await process.journal.done(await process.take())
+        return ROOT
+
+    async def says(self, who: Somebody, channel: Channel, text: str, *, thread_ts: str = "") -> str:
+        """Let *who* write a message; a mention is one."""
+        said = Message(channel.id, f"17000001{self._next():02d}.000100", who.person.id, text, who.person.team)
+        said.thread_ts = thread_ts
+        said.bot_id = who.person.bot_id
+        is_mention = f"<@{sample.BRIDGE}>" in text
+        make = payloads.mention_event if is_mention else payloads.message_event
+        event = who.says(make(said, channel, who.person))
+        body = payloads.envelope(event, event_id=f"Ev{self.sent}", now=0.0, channel=channel)
+        return await self._taken((await self.messages.on_message(body)).status)
+
+    async def types(self, who: Somebody, channel: Channel, command: str, text: str) -> str:
+        """Let *who* type a slash command."""
+        form = payloads.command_form(who.person, channel, command, text, trigger_id=f"t{self._next()}")
+        answer = await self.commands.on_command(who.says(dict(form)))
+        return "is told to try again" if answer.body else await self._taken(answer.status)
+
+    async def clicks(self, who: Somebody, channel: Channel, action_id: str, value: str) -> str:
+        """Let *who* press a button, or choose from a menu, in a message of the bot."""
+        shown = Message(channel.id, ROOT, sample.BRIDGE, "a card", sample.TEAM)
+        return await self._pressed(who, payloads.on_message(shown, channel), action_id, value)
+
+    async def clicks_at_home(self, who: Somebody, action_id: str, value: str) -> str:
+        """Let *who* press a button of their Home tab."""
+        return await self._pressed(
+            who, payloads.on_view(_view(who, {"type": "home", "blocks": []}, {})), action_id, value
+        )
+
+    async def submits(self, who: Somebody, content: Json, values: dict[str, dict[str, Json]]) -> str:
+        """Let *who* send in a form."""
+        view = _view(who, content, values)
+        body = payloads.view_submission(who.person, view, f"t{self._next()}")
+        body["view"]["id"] = f"V{self.sent}"
+        answer = await self.actions.on_submission(who.says(body))
+        return "is told to try again" if answer.body else await self._taken(answer.status)
+
+    async def looks_for(self, who: Somebody, channel: Channel, action_id: str) -> str:
+        """Let *who* type into a menu whose options the bridge knows."""
+        shown = Message(channel.id, ROOT, sample.BRIDGE, "a menu", sample.TEAM)
+        where = payloads.on_message(shown, channel)
+        body = payloads.block_suggestion(who.person, where, {"action_id": action_id}, "b1", "")
+        answer = await self.actions.on_options(who.says(body))
+        return "is offered some" if '"value"' in str(answer.body) else "is offered nothing"
+
+    async def _pressed(self, who: Somebody, where: Json, action_id: str, value: str) -> str:
+        action = {"type": "button", "action_id": action_id, "block_id": "b1", "value": value}
+        body = payloads.block_actions(who.person, where, action, {}, trigger_id=f"t{self._next()}")
+        whispers = len(self._say().whispers)
+        answer = await self.actions.on_click(who.says(body))
+        if len(self._say().whispers) > whispers:
+            return "is told to try again"
+        return await self._taken(answer.status)
+
+    async def _taken(self, status: int) -> str:
+        """Say in words what was kept, and what is planned about it."""
+        if status != 200:
+            return "is sent again by Slack"
+        process = self.store.process()
+        held = await process.hold()
+        if not held:
+            return "is ignored"
+        taken = await process.take(held[0], may_send=False)
+        if isinstance(taken.turn.body, Notice):
+            outcome = f"is refused: {taken.turn.body.what}"
+        else:
+            outcome = await _in_words(lambda: self.decide(taken))
+        await process.journal.done(taken)
+        return outcome
+
+    def _say(self) -> MemorySay:
+        say = self.decide.chats.say
+        assert isinstance(say, MemorySay)
+        return say
+
+    def _next(self) -> int:
+        self.sent += 1
+        return self.sent
+
+
+async def _in_words(plan: Callable[[], Awaitable[Plan]]) -> str:
+    try:
+        return IN_WORDS[type(await plan())]
+    except NotAllowed as exc:
+        return f"may not: {exc.reason}"
+
+
+def _view(who: Somebody, content: Json, values: dict[str, dict[str, Json]]) -> View:
+    return View(
+        id="V1", user=who.person.id, content=content, hash="h", root_id="V1", team=sample.TEAM, app_id=sample.APP,
+        bot_id=sample.BRIDGE_BOT, values=values,
+    )  # fmt: skip
+
+
+def _json(reaction: Any) -> Json:
+    return dict(reaction) if isinstance(reaction, dict) else refused("internal_error")

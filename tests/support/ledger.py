@@ -1,0 +1,179 @@
+"""What people wrote and what came of it: the promises of the bridge, as a count that can be wrong.
+
+A message is known by its words, which nobody else writes. The agents of `AGENTS` repeat them, so that an answer
+tells what it answers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from bridge.playground.project.conversation import Reply, Talk, scripted
+from bridge.playground.project.sample import Agent
+from bridge.playground.project.server import ProjectCall
+from bridge.playground.slack.deliver import Delivery
+from bridge.playground.slack.entities import Message
+from bridge.playground.slack.sample import BRIDGE
+from support.world import World, words_of
+
+UNKNOWN = "not known"
+AGAIN = "turn:again"
+_NOT_TAKEN = 429
+
+
+def _long(_talk: Talk, message: str) -> Reply:
+    return Reply("\n\n".join([f"re: {message}", *(f"Part {number}: " + "word " * 60 for number in range(60))]))
+
+
+def _fails(_talk: Talk, message: str) -> Reply:
+    return Reply(f"failed at {message}", status=500)
+
+
+AGENTS = [
+    Agent(1, "Memory", None, "m", scripted("re: {message}")),
+    Agent(2, "Slow", None, "m", scripted("re: {message}"), seconds=0.6),
+    Agent(3, "Novelist", None, "m", _long),
+    Agent(4, "Busy", None, "m", scripted("re: {message}")),
+    Agent(5, "Grumpy", None, "m", _fails),
+    Agent(6, "Sleepy", None, "m", scripted("re: {message}"), seconds=4.5),
+]
+"""How each behaves, in a word."""
+
+
+@dataclass
+class Written:
+    """One message. *withdrawn*: its author deleted it. *again*: how often its button was pressed.
+
+    *changed* are the words that an edit gave it, which may have come too late.
+    """
+
+    words: str
+    ts: str = ""
+    withdrawn: bool = False
+    changed: str = ""
+    again: int = 0
+
+    @property
+    def texts(self) -> set[str]:
+        """The words by which it may have reached the agent."""
+        return {self.words, self.changed} - {""}
+
+
+@dataclass
+class Thread:
+    """A thread, and what people wrote in it, in order."""
+
+    world: World
+    channel: str
+    root: str = ""
+    written: list[Written] = field(default_factory=list)
+
+    def said(self) -> list[Message]:
+        """What the bot has posted there."""
+        return self.world.answers(self.channel, self.root) if self.root else []
+
+    def answered(self) -> list[str]:
+        """The words that were answered, in the order of the answers."""
+        found = [re.search(r"re: ([\w-]+)", words_of(message)) for message in self.said()]
+        return [one[1] for one in found if one]
+
+    def unknown(self) -> list[Message]:
+        """The notices that say that an outcome is not known."""
+        return [message for message in self.said() if UNKNOWN in words_of(message)]
+
+    def asked(self) -> list[str]:
+        """What of it reached an agent, in order."""
+        mine = {text for one in self.written for text in one.texts}
+        return [words for call in chats(self.world) if (words := call.body["message"]) in mine]
+
+    def deliveries(self, one: Written) -> list[Delivery]:
+        """The tries to deliver it."""
+        sent = [delivery for delivery in self.world.slack.deliveries if delivery.kind == "event"]
+        return [delivery for delivery in sent if delivery.payload["event"].get("ts") == one.ts]
+
+    def accepted_at(self, one: Written) -> float:
+        """When Slack was told that it was taken."""
+        acked = [delivery.at + delivery.ms / 1000 for delivery in self.deliveries(one) if delivery.is_acked]
+        return min(acked, default=math.inf)
+
+    def is_settled(self) -> bool:
+        """Whether all was accepted, and is answered or said to be unknown."""
+        return self.are_all_accepted() and len(self.owed()) <= len(self.unknown())
+
+    def are_all_accepted(self) -> bool:
+        """Whether Slack was told of all that they were taken."""
+        return all(map(self._was_accepted, self.written))
+
+    def owed(self) -> list[Written]:
+        """What was accepted, still stands and has no answer."""
+        answered = set(self.answered())
+        standing = [one for one in self.written if not one.withdrawn and self._was_accepted(one)]
+        return [one for one in standing if not one.texts & answered]
+
+    def _was_accepted(self, one: Written) -> bool:
+        return self.accepted_at(one) < math.inf
+
+    def faults(self) -> Iterator[str]:
+        """Say what is wrong."""
+        asked, answered = self.asked(), self.answered()
+        for one in self.written:
+            reached = sum(words in one.texts for words in asked)
+            if reached > 1 + one.again:
+                yield f"doubled: {one.words} reached the agent {reached} times"
+            if sum(words in one.texts for words in answered) > 1:
+                yield f"doubled: {one.words} was answered more than once"
+        if len(self.owed()) > len(self.unknown()):
+            yield f"lost: {[one.words for one in self.owed()]}; unknown: {len(self.unknown())}"
+        yield from self._disorder(asked, "asked")
+        yield from self._disorder(answered, "answered")
+        for notice in self.unknown():
+            if AGAIN not in str(notice.blocks):
+                yield "an unknown outcome without its button"
+
+    def _disorder(self, found: list[str], what: str) -> Iterator[str]:
+        """Find pairs in the wrong order: one was taken before the other was even sent, and came after it."""
+        by_words = {text: one for one in self.written for text in one.texts if not one.again}
+        order = [by_words[words] for words in found if words in by_words]
+        for earlier, later in combinations(order, 2):
+            if self.accepted_at(later) < min(delivery.at for delivery in self.deliveries(earlier)):
+                yield f"out of order: {what} {earlier.words} before {later.words}"
+
+
+def chats(world: World) -> list[ProjectCall]:
+    """The requests that reached an agent: one that was told to come later did not."""
+    return [call for call in world.project.calls if call.path.endswith("/chat") and call.status != _NOT_TAKEN]
+
+
+@dataclass
+class Started:
+    """A run that somebody asked for, by an *input* that nobody else uses."""
+
+    world: World
+    channel: str
+    input: str
+    is_accepted: bool
+
+    def cards(self) -> list[str]:
+        """What the channel shows of it."""
+        shown = [one for one in self.world.slack.messages(self.channel) if one.user == BRIDGE]
+        return [words_of(one) for one in shown if self.input in str(one.blocks)]
+
+    def is_settled(self) -> bool:
+        """Whether its card says how it ended, where there has to be one."""
+        cards = self.cards()
+        return not any("running" in card for card in cards) and (bool(cards) or not self.is_accepted)
+
+    def faults(self) -> Iterator[str]:
+        """Say what is wrong."""
+        runs = [call for call in self.world.project.calls if call.path.endswith("/run")]
+        times = sum(call.body["input"] == self.input for call in runs)
+        if times > 1:
+            yield f"doubled: {self.input} ran {times} times"
+        if len(self.cards()) > 1:
+            yield f"doubled: {self.input} has {len(self.cards())} cards"
+        if not self.is_settled():
+            yield f"lost: {self.input}, cards {self.cards()}"

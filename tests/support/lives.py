@@ -1,0 +1,194 @@
+"""Lives of bridges that are killed: what happens in a world whose bridges die, each at its point, one after the other.
+
+The lease of the dead is ended in Redis as soon as they are dead, because they do nothing any more; to wait for it
+would be to wait fifteen seconds for each of hundreds of lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import signal
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from support.conversations import EVERYTHING, Story, Town, meets_a_busy_service, waits_long
+from support.mortals import Mortal, Mortals, a_mortal
+from support.waiting import wait_until
+from support.world import World, a_world
+
+RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack does not give up on whoever takes some seconds to be born
+PATIENCE = 15.0
+IDLE_MS = 60_000
+
+Accident = Callable[[World, Mortal], Awaitable[None]]
+
+
+@dataclass
+class Life:
+    """Some *stories*, and the *fates* of the bridges that are there for them one after the other.
+
+    The last one lives on. *accident* befalls the first one meanwhile.
+    """
+
+    fates: tuple[str, ...] = ()
+    stories: tuple[Story, ...] = EVERYTHING
+    accident: Accident | None = None
+    faults: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    diaries: list[list[str]] = field(default_factory=list)
+    seconds: float = 0.0
+    asked: int = 0
+    unknown: int = 0
+
+    @property
+    def name(self) -> str:
+        """What distinguishes it."""
+        return ", then ".join(self.fates) or "in peace"
+
+    def points(self) -> Counter[str]:
+        """How often each point was passed."""
+        return Counter(point.rpartition(" ")[0] for diary in self.diaries for point in diary)
+
+
+async def lived(life: Life, url: str, mortals: Mortals) -> Life:
+    """Let it happen, and note what is wrong in the end."""
+    began = time.monotonic()
+    async with a_world(url, f"life-{secrets.token_hex(4)}", retry_delays=RETRIES) as world:
+        town, succession = Town(world), Succession(world, mortals, life)
+        async with succession.going_on():
+            try:
+                await town.live(*life.stories)
+                await wait_until(lambda: _is_at_rest(world), "nobody waits in Redis", PATIENCE)
+            except* AssertionError as group:
+                life.faults += [f"waits for ever: {exc}" for exc in group.exceptions]
+            life.faults += list(town.faults())
+        life.asked = sum(len(thread.asked()) for thread in town.threads)
+        life.unknown = sum(len(thread.unknown()) for thread in town.threads)
+    life.seconds = time.monotonic() - began
+    return life
+
+
+class Succession:
+    """Sees to it that there is a bridge, whoever dies."""
+
+    def __init__(self, world: World, mortals: Mortals, life: Life) -> None:
+        self._world = world
+        self._mortals = mortals
+        self._life = life
+        self._is_served = asyncio.Event()
+
+    @asynccontextmanager
+    async def going_on(self) -> AsyncIterator[None]:
+        """Have a bridge, or soon another one, meanwhile."""
+        task = asyncio.create_task(self._reign())
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._is_served.wait()
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            for bridge in self._world.bridges:
+                if isinstance(bridge, Mortal):
+                    self._life.diaries.append(bridge.diary())
+                    if bridge.fate and bridge.fate not in bridge.diary():
+                        self._life.missed.append(bridge.fate)
+
+    async def _reign(self) -> None:
+        accident = self._life.accident
+        for fate in (*self._life.fates, ""):
+            bridge = a_mortal(self._world, self._mortals, fate, BRIDGE_DEFAULT_AGENT="")
+            await bridge.start()
+            if await _is_ready(bridge):
+                self._world.slack.events_url = f"{bridge.url}/slack/events"
+                self._is_served.set()
+                if accident is not None:
+                    await accident(self._world, bridge)
+                    accident = None
+            await bridge.wait()
+            await end_leases(self._world)
+
+
+async def _is_ready(bridge: Mortal) -> bool:
+    """Wait until it is ready; False where it died before."""
+
+    async def is_ready_or_dead() -> bool:
+        return bridge.forked.ended.is_set() or (await bridge.state())[0] == 200
+
+    await wait_until(is_ready_or_dead, "it is ready", PATIENCE)
+    return not bridge.forked.ended.is_set()
+
+
+async def end_leases(world: World) -> None:
+    """Let all leases be over: whoever held them is dead."""
+    ready = f"{{{world.namespace}}}:ready"
+    if not await world.redis.exists(ready):
+        return
+    for one in await world.redis.xpending_range(ready, "workers", "-", "+", 1000):
+        entry, consumer = one["message_id"], one["consumer"]
+        await world.redis.execute_command("XCLAIM", ready, "workers", consumer, 0, entry, "IDLE", IDLE_MS, "JUSTID")  # type: ignore[no-untyped-call]
+
+
+async def _is_at_rest(world: World) -> bool:
+    """Whether nothing waits in Redis: no lane has work, and none is parked."""
+    prefix = f"{{{world.namespace}}}:"
+    boxes = [key for key in await world.keys() if key.startswith(f"{prefix}box:")]
+    return not boxes and not await world.redis.xlen(f"{prefix}ready")
+
+
+async def all_lived(lives: Iterable[Life], url: str, mortals: Mortals, *, at_once: int) -> list[Life]:
+    """Let many lives happen, some at once, each in a namespace of its own."""
+    places = asyncio.Semaphore(at_once)
+
+    async def one(life: Life) -> Life:
+        async with places:
+            return await lived(life, url, mortals)
+
+    return await asyncio.gather(*map(one, lives))
+
+
+async def told_to_end(world: World, bridge: Mortal) -> None:
+    """SIGTERM while a message waits for a busy service."""
+    asked = "/api/sdk/agents/4/chat"
+    await wait_until(lambda: len(world.project.calls_to(asked)) >= 3, "the service was busy", PATIENCE)
+    bridge.send_signal(signal.SIGTERM)
+
+
+REST: tuple[tuple[str, tuple[Story, ...], Accident | None], ...] = (
+    ("renew", (waits_long,), None),
+    ("release", (meets_a_busy_service,), told_to_end),
+)
+"""Steps that need stories of their own: a wait longer than a quarter of the lease, and an end in peace."""
+
+
+def quick_lives(peace: Life) -> list[Life]:
+    """One life for each kind of step: killed when it was done, in the middle of all that went on in *peace*.
+
+    A kill before a step leaves behind what a kill after the step before it does.
+    """
+    steps = {point: times for point, times in peace.points().items() if point.startswith("after ")}
+    lives = [Life((f"{point} {(times + 1) // 2}",)) for point, times in sorted(steps.items())]
+    lives += [Life((f"after {name} 1",), stories, accident) for name, stories, accident in REST]
+    return [*lives, Life(("after take 10", "after XAUTOCLAIM 1"))]
+
+
+def all_lives(peace: Life, chance: random.Random) -> list[Life]:
+    """One life for each passage of each point in *peace*, before and after; and as many in which two die."""
+    fates = [f"{point} {number}" for point, times in sorted(peace.points().items()) for number in range(1, times + 1)]
+    twice = [(fate, f"after {name} {chance.randint(1, 3)}") for fate in fates for name in [chance.choice(_SECOND)]]
+    rest = [Life((f"{when} {name} 1",), *how) for name, *how in REST for when in ("before", "after")]
+    return [*(Life((fate,)) for fate in fates), *(Life(both) for both in twice), *rest]
+
+
+_SECOND = ("XAUTOCLAIM", "take", "sent", "outcome", "finish", "slack chat.postMessage", "project chat", "put")
+
+
+def shown(lives: Sequence[Life]) -> str:
+    """Say what is wrong with which life."""
+    return "\n".join(f"killed {life.name}: {fault}" for life in lives for fault in life.faults)

@@ -1,0 +1,116 @@
+"""``bridge playground`` as a process of its own, as a person starts it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from support.waiting import wait_until
+
+_NOT_OURS = ("SLACK_", "PROJECT_", "REDIS_", "BRIDGE_")
+
+
+def bare_environment(**more: str) -> dict[str, str]:
+    """This process's environment, in which nothing of the bridge is configured but *more*."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(_NOT_OURS)} | more
+
+
+@dataclass
+class Playground:
+    """One playground with its data in *folder*; *printed* is all that it has written so far."""
+
+    folder: Path
+    words: tuple[str, ...] = ()
+    environ: dict[str, str] = field(default_factory=dict)
+    printed: bytearray = field(default_factory=bytearray)
+    url: str = ""
+    process: asyncio.subprocess.Process | None = None
+    _reader: asyncio.Task[None] | None = None
+
+    @property
+    def text(self) -> str:
+        """`printed`, as text."""
+        return self.printed.decode(errors="replace")
+
+    async def start(self) -> Self:
+        """Start it; *url* is known and the page is there when this returns."""
+        self.process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bridge", "playground", "--port", "0", *self.words),
+            cwd=self.folder,
+            env=bare_environment(
+                PYTHONPATH=str(Path(__file__).parent.parent.parent), BRIDGE_DATA_DIR=str(self.folder), **self.environ
+            ),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        self._reader = asyncio.create_task(self._read())
+        await wait_until(lambda: self._first_url() or self._is_over(), "the page's address is printed", 20)
+        self.url = self._first_url()
+        assert self.url, self.text
+        return self
+
+    async def _read(self) -> None:
+        if self.process is not None and self.process.stdout is not None:
+            while chunk := await self.process.stdout.read(65536):
+                self.printed += chunk
+
+    def _first_url(self) -> str:
+        found = re.search(r"http://\S+(?=\s)", self.text)
+        return found[0] if found else ""
+
+    def _is_over(self) -> bool:
+        return self.process is not None and self.process.returncode is not None
+
+    async def state(self, user: str, channel: str = "") -> dict[str, Any]:
+        """What the page shows to *user*."""
+        async with httpx.AsyncClient(base_url=self.url, timeout=10) as http:
+            answer = await http.get("/page/state", params={"as": user} | ({"channel": channel} if channel else {}))
+        found: dict[str, Any] = answer.raise_for_status().json()
+        return found
+
+    async def do(self, action: str, user: str, **body: Any) -> dict[str, Any]:
+        """Let *user* do something on the page."""
+        async with httpx.AsyncClient(base_url=self.url, timeout=20) as http:
+            answer = await http.post(f"/page/do/{action}", params={"as": user}, json=body)
+        done: dict[str, Any] = answer.raise_for_status().json()
+        assert done["ok"], done
+        return done
+
+    async def part(self, user: str, name: str) -> dict[str, Any]:
+        """How one of the parts is."""
+        return next(part for part in (await self.state(user))["parts"] if part["name"] == name)
+
+    async def ready(self, user: str) -> Self:
+        """Wait until the bridge is at work."""
+
+        async def is_up() -> bool:
+            return bool((await self.part(user, "Bridge"))["is_up"])
+
+        await wait_until(is_up, f"the bridge is ready: {self.text}", 30)
+        return self
+
+    async def kill(self) -> None:
+        """End it as the kernel does."""
+        await self._signalled(signal.SIGKILL)
+
+    async def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """End it in peace; gives the exit code."""
+        return await self._signalled(number)
+
+    async def _signalled(self, number: signal.Signals) -> int:
+        if self.process is None or self._reader is None:
+            raise AssertionError("it was never started")
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+        code = await self.process.wait()
+        await self._reader
+        return code

@@ -1,0 +1,194 @@
+"""The points at which a bridge may be killed: before and after each thing that it does to the world outside itself.
+
+Between two such points nothing happens that outlives the process, so a kill at every point is a kill between every
+two steps. They are not listed anywhere: each passes one of three wires (the Redis client, Slack's HTTP session, the
+project's transport), and there it gets its name, ``before put`` or ``after slack chat.postMessage``. What a bridge
+begins to do tomorrow is a point tomorrow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import httpx
+from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
+
+from bridge.store.scripting import source
+
+READS = frozenset(
+    {
+        "EXISTS", "GET", "HGET", "HGETALL", "HMGET", "INFO", "LPOS", "LRANGE", "MGET", "PING", "SCRIPT LOAD", "XLEN",
+        "XRANGE", "ZRANGE",
+    }
+)  # fmt: skip
+"""Commands that change nothing: a kill there is a kill at the point before."""
+
+TAKES = frozenset({"XAUTOCLAIM", "XREADGROUP"})
+"""Commands that change something only where they find something."""
+
+SLACK_READS = ("auth.test", "conversations.", "users.", "usergroups.", "team.")
+_SLACK_METHOD = re.compile(
+    r'"((?:agents|apps|assistant|auth|bookmarks|canvases|chat|conversations|files|pins|reactions|users|usergroups|views)'
+    r'(?:\.[A-Za-z]+)+)"'
+)
+
+
+def slack_calls() -> set[str]:
+    """Every method of the Web API that the bridge names and that changes something."""
+    named: set[str] = set()
+    for one in (files("bridge") / "slack").iterdir():
+        if one.name.endswith(".py"):
+            named |= set(_SLACK_METHOD.findall(one.read_text()))
+    return {name for name in named if not name.startswith(SLACK_READS)}
+
+
+def script_names() -> list[str]:
+    """Every script of the store."""
+    folder = files("bridge.store") / "scripts"
+    names = [one.name.removesuffix(".lua") for one in folder.iterdir() if one.name.endswith(".lua")]
+    return sorted(set(names) - {"prelude"})
+
+
+@cache
+def names_by_hash() -> dict[str, str]:
+    """The scripts as Redis calls them."""
+    return {hashlib.sha1(source(name).encode(), usedforsecurity=False).hexdigest(): name for name in script_names()}
+
+
+class Points:
+    """What one process passes: *note* is told of each point, and the process ends itself at the one in *fate*.
+
+    A fate is a point and how often it has been passed by then: ``after put 3``.
+    """
+
+    def __init__(self, fate: str, note: Callable[[str], None]) -> None:
+        self._fate = fate
+        self._note = note
+        self._passed: Counter[str] = Counter()
+        self._scripts = names_by_hash()
+
+    def before(self, what: str) -> None:
+        """Something is about to be done."""
+        self._pass(f"before {what}")
+
+    def after(self, what: str) -> None:
+        """It was done, and its answer is here."""
+        self._pass(f"after {what}")
+
+    def command(self, words: tuple[Any, ...]) -> str:
+        """Name a command of Redis; a script by its file, "" where it only reads."""
+        name = str(words[0]).upper()
+        if name == "EVALSHA":
+            return self._scripts[words[1]]
+        return "" if name in READS else name
+
+    def _pass(self, point: str) -> None:
+        self._passed[point] += 1
+        passed = f"{point} {self._passed[point]}"
+        self._note(passed)
+        if passed == self._fate:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class PointedRedis(Redis):
+    """A client whose commands are points."""
+
+    points: Points
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        name = self.points.command(args)
+        if name and name not in TAKES:
+            self.points.before(name)
+        answer = await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+        if name and (name not in TAKES or _found(name, answer)):
+            self.points.after(name)
+        return answer
+
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # noqa: FBT001, FBT002
+        pipe = PointedPipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+        pipe.points = self.points
+        return pipe
+
+
+class PointedPipeline(Pipeline):
+    """Several commands in one round trip."""
+
+    points: Points
+
+    async def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 - redis-py's
+        names = [name for words, _options in self.command_stack if (name := self.points.command(words))]
+        for name in names:
+            self.points.before(name)
+        answers: list[Any] = await super().execute(raise_on_error)
+        for name in names:
+            self.points.after(name)
+        return answers
+
+
+def pointed(client: Redis, points: Points) -> PointedRedis:
+    """Give *client*'s pool to one whose commands are *points*."""
+    made = PointedRedis.from_pool(client.connection_pool)
+    made.points = points
+    return made
+
+
+def _found(name: str, answer: Any) -> bool:
+    """Whether a command of `TAKES` gave anything; the first of what XAUTOCLAIM gives is a cursor."""
+    return bool(answer[1] if name == "XAUTOCLAIM" else answer)
+
+
+def watch_slack(session: aiohttp.ClientSession, points: Points) -> None:
+    """Make what goes out to Slack by *session* points."""
+
+    async def begins(_session: aiohttp.ClientSession, context: SimpleNamespace, call: Any) -> None:
+        context.what = _slack_call(str(call.url.path))
+        if context.what:
+            points.before(context.what)
+
+    async def ended(_session: aiohttp.ClientSession, context: SimpleNamespace, _call: Any) -> None:
+        if context.what:
+            points.after(context.what)
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_start.append(begins)
+    trace.on_request_end.append(ended)
+    trace.freeze()
+    session.trace_configs.append(trace)
+
+
+def _slack_call(path: str) -> str:
+    kind, _, name = path.strip("/").partition("/")
+    what = name if kind == "api" else kind
+    return "" if what.startswith(SLACK_READS) else f"slack {what}"
+
+
+class PointedTransport(httpx.AsyncBaseTransport):
+    """The way to the project service, on which each request that changes something is a point."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, points: Points) -> None:
+        self._inner = inner
+        self._points = points
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return await self._inner.handle_async_request(request)
+        what = f"project {request.url.path.rpartition('/')[2]}"
+        self._points.before(what)
+        answer = await self._inner.handle_async_request(request)
+        await answer.aread()
+        self._points.after(what)
+        return answer
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

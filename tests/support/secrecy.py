@@ -1,0 +1,17 @@
+"""The secrets that tests use, and whether one of them is where it must not be."""
+
+from __future__ import annotations
+
+SIGNING_SECRET = "s1gning-secret-of-the-tests"
+BOT_TOKEN = "xoxb-token-of-the-tests"
+APP_TOKEN = "xapp-token-of-the-tests"
+API_KEY = "key-of-the-tests"
+REDIS_PASSWORD = "password-of-the-tests"
+
+_ELSEWHERE = ("8f742231b10e8888abcd99yyyzzz85a5", "key-0123456789", "made-up-signing-secret", "xoxb-1-made-up")
+SECRETS = (SIGNING_SECRET, BOT_TOKEN, APP_TOKEN, API_KEY, REDIS_PASSWORD, *_ELSEWHERE)
+
+
+def secrets_in(text: str) -> list[str]:
+    """Name what *text* gives away, by its first letters."""
+    return [f"{secret[:6]}…" for secret in SECRETS if secret in text]

@@ -1,0 +1,172 @@
+"""`bridge check --access`: what a person may do in a channel, and why, from what Slack and the settings say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridge.errors import ConfigurationError
+from bridge.ops.access import Rules, access_rows, check_ids, rules_of
+from bridge.ops.rows import Row, State
+from bridge.settings import well_formed
+from bridge.slack.web import SlackWeb
+from support.wire_slack import Json, WireSlack, refused
+
+GREETING = {"ok": True, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}
+OPEN = Rules(frozenset(), frozenset(), frozenset())
+FOUR = ("talk", "use commands", "run workflows", "keep reports")
+
+
+def person(**about: Any) -> Json:
+    return {"ok": True, "user": {"id": "U1SUE", "name": "sue", "team_id": "T1", **about}}
+
+
+def channel(**about: Any) -> Json:
+    return {"ok": True, "channel": {"id": "C1GEN", "name": "general", "is_member": True, **about}}
+
+
+def rules(*, channels: str = "", users: str = "", runners: str = "") -> Rules:
+    return Rules(frozenset(channels.split()), frozenset(users.split()), frozenset(runners.split()))
+
+
+async def look(
+    slack: WireSlack, web: SlackWeb, rules: Rules = OPEN, who: Json | None = None, where: Json | None = None
+) -> dict[str, Row]:
+    slack.script["auth.test"] = [GREETING]
+    slack.script["users.info"] = [who or person()]
+    slack.script["conversations.info"] = [where or channel()]
+    slack.script["usergroups.users.list"] = [{"ok": True, "users": ["U1SUE"]}]
+    return {row.what: row for row in await access_rows(web, rules, user="U1SUE", channel="C1GEN")}
+
+
+def allowed(rows: dict[str, Row]) -> list[str]:
+    return [what for what in FOUR if rows[what].state is State.OK]
+
+
+async def test_a_member_may_everything_where_nobody_is_named(slack: WireSlack, web: SlackWeb) -> None:
+    rows = await look(slack, web)
+
+    assert rows["person"].detail == "“sue” (U1SUE), a member of the workspace"
+    assert rows["channel"].detail == "#general (C1GEN), public, the bot is in it"
+    assert allowed(rows) == list(FOUR)
+    assert rows["run workflows"].detail == "every member of the workspace may"
+
+
+@pytest.mark.parametrize(
+    ("who", "described", "may", "why"),
+    [
+        (person(is_restricted=True), "a guest of the workspace", FOUR[:2], "guests do not, unless BRIDGE_RUNNERS"),
+        (person(is_ultra_restricted=True), "a guest of the workspace", FOUR[:2], "guests do not"),
+        (person(team_id="T2"), "of another workspace", (), "not a person of the workspace"),
+        (person(team_id="T2", is_stranger=True), "of another company", (), "not a person of the workspace"),
+        (person(deleted=True), "deactivated", (), "not a person of the workspace"),
+        (person(is_bot=True), "a bot", (), "not a person of the workspace"),
+        (person(team_id=None), "of which workspace Slack does not say", (), "nothing is guessed"),
+        (refused("user_not_found"), "the app sees no U1SUE", FOUR[:2], "nothing is guessed"),
+        (
+            refused("missing_scope", needed="users:read"),
+            "it lacks the scope users:read",
+            FOUR[:2],
+            "nothing is guessed",
+        ),
+        (refused("internal_error"), "did not answer properly", FOUR[:2], "nothing is guessed"),
+    ],
+)
+async def test_each_kind_of_person_is_named_and_judged(
+    slack: WireSlack, web: SlackWeb, *, who: Json, described: str, may: tuple[str, ...], why: str
+) -> None:
+    rows = await look(slack, web, who=who)
+
+    assert described in rows["person"].detail
+    assert allowed(rows) == list(may)
+    assert why in rows["run workflows"].detail
+
+
+@pytest.mark.parametrize(
+    ("rules", "may", "what", "why"),
+    [
+        (rules(users="U1SUE"), FOUR, "talk", "BRIDGE_ALLOWED_USERS names them"),
+        (rules(users="U2"), (), "talk", "BRIDGE_ALLOWED_USERS does not name them"),
+        (rules(channels="C1GEN"), FOUR, "talk", "everybody of the workspace may"),
+        (rules(channels="C2"), (), "use commands", "BRIDGE_ALLOWED_CHANNELS does not name this channel"),
+        (rules(runners="U1SUE"), FOUR, "run workflows", "BRIDGE_RUNNERS names them"),
+        (rules(runners="U2 S1"), FOUR, "keep reports", "they are in a user group that BRIDGE_RUNNERS names"),
+        (rules(runners="U2"), FOUR[:2], "run workflows", "BRIDGE_RUNNERS names neither them nor a group of theirs"),
+    ],
+)
+async def test_each_rule_is_named_where_it_decides(
+    slack: WireSlack, web: SlackWeb, *, rules: Rules, may: tuple[str, ...], what: str, why: str
+) -> None:
+    rows = await look(slack, web, rules)
+
+    assert allowed(rows) == list(may)
+    assert rows[what].detail == why
+
+
+@pytest.mark.parametrize(
+    ("where", "described", "may"),
+    [
+        (channel(is_private=True, is_ext_shared=True), "private, shared with another company, the bot is in it", FOUR),
+        (channel(is_member=False), "the bot is not in it", FOUR[1:]),
+        (channel(is_archived=True), "archived", FOUR[1:]),
+        (refused("channel_not_found"), "the app sees no C1GEN", FOUR[1:]),
+        (refused("missing_scope", needed="channels:read"), "could not be looked at (missing_scope)", FOUR),
+    ],
+)
+async def test_where_the_bot_hears_nothing_nobody_talks_with_it(
+    slack: WireSlack, web: SlackWeb, *, where: Json, described: str, may: tuple[str, ...]
+) -> None:
+    rows = await look(slack, web, where=where)
+
+    assert described in rows["channel"].detail
+    assert allowed(rows) == list(may)
+
+
+async def test_of_a_person_in_a_shared_channel_whom_slack_does_not_describe_nothing_is_guessed(
+    slack: WireSlack, web: SlackWeb
+) -> None:
+    rows = await look(slack, web, who=refused("missing_scope"), where=channel(is_ext_shared=True))
+
+    assert allowed(rows) == []
+    assert {rows[what].cure for what in FOUR} == {
+        "grant the scopes that `bridge check` names, and install the app again"
+    }
+
+
+async def test_a_direct_message_is_not_looked_at(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["auth.test"] = [GREETING]
+    slack.script["users.info"] = [person()]
+
+    rows = await access_rows(web, OPEN, user="U1SUE", channel="D1SUE")
+
+    assert rows[1] == Row("Access", "channel", State.OK, "a direct message (D1SUE)")
+    assert slack.methods() == ["auth.test", "users.info"]
+
+
+async def test_a_token_that_slack_does_not_accept_is_all_that_is_said(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["auth.test"] = [refused("invalid_auth")]
+
+    rows = await access_rows(web, OPEN, user="U1SUE", channel="C1GEN")
+
+    assert [(row.what, row.state) for row in rows] == [("bot token", State.FAILURE)]
+
+
+@pytest.mark.parametrize(
+    ("user", "channel", "problems"),
+    [("U1SUE", "C1GEN", 0), ("W12", "G12", 0), ("U12", "D12", 0), ("@sue", "C1GEN", 1), ("sue", "#general", 2)],
+)
+def test_names_in_place_of_ids_are_told(user: str, channel: str, problems: int) -> None:
+    found: tuple[str, ...] = ()
+    try:
+        check_ids(user, channel)
+    except ConfigurationError as exc:
+        found = exc.problems
+
+    assert len(found) == problems
+
+
+def test_a_rule_that_cannot_be_read_is_not_taken_for_none() -> None:
+    assert rules_of(well_formed({})) == OPEN
+    assert rules_of(well_formed({"BRIDGE_RUNNERS": "U0SUE, S0OPS"})) == rules(runners="U0SUE S0OPS")
+    assert rules_of(well_formed({"BRIDGE_ALLOWED_USERS": "#general"})) is None

@@ -1,0 +1,298 @@
+"""Who may, as a table: every kind of person, at every place, on every surface.
+
+A row says what becomes of a person at the door (let in, or refused for a reason) and whether they may run workflows;
+what that means on each surface stands in `expected`. Each cell is sent as Slack sends it, through the real surfaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from bridge.blocks import forms, menu, notices, runs
+from bridge.blocks.reply import View
+from bridge.playground.slack import sample
+from bridge.playground.slack.entities import Channel, Person
+from bridge.playground.slack.sample import BRIDGE, OTHER_TEAM, TEAM
+from bridge.project import ProjectClient
+from bridge.slack.web import SlackWeb
+from support.gate import HOME, Gate, Somebody
+from support.store import a_store
+from support.turns import Service
+from support.wire_slack import Reaction, WireSlack, refused
+
+ORGANISATION = replace(HOME, enterprise="E0GRID")
+ORG_WIDE = replace(HOME, team="E0GRID", enterprise="E0GRID", is_org_wide=True)
+GROUP, UNREADABLE = "S0RUNNERS", "S0BROKEN"
+
+PLACES = {
+    "a channel": Channel("C0OPEN", "open", []),
+    "a private channel": Channel("C0PRIVATE", "private", [], is_private=True),
+    "a shared channel": Channel("C0SHARED", "shared", [], is_ext_shared=True),
+    "a direct message": Channel("D0DIRECT", "", [], is_im=True),
+}
+ELSEWHERE = Channel("C0ELSEWHERE", "elsewhere", [])
+
+
+def somebody(team: str = TEAM, info: Reaction | None = None, said: str | None = None, **flags: bool) -> Somebody:
+    return Somebody(Person("U0SUE", "sue", "Sue Somebody", team, **flags), info, said)
+
+
+def of_workspaces(*teams: str, organisation: str = "E0GRID") -> Reaction:
+    about = Person("U0SUE", "sue", "Sue Somebody", teams[0]).as_json()
+    return {"ok": True, "user": about | {"enterprise_user": {"enterprise_id": organisation, "teams": list(teams)}}}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A person; *door* is why they are refused, and *run* why they run nothing (``""``: let in, and they do)."""
+
+    who: Somebody
+    door: str = ""
+    run: str = ""
+    rules: dict[str, frozenset[str]] = field(default_factory=dict)
+    identity: Any = HOME
+
+
+def closed(*, runners: str = "U0RUE", users: str = "U0SUE") -> dict[str, frozenset[str]]:
+    channels = frozenset(place.id for place in PLACES.values())
+    return {
+        "allowed_channels": channels,
+        "allowed_users": frozenset(users.split()),
+        "runners": frozenset(runners.split()),
+    }
+
+
+NO_SCOPE = refused("missing_scope", needed="users:read")
+BROKEN = refused("internal_error")
+
+PEOPLE = {
+    "a member": Row(somebody()),
+    "a guest of several channels": Row(somebody(is_restricted=True), run="runner"),
+    "a guest of one channel": Row(somebody(is_restricted=True, is_ultra_restricted=True), run="runner"),
+    "somebody from another company": Row(somebody(OTHER_TEAM, is_stranger=True), door="stranger"),
+    "somebody who was deactivated since": Row(somebody(deleted=True), run="runner"),
+    "a member of whom Slack tells nothing": Row(somebody(info=NO_SCOPE), run="unknown"),
+    "a member while Slack is broken": Row(somebody(info=BROKEN), run="unknown"),
+    "a listed guest": Row(somebody(is_restricted=True), rules={"runners": frozenset({"U0SUE"})}),
+    "a guest in a listed group": Row(somebody(is_restricted=True), rules={"runners": frozenset({GROUP})}),
+    "a listed person of whom Slack tells nothing": Row(
+        somebody(info=NO_SCOPE), rules={"runners": frozenset({"U0SUE"})}
+    ),
+    "a member of another workspace of the organisation": Row(
+        somebody("T0SISTER", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
+    ),
+    "a member of two workspaces of the organisation": Row(
+        somebody("T0SISTER", info=of_workspaces("T0SISTER", TEAM)), identity=ORGANISATION
+    ),
+    "a member whom Slack names by the organisation": Row(
+        somebody("E0GRID", info=of_workspaces(TEAM)), identity=ORGANISATION
+    ),
+    "somebody of a sister workspace named by the organisation": Row(
+        somebody("E0GRID", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
+    ),
+    "somebody of another organisation": Row(
+        somebody("E0OTHER", info=of_workspaces("T0PARTNER", organisation="E0OTHER"), is_stranger=True),
+        door="stranger",
+        identity=ORGANISATION,
+    ),
+    "somebody of the organisation of whom Slack tells nothing": Row(
+        somebody("T0SISTER", info=NO_SCOPE), door="unknown", identity=ORGANISATION
+    ),
+    "a member where the whole organisation has the app": Row(
+        somebody("T0SISTER", info=of_workspaces("T0SISTER")), identity=ORG_WIDE
+    ),
+    "a stranger where the whole organisation has the app": Row(
+        somebody(OTHER_TEAM, is_stranger=True), door="stranger", identity=ORG_WIDE
+    ),
+    "a named person who is no runner": Row(somebody(), run="runner", rules=closed()),
+    "a named runner": Row(somebody(), rules=closed(runners="U0SUE")),
+    "a named person in a group of runners": Row(somebody(), rules=closed(runners=f"U0RUE {GROUP}")),
+    "a named person beside a group that cannot be read": Row(
+        somebody(), run="unknown", rules=closed(runners=UNREADABLE)
+    ),
+    "a named person in one group beside one that cannot be read": Row(
+        somebody(), rules=closed(runners=f"{UNREADABLE} {GROUP}")
+    ),
+    "a person who is not named": Row(somebody(), door="user", rules=closed(users="U0RUE")),
+    "a runner who is not named": Row(somebody(), door="user", rules=closed(users="U0RUE", runners="U0SUE")),
+    "a stranger who is named": Row(
+        somebody(OTHER_TEAM, is_stranger=True), door="stranger", rules=closed(runners="U0SUE")
+    ),
+}
+
+Surface = Callable[[Gate, Somebody, Channel, str], Awaitable[str]]
+SURFACES: dict[str, tuple[str, Surface]] = {
+    "mention": ("talks", lambda gate, who, at, _: gate.says(who, at, f"<@{BRIDGE}> Support: hello")),
+    "mention in a thread": (
+        "talks",
+        lambda gate, who, at, root: gate.says(who, at, f"<@{BRIDGE}> hello", thread_ts=root),
+    ),
+    "reply": ("talks", lambda gate, who, at, root: gate.says(who, at, "hello", thread_ts=root)),
+    "command that reads": ("is answered", lambda gate, who, at, _: gate.types(who, at, "/project", "")),
+    "command that runs": ("runs", lambda gate, who, at, _: gate.types(who, at, "/workflows", "run 3 hello")),
+    "command that asks for the input": (
+        "gets the form",
+        lambda gate, who, at, _: gate.types(who, at, "/workflows", "run 3"),
+    ),
+    "! that reads": ("is answered", lambda gate, who, at, root: gate.says(who, at, "!project", thread_ts=root)),
+    "! that runs": ("runs", lambda gate, who, at, root: gate.says(who, at, "!workflows run 3 x", thread_ts=root)),
+    "button that runs, of whoever's card": (
+        "runs",
+        lambda gate, who, at, _: gate.clicks(who, at, runs.AGAIN, runs.again_value(3, "hello")),
+    ),
+    "button that confirms": (
+        "runs",
+        lambda gate, who, at, _: gate.clicks(who, at, runs.CONFIRM, runs.again_value(3, "hello")),
+    ),
+    "button that opens the form": (
+        "gets the form",
+        lambda gate, who, at, _: gate.clicks(who, at, runs.FORM, runs.again_value(3)),
+    ),
+    "button that sends another's message again": (
+        "sends again",
+        lambda gate, who, at, _: gate.clicks(who, at, notices.SEND_AGAIN, "of-another"),
+    ),
+    "menu of agents": ("chooses", lambda gate, who, at, _: gate.clicks(who, at, menu.CHOOSE, "7")),
+    "options of a menu": ("is offered some", lambda gate, who, at, _: gate.looks_for(who, at, menu.CHOOSE)),
+    "form": ("runs", lambda gate, who, at, _: gate.submits(who, *filled_in(at))),
+    "button on Home": (
+        "gets the form",
+        lambda gate, who, _at, _root: gate.clicks_at_home(who, runs.FORM, runs.again_value(3)),
+    ),
+}
+OF_RUNNERS = {"runs", "gets the form"}
+NOT_IN_A_CHANNEL = {"button on Home"}
+
+
+def filled_in(place: Channel) -> tuple[View, dict[str, dict[str, Any]]]:
+    values = {
+        forms.WORKFLOW: {forms.WORKFLOW: {"type": "external_select", "selected_option": {"value": "3"}}},
+        forms.INPUT: {forms.INPUT: {"type": "plain_text_input", "value": "hello"}},
+    }
+    return forms.run_form(None, forms.Origin(channel=place.id)), values
+
+
+def expected(outcome: str, row: Row) -> str:
+    """What a surface that leads to *outcome* comes to for a person."""
+    if row.door:
+        return "is offered nothing" if outcome == "is offered some" else f"is refused: {row.door}"
+    return f"may not: {row.run}" if row.run and outcome in OF_RUNNERS else outcome
+
+
+@asynccontextmanager
+async def a_gate(redis: Redis, slack: WireSlack, web: SlackWeb, row: Row) -> AsyncIterator[Gate]:
+    transport = httpx.MockTransport(Service().answer)
+    async with ProjectClient("http://project.example", "key", transport=transport) as project:
+        gate = Gate(await a_store(redis), web, slack, project, row.identity, row.rules)
+        gate.groups = {GROUP: {"ok": True, "users": ["U0SUE"]}, UNREADABLE: refused("missing_scope")}
+        gate.knows(row.who)
+        yield gate
+
+
+async def what_comes_of_all(gate: Gate, who: Somebody, place: Channel) -> dict[str, str]:
+    root = await gate.bind(place)
+    return {name: await surface(gate, who, place, root) for name, (_, surface) in SURFACES.items()}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("row", PEOPLE.values(), ids=PEOPLE)
+async def test_each_person_may_on_each_surface_what_the_table_says(
+    redis: Redis, slack: WireSlack, web: SlackWeb, row: Row, place: Channel
+) -> None:
+    async with a_gate(redis, slack, web, row) as gate:
+        found = await what_comes_of_all(gate, row.who, place)
+
+    assert found == {name: expected(outcome, row) for name, (outcome, _) in SURFACES.items()}
+
+
+@pytest.mark.parametrize("row", [PEOPLE["a named runner"], PEOPLE["a named person who is no runner"]])
+async def test_in_a_channel_that_is_not_named_nothing_is_done_but_what_is_outside_of_channels(
+    redis: Redis, slack: WireSlack, web: SlackWeb, row: Row
+) -> None:
+    async with a_gate(redis, slack, web, row) as gate:
+        found = await what_comes_of_all(gate, row.who, ELSEWHERE)
+
+    refused_here = replace(row, door="channel")
+    assert found == {
+        name: expected(outcome, row if name in NOT_IN_A_CHANNEL else refused_here)
+        for name, (outcome, _) in SURFACES.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("info", "outcomes"),
+    [
+        ({"ok": True, "user": Person("U0SUE", "sue", "Sue", TEAM).as_json()}, ("talks", "is answered", "sends again")),
+        ({"ok": True, "user": Person("U0SUE", "sue", "Sue", OTHER_TEAM).as_json()}, ("is refused: stranger",) * 3),
+        (NO_SCOPE, ("is refused: unknown",) * 3),
+        (refused("user_not_found"), ("is refused: unknown",) * 3),
+        ({"ok": True, "user": {"id": "U0SUE"}}, ("is refused: unknown",) * 3),
+        (BROKEN, ("is sent again by Slack", "is told to try again", "is told to try again")),
+    ],
+    ids=["of home", "of another company", "no scope", "not found", "says nothing", "broken"],
+)
+async def test_where_payloads_do_not_say_from_where_a_person_is_it_is_asked_and_never_guessed(
+    redis: Redis, slack: WireSlack, web: SlackWeb, info: Reaction, outcomes: tuple[str, str, str]
+) -> None:
+    row = Row(somebody(info=info, said=""))
+    place = PLACES["a shared channel"]
+    async with a_gate(redis, slack, web, row) as gate:
+        root = await gate.bind(place)
+        mentioned = await gate.says(row.who, place, f"<@{BRIDGE}> Support: hello")
+        replied = await gate.says(row.who, place, "hello", thread_ts=root)
+        typed = await gate.types(row.who, place, "/project", "")
+        clicked = await gate.clicks(row.who, place, notices.SEND_AGAIN, "of-another")
+
+    assert replied == mentioned
+    assert (mentioned, typed, clicked) == outcomes
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+async def test_what_another_bot_says_is_left_alone(
+    redis: Redis, slack: WireSlack, web: SlackWeb, place: Channel
+) -> None:
+    row = Row(Somebody(Person("U0BOT", "botty", "Botty Bot", TEAM, is_bot=True, bot_id="B0BOT", app_id="A0BOT")))
+    async with a_gate(redis, slack, web, row) as gate:
+        root = await gate.bind(place)
+        found = {
+            await gate.says(row.who, place, f"<@{BRIDGE}> hello"),
+            await gate.says(row.who, place, "hello", thread_ts=root),
+            await gate.says(row.who, place, "!workflows run 3 x", thread_ts=root),
+        }
+
+    assert found == {"is ignored"}
+
+
+async def test_a_reply_in_a_thread_where_nobody_talks_with_the_bot_is_not_even_refused(
+    redis: Redis, slack: WireSlack, web: SlackWeb
+) -> None:
+    row = PEOPLE["a person who is not named"]
+    async with a_gate(redis, slack, web, row) as gate:
+        assert await gate.says(row.who, PLACES["a channel"], "hello", thread_ts="1600000000.000100") == "is ignored"
+
+
+async def test_members_are_looked_up_once_for_all_that_they_do(redis: Redis, slack: WireSlack, web: SlackWeb) -> None:
+    row = PEOPLE["a member"]
+    async with a_gate(redis, slack, web, row) as gate:
+        await what_comes_of_all(gate, row.who, PLACES["a channel"])
+
+    assert slack.methods() == ["users.info"]
+
+
+def test_the_playground_has_somebody_of_each_kind_to_try_it_with() -> None:
+    kinds = {(one.team == TEAM, one.is_bot, one.is_restricted, one.is_ultra_restricted) for one in sample.people()}
+
+    assert kinds >= {
+        (True, False, False, False),
+        (True, True, False, False),
+        (True, False, True, False),
+        (True, False, True, True),
+        (False, False, False, False),
+    }

@@ -1,0 +1,356 @@
+"""`bridge dead`: work that could not be finished is listed, and queued again or given up exactly once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import SlackRefused
+from bridge.ids import MessageKey, TurnId, own_lane
+from bridge.inbound import SlashCommand
+from bridge.ops.dead import Office, table, to_json
+from bridge.ops.trace import steps_of
+from bridge.store.dead import DeadLetter, DeadLetters, Retried
+from bridge.store.records import Step
+from bridge.store.trace import Owner, trace_of
+from bridge.turns.ask import unknown
+from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
+from support.turns import Bench, a_bench, killed
+from support.waiting import wait_until
+
+REFUSED = SlackRefused("chat.postMessage", "not_in_channel")
+OWNER = Owner(TEAM, "https://acme.slack.com/")
+
+
+def letters(store: Store) -> DeadLetters:
+    return DeadLetters(store.scripts, store.clock)
+
+
+async def dead_in(store: Store, step: Step, what: str = "answered") -> TurnId:
+    """Let the next turn die at *step*."""
+    process = store.process()
+    taken = await process.take(may_send=False)
+    if step is not Step.QUEUED:
+        await process.journal.sent(taken)
+    if step is Step.POSTING:
+        await process.journal.outcome(taken, "{}", what=what)
+    await process.journal.bury(taken.held, taken.turn.id, reason="slack: not_in_channel")
+    return taken.turn.id
+
+
+@asynccontextmanager
+async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tuple[Bench, TurnId]]:
+    async with a_bench(redis) as bench:
+        bench.say.troubles = [REFUSED]
+        turn = await bench.store.queue(message("what is it?"))
+        await bench.work()
+        assert bench.say.words == []
+        yield bench, turn
+
+
+async def test_a_dead_letter_is_listed_with_who_where_when_and_why(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    await store.queue(message("my secret words", ts(1)))
+    first = await dead_in(store, Step.POSTING)
+    store.clock.time = START + timedelta(minutes=5)
+    second = await dead_in(store, Step.QUEUED)
+
+    found = await letters(store).all()
+
+    assert found == [
+        DeadLetter(
+            id=first, died_at=START, reason="slack: not_in_channel", step="posting", what="answered", kind="message",
+            channel=CHANNEL, ts=ROOT, user=USER, has_text=True,
+        ),
+        DeadLetter(
+            id=second, died_at=store.clock(), reason="slack: not_in_channel", step="queued", kind="message",
+            channel=CHANNEL, thread_ts=ROOT, ts=ts(1), user=USER, has_text=True,
+        ),
+    ]  # fmt: skip
+    shown = table(found, OWNER)
+    assert f"https://acme.slack.com/archives/{CHANNEL}/p{ROOT.replace('.', '')}" in shown
+    assert "secret" not in shown + to_json(found, OWNER)
+    assert json.loads(to_json(found, OWNER))["dead"][1]["permalink"].endswith(f"?thread_ts={ROOT}&cid={CHANNEL}")
+    assert f"{CHANNEL} {ROOT}" in table(found, None)
+
+
+async def test_an_answer_that_could_not_be_posted_is_posted_and_nobody_is_asked_again(redis: Redis) -> None:
+    async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
+        assert await letters(bench.store).retry(turn) == (Retried.SHOWING, 0)
+
+        await bench.work("b")
+
+        assert bench.service.messages == ["what is it?"]
+        assert bench.say.words == ["re: what is it?"]
+        assert await bench.store.field(turn, "step") == "done"
+        assert await letters(bench.store).all() == []
+        assert not await bench.store.holds_words("what is it?")
+        assert 6.9 < await bench.store.days_left(f"turn:{turn}") <= 7
+
+
+async def test_an_answer_that_is_there_after_all_is_not_posted_again(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await bench.store.queue(message("what is it?"))
+        bench.say.after.clear()  # it arrives, and the worker never hears of it
+        task = await bench.begin("a")
+        await wait_until(lambda: bench.say.messages, "the answer is there")
+        await killed(task)
+        bench.say.after.set()
+        other = bench.store.process("b")
+        await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
+
+        await letters(bench.store).retry(turn)
+        await bench.work("b")
+
+        assert bench.say.words == ["re: what is it?"]
+        assert (bench.say.attempts, bench.say.looks) == (1, 1)
+
+
+async def test_however_often_it_is_asked_for_a_dead_letter_is_queued_once(redis: Redis) -> None:
+    async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
+        answers = [await letters(bench.store).retry(turn) for _ in range(3)]
+        assert await bench.store.box() == [turn]
+        assert await bench.store.entries() == 1
+
+        await bench.work()
+
+        assert answers == [(Retried.SHOWING, 0), (Retried.UNKNOWN, 0), (Retried.UNKNOWN, 0)]
+        assert len(bench.say.words) == 1
+
+
+async def test_one_that_dies_again_can_be_retried_again(redis: Redis) -> None:
+    async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
+        bench.say.troubles = [REFUSED]
+        await letters(bench.store).retry(turn)
+        await bench.work()
+        assert bench.say.words == []
+
+        await letters(bench.store).retry(turn)
+        await bench.work()
+
+        assert bench.say.words == ["re: what is it?"]
+        assert bench.service.messages == ["what is it?"]
+
+
+@pytest.mark.parametrize(
+    ("step", "what", "asks_again"),
+    [
+        (Step.QUEUED, "", False),
+        (Step.SENT, "", True),
+        (Step.POSTING, "unknown", True),
+        (Step.POSTING, "answered", False),
+    ],
+)
+async def test_where_nobody_knows_whether_it_arrived_only_a_retry_asks_again_and_the_list_says_so(
+    redis: Redis, step: Step, what: str, *, asks_again: bool
+) -> None:
+    store = await a_store(redis)
+    await store.queue(message(), agent=7, is_plain=True)
+    turn = await dead_in(store, step, what)
+
+    [letter] = await letters(store).all()
+    assert letter.asks_again is asks_again
+    assert ("AGAIN" in table([letter], None)) is asks_again
+    assert await store.process().hold() == []
+
+    await letters(store).retry(turn)
+
+    taken = await store.process().take(may_send=False)
+    assert taken.turn.step is (Step.POSTING if what == "answered" else Step.QUEUED)
+    assert (taken.turn.outcome == "") is (what != "answered")
+    assert (taken.turn.id != turn) is asks_again
+    assert await letters(store).retry(turn) == (Retried.UNKNOWN, 0)
+
+
+async def test_what_is_sent_again_says_its_answer_although_the_thread_was_told_that_nobody_knows(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await bench.store.queue(message("what is it?"))
+        bench.service.chats = [httpx.Response(500)]
+        bench.say.after.clear()  # the notice is there, and the worker never hears of it
+        task = await bench.begin("a")
+        await wait_until(lambda: bench.say.messages, "the notice is there")
+        await killed(task)
+        other = bench.store.process("b")
+        await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
+        await letters(bench.store).retry(turn)
+        task = await bench.begin("b")  # its answer arrives, too, and its worker dies, too
+        await wait_until(lambda: len(bench.say.messages) > 1, "the answer is there")
+        await killed(task)
+        bench.say.after.set()
+
+        await bench.take_over("c")
+
+        assert bench.service.messages == ["what is it?", "what is it?"]
+        assert "not known" in bench.say.words[0]
+        assert bench.say.words[1:] == ["re: what is it?"]
+        assert len((await trace_of(bench.store.scripts, key_of(ROOT))).turns) == 2
+
+
+async def test_what_a_button_has_sent_again_already_is_not_asked_a_third_time(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await bench.store.queue(message("what is it?"), agent=7)
+        process = bench.store.process()
+        taken = await process.take(may_send=False)
+        await process.journal.sent(taken)
+        outcome = unknown(turn)
+        await process.journal.outcome(taken, outcome.model_dump_json(), what=outcome.what)
+        await process.inbox.again(turn)
+        await process.journal.bury(taken.held, turn, reason="begun again and again")
+
+        assert await letters(bench.store).retry(turn) == (Retried.GONE, 0)
+        await bench.work()
+
+        assert bench.service.messages == ["what is it?"]
+
+
+async def test_it_goes_to_the_end_of_its_lane_and_wakes_nobody_who_is_awake(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    waiting = await store.queue(message("second", ts(1)))
+    turn = await dead_in(store, Step.QUEUED)
+
+    assert await letters(store).retry(turn) == (Retried.QUEUED, 1)
+
+    assert await store.box() == [waiting, turn]
+    assert await store.entries() == 1
+
+
+async def test_an_old_one_is_sent_although_it_is_older_than_messages_may_be(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        await bench.store.queue(message("what is it?"))
+        turn = await dead_in(bench.store, Step.QUEUED)
+        bench.store.clock.time = START + timedelta(days=20)
+        await letters(bench.store).retry(turn)
+
+        await bench.work()
+
+        assert bench.service.messages == ["what is it?"]
+
+
+async def test_a_command_is_retried_in_a_lane_of_its_own(redis: Redis) -> None:
+    store = await a_store(redis)
+    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
+    await store.process().inbox.put(command, event="trigger:1")
+    turn = await dead_in(store, Step.QUEUED)
+
+    assert await letters(store).retry(turn) == (Retried.QUEUED, 0)
+
+    assert await store.box(own_lane(turn)) == [turn]
+    assert (await store.process().take()).turn.body == command
+
+
+async def test_in_a_lane_that_is_full_it_stays_where_it_is(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    turn = await dead_in(store, Step.QUEUED)
+    for number in range(50):
+        await store.queue(message("x", ts(number + 1)))
+
+    assert await letters(store).retry(turn) == (Retried.FULL, 0)
+
+    assert [letter.id for letter in await letters(store).all()] == [turn]
+    assert 29.9 < await store.days_left(f"turn:{turn}") <= 30
+
+
+@pytest.mark.parametrize("lost", ["texts", "record"])
+async def test_where_the_texts_are_gone_a_retry_says_so_and_queues_nothing(redis: Redis, lost: str) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    turn = await dead_in(store, Step.QUEUED)
+    key = f"{PREFIX}turn:{turn}"
+    await (redis.hdel(key, "body") if lost == "texts" else redis.delete(key))
+    assert "cannot be retried" in table(await letters(store).all(), None)
+
+    said = await Office(letters(store), None).retry(turn)
+
+    assert (said.result, said.is_well) == ("gone", False)
+    assert await store.box() == []
+    assert await store.entries() == 0
+    assert await letters(store).all() == []
+
+
+async def test_what_is_given_up_loses_its_texts_at_once_and_cannot_be_retried(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue(message("my secret words"))
+    turn = await dead_in(store, Step.POSTING)
+    office = Office(letters(store), None)
+
+    assert (await office.drop(turn)).is_well
+
+    assert not await store.holds_words("secret words")
+    assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
+    assert [(await office.drop(turn)).is_well, (await office.retry(turn)).is_well] == [False, False]
+    assert await store.box(LANE) == []
+
+
+async def test_dropping_one_whose_record_is_gone_makes_no_record(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    turn = await dead_in(store, Step.QUEUED)
+    await redis.delete(f"{PREFIX}turn:{turn}")
+
+    assert (await Office(letters(store), None).drop(turn)).is_well
+
+    assert not await redis.exists(f"{PREFIX}turn:{turn}")
+
+
+async def test_nobody_can_retry_what_is_not_dead(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    before = await store.dump()
+
+    said = [await Office(letters(store), None).retry(TurnId(name)) for name in (turn, "nothing")]
+
+    assert [(one.result, one.is_well) for one in said] == [("unknown", False)] * 2
+    assert await store.dump() == before
+
+
+async def test_a_retried_message_may_be_edited_and_withdrawn_while_it_waits_like_any_other(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    await letters(store).retry(await dead_in(store, Step.QUEUED))
+
+    assert await store.process().inbox.edit(message("better words"), is_plain=False) == "edited"
+    assert await store.process().inbox.withdraw(MessageKey(TEAM, CHANNEL, ROOT)) == "withdrawn"
+
+
+async def test_a_dead_letter_of_an_older_release_is_listed_and_retried_too(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    turn = await dead_in(store, Step.POSTING)
+    await redis.hdel(f"{PREFIX}turn:{turn}", "died", "was", "deaths", "came")
+
+    [letter] = await letters(store).all()
+
+    assert (letter.step, letter.reason) == ("posting", "slack: not_in_channel")
+    assert await letters(store).retry(turn) == (Retried.SHOWING, 0)
+
+
+async def test_the_trace_tells_of_each_death_and_of_what_was_decided(redis: Redis) -> None:
+    async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
+        bench.store.clock.time += timedelta(seconds=1)
+        await letters(bench.store).retry(turn)
+        bench.say.troubles = [REFUSED]
+        await bench.work()
+        bench.store.clock.time += timedelta(seconds=1)
+        before = steps_of(await trace_of(bench.store.scripts, key_of(ROOT)))
+        await letters(bench.store).drop(turn)
+
+        after = steps_of(await trace_of(bench.store.scripts, key_of(ROOT)))
+
+        assert [(step.what, step.detail) for step in before[5:]] == [
+            ("dead", "slack: not_in_channel"),
+            ("queued", f"turn {turn} again, by bridge dead retry"),
+            ("dead", "slack: not_in_channel; see bridge dead list"),
+        ]
+        assert [(step.what, step.detail) for step in after[7:]] == [
+            ("dead", "slack: not_in_channel"),
+            ("done", "given up, by bridge dead drop"),
+        ]

@@ -1,0 +1,207 @@
+"""The door under fuzz: whatever is sent, signed or not, it answers once, never with a 5xx, and logs no body.
+
+Some hundred inputs each time; ``FUZZ=10000 make unit`` tries as many for each of the tests.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+from redis.asyncio import Redis
+from starlette.types import Receive, Scope, Send
+
+from bridge.blocks import forms, menu, runs
+from bridge.metrics import Metrics
+from bridge.slack.guard import LARGEST_BODY, Guard
+from bridge.slack.web import SlackWeb
+from support.front_door import FORM, JSON, SECRET, FrontDoor, Headers, a_front_door, request, signed
+
+EXAMPLES = int(os.environ.get("FUZZ", "250"))
+WORDS = "words-that-nobody-may-find-in-a-log"
+fuzzed = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+pytestmark = pytest.mark.timeout(60 + EXAMPLES // 10)
+
+ODD = st.sampled_from(
+    [b"", b"v0=", b"0", b"-1", b"1e9", b"9" * 400, b"\x00", b"\xff\xfe", "\u0661".encode(), b"v0=" + b"0" * 64, b" "]
+)
+NAMES = st.sampled_from(
+    [b"x-slack-signature", b"x-slack-request-timestamp", b"content-type", b"content-length", b"x-slack-retry-num"]
+)
+HEADERS = st.lists(st.tuples(NAMES | st.binary(max_size=12), ODD | st.binary(max_size=40)), max_size=6)
+TYPES = st.sampled_from([JSON, FORM, (b"content-type", b"text/plain"), (b"content-type", b"application/json;\xff")])
+TEXTS = st.text(max_size=12) | st.sampled_from(
+    ["", "\ud800", "\x00", "x" * 5000, "payload", "!stop", "<@UBOT> \ud800", "{", "V1"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+class Inside:
+    """The application behind the guard: what reaches it was signed."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+
+    async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
+        self.bodies.append((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> list[bytes]:
+    """Bytes of any kind and length, in pieces; some nearly what Slack sends."""
+    begin = draw(
+        st.binary(max_size=60)
+        | st.sampled_from([b'{"type":"event_callback","event":{"type":"message"}}', b"payload=%7B%7D", b"ssl_check=1"])
+        | st.sampled_from([b"[" * 3000, b'{"a":' * 3000, b"a=&" * 3000, b"%", b'{"type":' + b"9" * 5000 + b"}"])
+    )
+    filler = draw(st.sampled_from([0, 0, 0, 1, 1000, LARGEST_BODY // 4, LARGEST_BODY]))
+    return [WORDS.encode() + begin if draw(st.booleans()) else begin, *[b"x" * filler] * draw(st.integers(0, 6))]
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[list[bytes], Headers, bool, str]:
+    """What anybody may send: pieces of a body, headers, whether the body is signed well, and a method."""
+    chunks, is_signed = draw(bodies()), draw(st.booleans())
+    own = [draw(TYPES), *(signed(b"".join(chunks)) if is_signed else [])]
+    return chunks, [*own, *draw(HEADERS)], is_signed, draw(st.sampled_from(["POST"] * 9 + ["GET"]))
+
+
+@fuzzed
+@given(what=requests())
+async def test_whatever_bytes_and_headers_come_the_guard_answers_once_and_keeps_nothing(
+    what: tuple[list[bytes], Headers, bool, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    caplog.clear()
+    chunks, headers, is_signed, method = what
+    inside = Inside()
+
+    response = await request(Guard(inside, SECRET, Metrics()), chunks, headers, method)
+
+    assert response.status in {200, 400, 401, 405, 413}
+    assert response.taken <= LARGEST_BODY + max(map(len, chunks)), "no more is read than is needed to refuse it"
+    assert is_signed or (response.status != 200 and not inside.bodies)
+    assert caplog.records == []
+
+
+def an_event(event: dict[str, Any]) -> dict[str, Any]:
+    stamp = f"{int(time.time())}.000100"
+    return {
+        "type": "event_callback", "team_id": "T1", "event_id": "Ev1", "authorizations": [{"team_id": "T1"}],
+        "event": {"user": "U1", "team": "T1", "channel": "C1", "ts": stamp, "text": f"<@UBOT> {WORDS}", **event},
+    }  # fmt: skip
+
+
+PERSON = {"id": "U1", "team_id": "T1", "name": "alice"}
+MESSAGE = {"user": "U1", "ts": "1700000000.000100", "text": WORDS}
+INTERACTION = {"user": PERSON, "team": {"id": "T1"}, "channel": {"id": "C1"}, "trigger_id": "1.2.a", "token": "t"}
+FIELDS = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {forms.INPUT: {"value": WORDS}}}
+VIEW = {
+    "id": "V1", "callback_id": forms.RUN, "private_metadata": '{"channel": "C1"}', "type": "modal",
+    "state": {"values": FIELDS},
+}  # fmt: skip
+EVENTS = [
+    an_event({"type": "app_mention"}),
+    an_event({"type": "message", "channel_type": "channel", "thread_ts": "1700000000.000001"}),
+    an_event({"type": "message", "channel_type": "im", "files": [{"id": "F1"}], "subtype": "file_share"}),
+    an_event({"type": "message", "subtype": "message_changed", "message": MESSAGE, "previous_message": {"text": ""}}),
+    an_event({"type": "message", "subtype": "message_deleted", "deleted_ts": "1700000000.000100"}),
+    an_event({"type": "reaction_added", "item": {"type": "message"}}),
+    an_event({"type": "app_home_opened", "tab": "home"}),
+    {"type": "url_verification", "challenge": "c"},
+    {"type": "app_rate_limited", "minute_rate_limited": 1},
+]
+INTERACTIONS = [
+    {**INTERACTION, "type": "block_actions", "actions": [{"action_id": action, "value": '{"w": 3}', "block_id": "b"}],
+     "container": {"type": "message", "message_ts": "1700000000.000100"}, "message": MESSAGE}
+    for action in (runs.AGAIN, runs.CONFIRM, menu.CHOOSE)
+] + [
+    {**INTERACTION, "type": "view_submission", "view": VIEW},
+    {**INTERACTION, "type": "view_closed", "view": VIEW},
+    {**INTERACTION, "type": "block_suggestion", "action_id": menu.CHOOSE, "value": "su"},
+    {**INTERACTION, "type": "shortcut", "callback_id": "c"},
+    {**INTERACTION, "type": "message_action", "callback_id": "c", "message": MESSAGE},
+]  # fmt: skip
+COMMAND = {
+    "command": "/workflows", "text": f"run 3 {WORDS}", "user_id": "U1", "team_id": "T1", "channel_id": "C1",
+    "response_url": "https://hooks.slack.com/commands/T1/1/a", "trigger_id": "1.2.a",
+}  # fmt: skip
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container in *value*, with each of its keys."""
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield value, key
+        yield from places(inner)
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, templates: list[dict[str, Any]]) -> dict[str, Any]:
+    """A payload of Slack's in which some things are missing, or are not what they should be."""
+    payload = copy.deepcopy(draw(st.sampled_from(templates)))
+    for _ in range(draw(st.integers(0, 3))):
+        if not payload:
+            break
+        container, key = draw(st.sampled_from(list(places(payload))))
+        if draw(st.booleans()):
+            container[key] = draw(VALUES)
+        else:
+            del container[key]
+    return payload
+
+
+def sent(payload: dict[str, Any], kind: str) -> tuple[bytes, tuple[bytes, bytes]]:
+    """*payload* as Slack sends it."""
+    if kind == "event":
+        return json.dumps(payload).encode(), JSON
+    fields = {"payload": json.dumps(payload)} if kind == "interaction" else payload
+    return urlencode(fields, errors="replace").encode(), FORM
+
+
+REQUESTS = (
+    st.tuples(spoilt(EVENTS), st.just("event"))
+    | st.tuples(spoilt(INTERACTIONS), st.just("interaction"))
+    | st.tuples(spoilt([COMMAND]), st.just("command"))
+)
+
+
+@pytest.fixture
+async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis, web) as door:
+        yield door
+
+
+@fuzzed
+@given(request_=REQUESTS)
+async def test_whatever_is_signed_nothing_breaks_behind_the_guard(
+    request_: tuple[dict[str, Any], str], door: FrontDoor, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    caplog.clear()
+    body, kind = sent(*request_)
+
+    response = await door.send(body, kind, *signed(body))
+
+    assert response.status in {200, 400, 404}
+    assert not door.counted("broken_inside")
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+    assert WORDS not in caplog.text

@@ -1,0 +1,182 @@
+"""Nothing from outside pings, forges a link, unfurls or is parsed, on any surface: every function that shows something.
+
+The surfaces are read out of `bridge.blocks`, so that a new one is attacked from its first day. What each makes of the
+attacks is sent over a socket in every way there is: posted, shown to one person, put in another message's place, and
+down each step of the ladder where Slack refuses the blocks. `support.shown` says what of it would reach anybody.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bridge
+from bridge.blocks.reply import Block, Reply, View
+from bridge.playground.slack.server import ApiCall
+from bridge.slack import parts
+from bridge.slack.say import SlackSay
+from bridge.slack.web import SlackWeb
+from bridge.turns.ports import Found, Place, Whom
+from support.evil import ATTACKS, results, returns, surfaces
+from support.saying import MARK, NO_FILES, US
+from support.shown import active
+from support.wire_slack import CutOff, Json, WireSlack, refused
+
+TRUSTED = {"kit.trusted", "kit.trusted_context"}
+"""These two make text that Slack parses; who may call them with what is a test of its own below."""
+
+SHOWN = {name: function for name, function in surfaces() if name not in TRUSTED}
+REPLIES = {name: function for name, function in SHOWN.items() if returns(function) is Reply}
+BLOCKS = {name: function for name, function in SHOWN.items() if returns(function) in {Block, View, list[Block]}}
+
+NOT_SHOWN_AS_THEY_ARE = {
+    # words that a reply is made of, by the functions above
+    "failures.sentence", "forms.json_problem", "json_text.pretty", "kit.clean", "kit.counted", "kit.cut", "kit.named",
+    "kit.one_line", "kit.quoted", "kit.spoken", "shapes.listed", "shapes.name_of", "shapes.names_in", "shapes.steps_of",
+    # what is parsed; each has tests of its own
+    "kit.date", "kit.escape", "kit.fallback", "kit.quiet", "links.honest", "markdown.neutralised", "markdown.pieces",
+    "markdown.plain", "markdown.split",
+    # read, counted, sent to the service or put into a button, and never shown
+    "failures.worded", "forms.form_values", "forms.match_rank", "forms.read_run_form", "json_text.compact",
+    "json_text.typed_json", "kit.text_length", "links.hosts_in", "lists.matching", "mrkdwn.mentions_in",
+    "mrkdwn.message_text", "mrkdwn.plain_command_text", "notices.paused", "runs.again_value", "shapes.how_many",
+}  # fmt: skip
+
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_FILE = re.compile(r"[a-z0-9-]{1,40}\.(?:json|md|txt)")
+
+
+def test_every_function_is_a_surface_or_known_to_be_none() -> None:
+    assert {name for name, _ in surfaces()} == {*REPLIES, *BLOCKS, *TRUSTED, *NOT_SHOWN_AS_THEY_ARE}
+
+
+def posted(**shown: Any) -> ApiCall:
+    args = {"unfurl_links": False, "unfurl_media": False, **shown}
+    return ApiCall("chat.postMessage", args | ({} if args.get("blocks") else {"parse": "none"}), token_ok=True, at=0.0)
+
+
+def as_messages(reply: Reply) -> Iterator[ApiCall]:
+    """Lay out *reply* as it is posted, and as it is where Slack refuses its blocks."""
+    for part in parts.lay_out(reply):
+        yield posted(text=part.text, blocks=list(part.blocks))
+        for text in parts.pieces(part.instead or part.text):
+            yield posted(text=text)
+
+
+def texts_in(shown: Any) -> Iterator[str]:
+    if isinstance(shown, list | tuple):
+        for item in shown:
+            yield from texts_in(item)
+    elif isinstance(shown, dict):
+        for name, item in shown.items():
+            if name == "text" and isinstance(item, str):
+                yield item
+            elif name != "value":
+                yield from texts_in(item)
+
+
+def problems_of(reply: Reply, *, is_named_by_us: bool) -> Iterator[str]:
+    calls = list(as_messages(reply))
+    if not calls:
+        yield "nothing is shown"
+    for call in calls:
+        yield from active(call)
+        yield from (f"unseen: {text!r}" for text in texts_in(call.args) if _UNSEEN.search(text))
+    if is_named_by_us:
+        yield from (f"file: {file.name!r}" for file in reply.files if not _FILE.fullmatch(file.name))
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_no_reply_does_what_its_words_say(name: str) -> None:
+    found = {
+        attack: [
+            problem
+            for reply in results(REPLIES[name], words)
+            for problem in problems_of(reply, is_named_by_us=name != "kit.reply")
+        ]
+        for attack, words in ATTACKS.items()
+    }
+
+    assert {attack: problems for attack, problems in found.items() if problems} == {}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_no_block_form_or_menu_does_what_its_words_say(name: str) -> None:
+    for attack, words in ATTACKS.items():
+        for shown in results(BLOCKS[name], words):
+            assert active(posted(text="x", blocks=shown if isinstance(shown, list) else [shown])) == [], attack
+            assert [text for text in texts_in(shown) if _UNSEEN.search(text)] == [], attack
+
+
+_ALL = "\n".join(ATTACKS.values())
+_AWAY = Place("C1", "1699999999.000001")
+
+
+@asynccontextmanager
+async def every_way_out(slack: WireSlack, web: SlackWeb) -> AsyncIterator[list[Callable[[Reply], Any]]]:
+    """Give the ways in which a reply is sent, with files and without."""
+    url = f"{slack.api}response_url"
+
+    def ways(say: SlackSay) -> list[Callable[[Reply], Any]]:
+        return [
+            lambda reply: say.post(_AWAY, reply, MARK, Found({})),
+            lambda reply: say.whisper(Whom("C1", "U1", "", url), reply),
+            lambda reply: say.whisper(Whom("C1", "U1", "1.2", ""), reply),
+            lambda reply: say.respond(url, reply),
+            lambda reply: say.update("C1", "1699999999.000002", reply, MARK),
+        ]
+
+    async def at_once(_seconds: float) -> None:
+        """Wait for nothing."""
+
+    time = iter(range(0, 10**9, 2))  # each look at the clock is two seconds later: no channel is ever busy
+    yield [
+        way
+        for identity in (US, NO_FILES)
+        for way in ways(SlackSay(web, identity, sleep=at_once, monotonic=lambda: next(time) / 1000))
+    ]
+
+
+def plain_only(asked: Json) -> Json | CutOff:
+    """Answer as Slack does that wants no blocks."""
+    return refused("invalid_blocks") if asked.get("blocks") else {"ok": True, "ts": "1700000000.000009"}
+
+
+@pytest.mark.parametrize("name", REPLIES)
+async def test_no_call_of_slack_s_does_what_its_words_say(slack: WireSlack, web: SlackWeb, name: str) -> None:
+    first, *_ = results(REPLIES[name], _ALL)
+    async with every_way_out(slack, web) as ways:
+        for reaction in (None, plain_only):
+            for method in ("chat.postMessage", "chat.postEphemeral", "chat.update", "response_url"):
+                slack.script[method] = [reaction] if reaction else []
+            for way in ways:
+                await way(first)
+
+    calls = [ApiCall(method, args, token_ok=True, at=0.0) for method, args in slack.asked]
+    assert {call.method for call in calls} >= {"chat.postMessage", "chat.postEphemeral", "chat.update", "response_url"}
+    assert [problem for call in calls for problem in active(call)] == []
+
+
+def test_text_that_slack_parses_is_made_of_our_own_words_and_dates() -> None:
+    """Read the code: each argument of the two functions is a constant, or one with dates in it."""
+    found = 0
+    for file in Path(bridge.__file__).parent.rglob("*.py"):
+        if "playground" in file.parts or file.name == "kit.py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in {
+                "trusted",
+                "trusted_context",
+            }:
+                found += 1
+                inserted = [part for part in ast.walk(node.args[0]) if isinstance(part, ast.FormattedValue)]
+                assert isinstance(node.args[0], ast.Constant | ast.JoinedStr), ast.unparse(node)
+                assert all(ast.unparse(part.value).startswith("kit.date(") for part in inserted), ast.unparse(node)
+
+    assert found, "nobody calls them: then they are to be deleted"

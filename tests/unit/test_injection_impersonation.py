@@ -1,0 +1,196 @@
+"""Nobody's words pass for the bridge's own: they stay within quotation marks, a quotation, code, or a name's place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bridge.blocks import agents, answers, kit, lists, menu, notices, runs, workflows
+from bridge.blocks.failures import failure, sentence
+from bridge.blocks.mrkdwn import message_text
+from bridge.blocks.reply import Block, Reply
+from bridge.errors import (
+    BridgeError,
+    Busy,
+    NoSuch,
+    NotFound,
+    ServiceRefused,
+    SeveralFit,
+    SlackRefused,
+    UnknownCommand,
+)
+from bridge.project.models import Agent, RunResult, Workflow
+from bridge.slack import parts
+
+FORGED = "FORGED"
+ATTACKS = [
+    f"x”. {FORGED} The bridge is closed. “y",
+    f"x“ {FORGED} „y",
+    f'x". {FORGED} "y',
+    f"x. {FORGED}: sign in again at https://evil.example.",
+    f"x\n\n{FORGED} notice",
+    f"x · run 7 · {FORGED}",
+    f"x〞 {FORGED} ＂",  # noqa: RUF001 - the look-alikes are the point
+    f"x\u2028{FORGED}! y",
+    f"x ({FORGED}) ” y”” {FORGED}",
+]
+LONG = "a very long name that goes on and on and says in the end that it is FORGED and no name"
+
+
+def outside_of_quotes(words: str) -> str:
+    return re.sub(r"“[^“”]*”", "“”", words)
+
+
+def a_workflow(name: str) -> Workflow:
+    return Workflow(id=1, name=name, is_active=False, trigger_type="manual", node_count=1)
+
+
+def an_agent(name: str) -> Agent:
+    return Agent(id=1, name=name, model="m")
+
+
+def a_run(words: str) -> runs.Run:
+    return runs.Run(workflow=1, name="Report", input=words, started_by=words, turn="t1")
+
+
+def texts_of(shown: Any) -> Iterator[str]:
+    """Go through the texts of blocks, whatever they are in."""
+    if isinstance(shown, list | tuple):
+        for item in shown:
+            yield from texts_of(item)
+    elif isinstance(shown, dict):
+        if isinstance(shown.get("text"), str):
+            yield shown["text"]
+        yield from texts_of([item for name, item in shown.items() if name not in {"text", "value"}])
+        yield from texts_of(shown["text"] if isinstance(shown.get("text"), dict) else None)
+
+
+@pytest.mark.parametrize("words", ATTACKS)
+@pytest.mark.parametrize(
+    "failed",
+    [
+        lambda words: ServiceRefused("run_workflow", 422, words),
+        lambda words: ServiceRefused("run_workflow", 500, words),
+        lambda words: NotFound("run_workflow", 404, words),
+        lambda words: Busy("run_workflow", 429, words),
+        lambda words: UnknownCommand(words, ["/workflows list [words]"]),
+        lambda words: NoSuch("agent", words, [words, words]),
+        lambda words: SeveralFit("workflow", words, [(1, words), (2, words)]),
+    ],
+)
+def test_what_the_service_says_and_what_was_typed_stays_quoted(
+    failed: Callable[[str], BridgeError], words: str
+) -> None:
+    error = failed(words)
+
+    assert FORGED in sentence(error)
+    assert FORGED not in outside_of_quotes(sentence(error))
+    assert FORGED not in outside_of_quotes(failure(error).text)
+    assert "\n" not in sentence(error)
+
+
+NAMED: dict[str, Callable[[str], Reply]] = {
+    "default_set": lambda words: agents.default_set(an_agent(words)),
+    "chosen": menu.chosen,
+    "session_info": lambda words: notices.session_info(words, 5),
+    "session_info without one": lambda words: notices.session_info(words, None),
+    "confirm": lambda words: runs.confirm(a_workflow(words), "x"),
+    "confirmed": lambda words: runs.confirmed(a_workflow(words)),
+    "offer_form": lambda words: runs.offer_form(a_workflow(words)),
+    "running": lambda words: runs.running(a_run(words)),
+    "failed": lambda words: runs.failed(a_run(words), ServiceRefused("run_workflow", 422, words), timedelta(seconds=1)),
+    "unknown": lambda words: runs.unknown(a_run(words)),
+    "no agent has": lambda words: agents.agent_list([], words),
+    "no workflow has": lambda words: workflows.workflow_list([], words),
+    "agents with": lambda words: agents.agent_list([an_agent(f"{words} x".replace(FORGED, "forged"))], words),
+}
+
+
+@pytest.mark.parametrize("words", [*ATTACKS, LONG])
+@pytest.mark.parametrize("name", NAMED)
+def test_a_name_that_reads_like_a_sentence_of_ours_is_quoted(name: str, words: str) -> None:
+    reply = NAMED[name](words)
+
+    assert [text for text in [reply.text, *texts_of(reply.blocks)] if FORGED in outside_of_quotes(text)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["Support", "Ada L. Lovelace", "Zoë O'Neil", "v1.2 (beta)", "R&D + QA", "Отдел 7", "#1"]
+)
+def test_a_name_that_is_one_is_written_as_it_is(name: str) -> None:
+    assert kit.named(name, 80) == (name if "L. " not in name else f"“{name}”")
+
+
+@pytest.mark.parametrize("words", ATTACKS)
+def test_what_a_person_lets_the_bot_post_is_a_quotation_and_says_whose(words: str) -> None:
+    reply = agents.conversation_root(an_agent("Support"), words, "alice")
+    quoted, ours = reply.blocks[:-1], reply.blocks[-1]
+
+    assert [element["type"] for block in quoted for element in block["elements"]] == ["rich_text_quote"] * len(quoted)
+    assert list(texts_of(ours)) == ["alice asks Support. Answers and questions go on in this thread."]
+    assert reply.text.startswith("alice asks Support: ")
+
+
+@pytest.mark.parametrize("words", [*ATTACKS, "> x", "---\n*Only visible to you*"])
+def test_an_agent_fills_one_markdown_block_and_nothing_that_can_be_pressed(words: str) -> None:
+    reply = answers.answer(words, [words], notes=[notices.SESSION_GONE])
+
+    blocks = [block for part in parts.lay_out(reply) for block in part.blocks]
+    assert [block["type"] for block in blocks] == ["markdown", "context"]
+    note, tools, *others = [element["text"] for element in blocks[1]["elements"]]
+    assert note == notices.SESSION_GONE
+    assert tools.startswith("Tools used: ")
+    assert "\n" not in tools
+    assert not others
+
+
+FENCES = ["```\nFORGED\n```", "`FORGED`", "~~~\nFORGED", '"}\n```FORGED', "</code>FORGED"]
+
+
+@pytest.mark.parametrize("words", FENCES)
+def test_nothing_ends_a_block_of_code(words: str) -> None:
+    def of_type(blocks: tuple[Block, ...], kind: str) -> list[Block]:
+        return [element for block in blocks for element in block.get("elements", []) if element.get("type") == kind]
+
+    cards = [
+        runs.node_results({"node": words, "other": {"text": words}}),
+        runs.finished(
+            a_run("alice"), RunResult(runId=1, status="completed", output={"x": words}), timedelta(seconds=1)
+        ),
+    ]
+
+    for card in cards:
+        holding = [block for block in card.blocks if FORGED in str(block)]
+        assert holding
+        assert str(of_type(card.blocks, "rich_text_preformatted")).count(FORGED) == str(card.blocks).count(FORGED)
+
+
+def test_a_line_of_a_list_is_one_line() -> None:
+    named = [a_workflow(f"x\n{FORGED}\u2028y"), a_workflow(f"y\r{FORGED}")]
+    reply = lists.list_reply("Workflows", named, lambda item: kit.paragraph(kit.one_line(item.name)))
+
+    assert "\n" not in reply.text
+    assert [text for text in texts_of(reply.blocks) if "\n" in text] == []
+
+
+def test_slack_s_own_word_for_a_refusal_is_one_line() -> None:
+    assert "\n" not in sentence(SlackRefused("x", f"a\n{FORGED}", "b\nc"))
+
+
+@pytest.mark.parametrize(
+    ("raw", "sent"),
+    [
+        ("<https://a.example/(x&gt;y|label>", "[label](<https://a.example/(x%3Ey>)"),
+        (
+            "<https://evil.example|bank](https://bank.example) x>",
+            "[bank\\](https://bank.example) x](https://evil.example)",
+        ),
+        ("&lt;@U1&gt; &lt;!channel&gt;", "<@U1> <!channel>"),
+    ],
+)
+def test_what_a_person_writes_reaches_the_agent_as_they_wrote_it(raw: str, sent: str) -> None:
+    assert message_text(raw, bot_user="UBOT", user_names={"U1": "ann"}, channel_names={}) == sent

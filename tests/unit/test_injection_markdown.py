@@ -1,0 +1,175 @@
+"""An agent's Markdown as Slack's markdown block would read it, judged by a Markdown parser that is not ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import example, given, strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from bridge.blocks.links import honest
+from bridge.blocks.markdown import neutralised, split
+from bridge.blocks.reply import Reply
+from bridge.slack import parts
+from support.evil import ATTACKS
+
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+PING = re.compile(
+    r"<!(?:channel|here|everyone|group|subteam\^|date\^)|<@[UWB][A-Z0-9]|<#[CDG][A-Z0-9]"
+    r"|(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])|<[a-z][a-z0-9+.-]*:[^<>\n\0|]*\|",
+    re.IGNORECASE,
+)
+SHOWN_ADDRESS = re.compile(r"(?:^|[\s(@\[]|//)((?:[\w-]+\.)+(?:example|com))\b", re.IGNORECASE)
+
+
+def inline(markdown: str) -> Iterator[list[Token]]:
+    for token in READER.parse(markdown):
+        if token.type in {"fence", "code_block"}:
+            yield [token]
+        elif token.children is not None:
+            yield token.children
+
+
+def lies(markdown: str) -> Iterator[str]:
+    """Find what would ping, images, and links that show another address than they lead to."""
+    for tokens in inline(markdown):
+        shown = "".join(map(_shown, tokens))
+        yield from (f"pings: {found[0]}" for found in PING.finditer(shown))
+        yield from ("image" for token in tokens if token.type == "image")
+        yield from _forged(tokens)
+
+
+def _shown(token: Token) -> str:
+    """The text of a token; where the style changes, a run of text ends, and no mention goes over that."""
+    if token.type in {"text", "text_special", "html_inline", "fence", "code_block"}:
+        return token.content
+    return "\n" if token.type.endswith("break") else f"\0{token.content}\0"
+
+
+def _forged(tokens: list[Token]) -> Iterator[str]:
+    target, label = "", ""
+    for token in tokens:
+        if token.type == "link_open" and token.info != "auto":  # an address in angle brackets shows itself
+            target, label = str(token.attrs["href"]), ""
+        elif token.type == "link_close" and target:
+            hosts = {host.lower().removeprefix("www.") for host in SHOWN_ADDRESS.findall(label)}
+            real = re.sub(r"^(?:[a-z]+:)?(?://)?(?:[^/@]*@)?(?:www\.)?", "", target.lower())
+            if any(not re.match(rf"{re.escape(host)}(?:[/:?#%]|$)", real) for host in hosts):
+                yield f"forged: {label!r} leads to {target}"
+            target = ""
+        elif target:
+            label += token.content
+
+
+FORGED = [
+    "[bank.example `]` x](https://evil.example)",
+    "[bank.example `` ` ]`` x](https://evil.example)",
+    "` \n\n[bank.example `]` x](https://evil.example)",
+    "`\n\n[bank.example](https://evil.example)\n\n`",
+    "[bank.example [x] y](https://evil.example)",
+    "[[[bank.example]]](https://evil.example)",
+    "[bank.example\\]](https://evil.example)",
+    "[https://bank.example\n](https://evil.example)",
+    "[https://bank.example](https://bank.example:x@evil.example)",
+    "[https://bank.example](https://bank.example@evil.example)",
+    "[https://bank.example](//evil.example)",
+    "[**bank**.example](https://evil.example)",
+    "[bank\\.example](https://evil.example)",
+    "[bank&period;example](https://evil.example)",
+    "[bank.example](https://bank.example<x@evil.example)",
+    "[bank.example](https://bank.example(x)@evil.example)",
+    "[bank.example](https://bank.example(((x)))@evil.example)",
+    "[bank.example](https://bank.example\\)@evil.example)",
+    "[<x@bank.example>](https://evil.example)",
+    "[ann@bank.example](mailto:eve@evil.example)",
+    "[Sign in at bank.example, please](https://evil.example 'bank.example')",
+    "[bank.example]\n\n[bank.example]: https://evil.example",
+    "[bank.example][]\n\n[bank.example]:\n  https://evil.example",
+    "[bank.example][x]\n\n[x]: <https://evil.example>",
+    "![bank.example](https://evil.example/p.png)",
+    "![1]\n\n[1]: https://evil.example/p.png",
+    "[![x](https://evil.example/p.png)](https://evil.example)",
+    "[bank.example- x](https://evil.example)",
+    "- [ ] [bank.example](https://evil.example)",
+    "> # [bank.example](https://evil.example)",
+    "| a |\n|---|\n| [bank.example](https://evil.example) |",
+]
+
+
+@pytest.mark.parametrize("attack", [*FORGED, "[bank\u200b.example](https://evil.example)"])
+def test_the_judge_sees_each_forgery_and_none_is_left(attack: str) -> None:
+    assert list(lies(attack)) or "\u200b" in attack, "the judge is blind"
+    assert list(lies(neutralised(attack))) == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_no_attack_outlives_the_making_harmless(attack: str) -> None:
+    assert list(lies(neutralised(attack))) == []
+
+
+PIECES = st.sampled_from([
+    "[", "]", "(", ")", "](", "][", "]: ", "!", "`", "``", "```\n", "\n", "\n\n", "\\", "*", "_", "~", "|", " ", "x",
+    "> ", "- ", "<", ">", "<!", "<@", "&lt;", "&#60;", "&excl;", "&#64;", "@", "@here", "@channel", "U0BOB",
+    "bank.example", "https://bank.example", "(https://evil.example)", "(https://bank.example)", "https://evil.example",
+    "&period;", "[1]", "[1]: https://evil.example", "#C0GENERAL", "|label>", "\u2060", "é", "<@U0BOB>", "<!channel>",
+])  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+@example("".join(FORGED))
+def test_whatever_is_put_together_of_such_pieces_is_harmless(markdown: str) -> None:
+    assert list(lies(neutralised(markdown))) == []
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+def test_nothing_visible_changes_and_twice_is_once(markdown: str) -> None:
+    once = neutralised(markdown)
+
+    assert once.replace("\u2060", "") == markdown.replace("\u2060", "")
+    assert neutralised(once) == once
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "[the manual](https://docs.example/a_(b)) and [example.com](https://www.example.com/page)",
+        "[https://docs.example/a](https://docs.example/b)",
+        "[ann@bank.example](mailto:ann@bank.example?subject=x)",
+        "[report.pdf](https://files.example/1) [see README.md, please](https://git.example) [app.py](https://git.example)",
+        "[1]: https://docs.example\n\n[the docs][1]",
+        "- [x] done\n- [ ] [open](https://todo.example)",
+        "wow! [docs](https://docs.example)",
+        "mail me@here.example",
+        "[v1.2](https://git.example)",
+    ],
+)
+def test_honest_links_stay_links(markdown: str) -> None:
+    assert neutralised(markdown) == markdown
+
+
+def test_what_stood_within_a_word_and_begins_a_message_after_the_cut_calls_nobody() -> None:
+    words = "x" * 11_000 + "@here and <!channel>"
+    assert split(words)[1].startswith("@here")
+
+    shown = [part.blocks[0]["text"] for part in parts.lay_out(Reply(text="x", markdown=words))]
+
+    assert [lie for text in shown for lie in lies(text)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 300_000,
+        ("[" * 40 + "](x)" * 40) * 1500,
+        "[" + "a." * 190 + "](x)" * 1000,
+        "`a ``b ```c " * 30_000,
+        "<!a" * 100_000,
+    ],
+    ids=["open", "nested", "dots", "ticks", "tokens"],
+)
+@pytest.mark.timeout(10)
+def test_no_text_keeps_the_bridge_busy(text: str) -> None:
+    assert honest(neutralised(text)).replace("\u2060", "") == text

@@ -1,0 +1,152 @@
+"""What is sent a second time, signature and all, does nothing a second time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.blocks import forms, runs
+from bridge.slack.web import SlackWeb
+from support.front_door import FORM, JSON, FrontDoor, Headers, a_front_door, signed
+
+PERSON = {"id": "U1", "team_id": "T1"}
+COMMAND = {
+    "command": "/workflows", "text": "run 3 hello", "user_id": "U1", "team_id": "T1", "channel_id": "C1",
+    "response_url": "https://hooks.slack.com/commands/T1/1/a", "trigger_id": "13345224609.738474920.8088930838",
+}  # fmt: skip
+CLICK = {
+    "type": "block_actions", "user": PERSON, "channel": {"id": "C1"}, "trigger_id": "1.2.a",
+    "response_url": "https://hooks.slack.com/actions/T1/1/a",
+    "container": {"type": "message", "message_ts": "1700000000.000100", "channel_id": "C1"},
+    "actions": [{"action_id": runs.AGAIN, "value": '{"w": 3, "i": "hello"}'}],
+}  # fmt: skip
+CONFIRMATION = {**CLICK, "actions": [{"action_id": runs.CONFIRM, "value": '{"w": 3, "i": "hello"}'}]}
+SUBMISSION = {
+    "type": "view_submission", "user": PERSON,
+    "view": {
+        "id": "V1", "type": "modal", "callback_id": forms.RUN, "private_metadata": '{"channel": "C1"}',
+        "state": {"values": {
+            "1": {forms.WORKFLOW: {"type": "external_select", "selected_option": {"value": "3"}}},
+            "2": {forms.INPUT: {"type": "plain_text_input", "value": "hello"}},
+        }},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis, web) as door:
+        yield door
+
+
+def form(fields: dict[str, Any]) -> tuple[bytes, Headers]:
+    body = urlencode(fields).encode()
+    return body, [FORM, *signed(body)]
+
+
+def interaction(payload: dict[str, Any]) -> tuple[bytes, Headers]:
+    return form({"payload": json.dumps(payload)})
+
+
+def without(name: str, fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key != name}
+
+
+RUNS = {
+    "a command": form(COMMAND),
+    "a command without a trigger": form(without("trigger_id", COMMAND)),
+    "a click": interaction(CLICK),
+    "a click without a trigger": interaction(without("trigger_id", CLICK)),
+    "a confirmation": interaction(CONFIRMATION),
+    "a form": interaction(SUBMISSION),
+    "a form without an id": interaction({**SUBMISSION, "view": without("id", SUBMISSION["view"])}),
+}
+
+
+@pytest.mark.parametrize("request_", RUNS.values(), ids=RUNS.keys())
+async def test_a_replayed_request_starts_no_second_run(door: FrontDoor, request_: tuple[bytes, Headers]) -> None:
+    body, headers = request_
+
+    first = await door.send(body, *headers)
+    at_once = await door.send(body, *headers)
+    await door.bench.work()
+    later = await door.send(body, *headers)
+    await door.bench.work()
+
+    assert (first.status, at_once.status, later.status) == (200, 200, 200)
+    assert at_once.body == later.body == b"", "whoever replays learns nothing"
+    assert door.bench.service.runs == ["hello"]
+    assert door.counted('outcome="duplicate"} 2.0')
+
+
+async def test_a_question_is_answered_once_though_it_is_pressed_twice(door: FrontDoor) -> None:
+    await door.interaction(CONFIRMATION)
+    await door.interaction({**CONFIRMATION, "trigger_id": "1.2.b"})
+    await door.bench.work()
+
+    assert door.bench.service.runs == ["hello"]
+
+
+async def test_the_same_words_typed_again_are_another_command(door: FrontDoor) -> None:
+    await door.form(COMMAND)
+    await door.form({**COMMAND, "trigger_id": "13345224609.738474920.other"})
+    await door.bench.work()
+
+    assert door.bench.service.runs == ["hello", "hello"]
+
+
+async def test_a_replayed_event_is_answered_by_the_agent_once(door: FrontDoor) -> None:
+    event = {
+        "type": "app_mention",
+        "user": "U1",
+        "team": "T1",
+        "channel": "C1",
+        "ts": "1700000000.000100",
+        "text": "<@UBOT> hello",
+    }
+    body = json.dumps({"type": "event_callback", "event_id": "Ev1", "event": event}).encode()
+    headers = [JSON, *signed(body)]
+
+    statuses = [(await door.send(body, *headers)).status for _ in range(3)]
+    await door.bench.work()
+
+    assert statuses == [200, 200, 200]
+    assert door.bench.service.messages == ["hello"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"type": "view_closed", "user": PERSON, "view": {"id": "V1", "type": "modal", "callback_id": forms.RUN}},
+        {"type": "block_suggestion", "user": PERSON, "action_id": "workflow", "value": "imp", "channel": {"id": "C1"}},
+        {**SUBMISSION, "view": {**SUBMISSION["view"], "state": {"values": {}}}},
+    ],
+    ids=["a form that is closed", "options", "a form with mistakes"],
+)
+async def test_what_is_answered_without_being_kept_changes_nothing_however_often(
+    door: FrontDoor, payload: dict[str, Any]
+) -> None:
+    body, headers = interaction(payload)
+    before = await door.keys()
+
+    answers = [await door.send(body, *headers) for _ in range(3)]
+
+    assert [answer.status for answer in answers] == [200, 200, 200]
+    assert len({answer.body for answer in answers}) == 1
+    assert await door.keys() == before
+    assert door.bench.service.runs == []
+
+
+async def test_a_replay_is_refused_by_its_signature_before_its_identity_is_forgotten(door: FrontDoor) -> None:
+    body = urlencode(COMMAND).encode()
+    old = signed(body, at=0)
+
+    assert (await door.send(body, FORM, *old)).status == 401
+    await door.send(body, FORM, *signed(body))
+    (mark,) = [key for key in await door.keys() if ":seen:e:trigger:" in key]
+    assert await door.bench.store.redis.ttl(mark) > 24 * 3600, "a signature is good for five minutes"

@@ -1,0 +1,103 @@
+"""The audit in the store: one entry for each turn that has ended, for as long as it may be kept."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import LaneLost
+from bridge.store.audit import Act, AuditLog
+from bridge.store.journal import Unreadable
+from support.store import CHANNEL, NAMESPACE, ROOT, START, Store, a_store, message, ts
+
+DAYS = timedelta(days=90)
+KEY = f"{{{NAMESPACE}}}:audit"
+
+
+async def acts(redis: Redis) -> list[Act]:
+    return [act async for act in AuditLog(redis, NAMESPACE).since(START - DAYS)]
+
+
+@pytest.fixture
+async def audited(redis: Redis) -> Store:
+    return await a_store(redis, audit_lifetime=DAYS)
+
+
+async def test_where_and_when_are_kept_and_a_dead_letter_says_so(audited: Store, redis: Redis) -> None:
+    await audited.conversation()
+    turn = await audited.queue(message(ts=ts(1)))
+    process = audited.process()
+    await process.journal.done(await process.take(), what="answered")
+    taken = await process.take()
+    audited.clock.time += timedelta(minutes=1)
+    await process.journal.bury(taken.held, turn, reason="slack: channel_not_found", record=taken.turn)
+
+    _, act = await acts(redis)
+
+    assert (act.user, act.channel, act.thread, act.turn) == ("U1", CHANNEL, ROOT, turn)
+    assert act.outcome == "dead: slack: channel_not_found"
+    assert act.asked_at == START
+    assert act.ended_at > act.asked_at
+
+
+async def test_a_turn_that_nobody_can_read_is_kept_with_what_is_known(audited: Store, redis: Redis) -> None:
+    turn = await audited.conversation()
+    await redis.hset(f"{{{NAMESPACE}}}:turn:{turn}", "body", "of yesterday")
+    process = audited.process()
+    found = await process.look((await process.hold())[0])
+    assert isinstance(found, Unreadable)
+
+    await process.journal.bury(found.held, found.turn, reason="not understood")
+
+    assert [(act.user, act.turn, act.outcome) for act in await acts(redis)] == [("", turn, "dead: not understood")]
+
+
+async def test_a_step_that_is_repeated_is_one_act(audited: Store, redis: Redis) -> None:
+    await audited.conversation()
+    taken = await audited.process().take()
+    await audited.process().journal.done(taken, what="answered")
+    with pytest.raises(LaneLost):
+        await audited.process().journal.done(taken, what="answered")
+
+    assert len(await acts(redis)) == 1
+
+
+async def test_acts_leave_when_their_time_is_over(redis: Redis) -> None:
+    store = await a_store(redis, audit_lifetime=DAYS)
+    long_ago = int((store.clock() - timedelta(days=91)).timestamp() * 1000)
+    await redis.xadd(KEY, {"v": "1", "user": "U9"}, id=f"{long_ago}-0")
+    await redis.xadd(KEY, {"v": "1", "user": "U1"}, id=f"{long_ago + 86_400_000 * 2}-0")
+    await redis.expire(KEY, 60)
+    store.scripts.clock_ahead = timedelta(0)
+
+    await store.namespace.forget_the_gone()
+
+    assert [act.user async for act in AuditLog(redis, NAMESPACE).since(START - 2 * DAYS)] == ["U1"]
+
+
+async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None:
+    await audited.conversation()
+    await audited.process().journal.done(await audited.process().take())
+
+    assert 89 < await audited.days_left("audit") <= 90
+
+
+async def test_without_a_lifetime_nothing_is_kept(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    await store.process().journal.done(await store.process().take())
+
+    assert await redis.exists(KEY) == 0
+
+
+async def test_a_long_audit_is_read_in_order_from_the_moment_that_is_asked_for(redis: Redis) -> None:
+    base = int(START.timestamp() * 1000)
+    for number in range(1200):
+        await redis.xadd(KEY, {"v": "1", "user": f"U{number}"}, id=f"{base + number // 2}-{number}")
+    await redis.expire(KEY, 60)
+
+    found = [act.user async for act in AuditLog(redis, NAMESPACE).since(START + timedelta(milliseconds=100))]
+
+    assert found == [f"U{number}" for number in range(200, 1200)]

@@ -1,0 +1,45 @@
+"""The limits in the store: counted once, for all processes, and only where they are asked for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.store.inbox import Condition, Paused, Put, Queued
+from bridge.store.limits import Limits
+from support.store import THREAD, Store, a_store, message, ts
+
+
+@pytest.fixture
+async def limited(redis: Redis) -> Store:
+    return await a_store(redis, limits=Limits(thread_turns=2))
+
+
+async def test_all_processes_count_together(limited: Store) -> None:
+    async def put(process: str, stamp: str) -> Put:
+        inbox, one = limited.process(process).inbox, message(ts=stamp)
+        return await inbox.put(one, event=stamp, thread=THREAD, condition=Condition.START, is_limited=True)
+
+    puts = [await put(process, ts(number)) for number, process in enumerate("abc", start=1)]
+
+    assert isinstance(puts[0], Queued)
+    assert isinstance(puts[1], Queued)
+    assert isinstance(puts[2], Paused)
+    assert timedelta(seconds=50) < puts[2].wait <= timedelta(minutes=1)
+
+
+async def test_without_limits_nothing_is_counted(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue(message(), is_limited=True)
+
+    assert not [key async for key in redis.scan_iter("*pace*")]
+
+
+async def test_what_is_not_for_an_agent_does_not_count(limited: Store) -> None:
+    await limited.queue()
+
+    puts = [await limited.put(message("!session", ts(number))) for number in range(1, 5)]
+
+    assert [type(put) for put in puts] == [Queued] * 4

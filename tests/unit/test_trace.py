@@ -1,0 +1,374 @@
+"""`bridge trace`: what can be said of a message afterwards, from what the store has kept of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+
+import httpx
+import pytest
+from fakeredis import FakeServer
+from redis.asyncio import Redis
+
+from bridge.errors import SlackRefused
+from bridge.ids import MessageKey, TurnId
+from bridge.inbound import Click, SlashCommand
+from bridge.ops.trace import Address, TraceStep, address_of, steps_of, table, to_json
+from bridge.store.deliveries import Delivery, PassedOver
+from bridge.store.keys import PASSED_IN_A_DAY
+from bridge.store.trace import Known, Owner, owner_of, trace_of
+from support.fake_redis import InProcessRedis
+from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
+from support.turns import a_bench
+from support.waiting import wait_until
+
+C, TS = "C0123ABC", "1700000000.123456"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"https://acme.slack.com/archives/{C}/p1700000000123456",
+        f"https://acme.slack.com/archives/{C}/p1700000000123456?thread_ts=1700000000.000100&cid={C}",
+        f"  <https://acme.enterprise.slack.com/archives/{C}/p1700000000123456>",
+        f"http://127.0.0.1:8080/archives/{C}/p1700000000123456",
+        f"{C} {TS}",
+        f"{C}/{TS}",
+    ],
+)
+def test_a_message_is_named_by_its_permalink_or_by_channel_and_ts(text: str) -> None:
+    assert address_of(text) == Address(C, TS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "hello", C, TS, f"https://acme.slack.com/archives/{C}", f"https://acme.slack.com/archives/{C}/p123", "C 17.1"],
+)
+def test_anything_else_is_no_message(text: str) -> None:
+    assert address_of(text) is None
+
+
+def test_what_a_permalink_says_is_what_slack_would_say() -> None:
+    owner = Owner("T1", "https://acme.slack.com/")
+    link = owner.permalink(C, TS, "1700000000.000100")
+
+    assert link == f"https://acme.slack.com/archives/{C}/p1700000000123456?thread_ts=1700000000.000100&cid={C}"
+    assert owner.permalink(C, TS, TS) == f"https://acme.slack.com/archives/{C}/p1700000000123456"
+    assert address_of(link) == Address(C, TS)
+    assert Owner("T1").permalink(C, TS) == ""
+
+
+async def told(store: Store, key: MessageKey | None = None) -> list[TraceStep]:
+    return steps_of(await trace_of(store.scripts, key or key_of(ROOT)))
+
+
+def words(steps: list[TraceStep]) -> list[str]:
+    return [step.what for step in steps]
+
+
+def detail(steps: list[TraceStep], what: str) -> str:
+    return next(step.detail for step in steps if step.what == what)
+
+
+async def test_a_message_is_told_from_its_first_delivery_to_its_answer(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        store = bench.store
+        turn = await store.queue(message(event_id="Ev1", retry=1), why="it mentions the bot")
+        store.clock.time = START + timedelta(milliseconds=250)
+        await store.put(message(event_id="Ev2"))
+        store.clock.time = START + timedelta(seconds=1)
+
+        await bench.work("b")
+
+        steps = await told(store)
+        assert [(step.what, (step.at - START) / timedelta(milliseconds=1), step.process) for step in steps] == [
+            ("received", 0, "a"), ("decided", 0, "a"), ("queued", 0, "a"), ("duplicate", 250, "a"),
+            ("sent", 1000, "b"), ("answered", 1000, "b"), ("posted", 1000, "b"), ("done", 1000, "b"),
+        ]  # fmt: skip
+        assert [step.detail for step in steps] == [
+            "event Ev1, which Slack sent again (retry 1)", "it mentions the bot", f"turn {turn}, behind nobody",
+            f"event Ev2: taken in already, as turn {turn}", "to the project service", "the agent answered",
+            f"Slack ts {bench.say.messages[0].ts}", "",
+        ]  # fmt: skip
+
+
+async def test_the_answer_leads_to_the_same_trace_as_the_message(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        await bench.store.queue()
+        await bench.work()
+
+        answer = key_of(bench.say.messages[0].ts)
+
+        assert await told(bench.store, answer) == await told(bench.store)
+        assert 6.9 < await bench.store.days_left(f"shown:{answer}") <= 7
+
+
+async def test_a_trace_never_says_what_was_said(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        await bench.store.queue(message("my secret words"))
+        known = await trace_of(bench.store.scripts, key_of(ROOT))
+        assert "secret" not in to_json(Address(CHANNEL, ROOT), known)
+        await bench.work()
+
+        known = await trace_of(bench.store.scripts, key_of(ROOT))
+
+        assert "secret" not in to_json(Address(CHANNEL, ROOT), known)
+        assert not await bench.store.holds_words("secret words")
+
+
+async def test_who_waits_is_told_behind_how_many_then_and_now(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    await store.queue(message("second", ts(1)))
+    third = await store.queue(message("third", ts(2)))
+    assert (
+        detail(await told(store, key_of(ts(2))), "queued")
+        == f"turn {third}, behind 2 others; it waits, with 2 before it"
+    )
+
+    process = store.process()
+    await process.journal.done(await process.take())
+
+    assert (
+        detail(await told(store, key_of(ts(2))), "queued")
+        == f"turn {third}, behind 2 others; it waits, with 1 before it"
+    )
+    assert words(await told(store, key_of(ts(2)))) == ["received", "decided", "queued"]
+
+
+async def test_a_message_that_waits_for_a_choice_says_so(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.agents = [{"id": 7, "name": "A", "model": "m"}, {"id": 8, "name": "B", "model": "m"}]
+        await bench.store.queue()
+        await bench.work()
+
+        steps = await told(bench.store)
+
+        assert detail(steps, "queued").endswith("it waits until somebody chooses an agent")
+        menu = key_of(bench.say.replies("bridge_menu")[0].ts)
+        assert await told(bench.store, menu) == steps
+
+
+async def test_requests_that_did_not_arrive_are_counted(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.conversation()
+    process = store.process()
+    held = (await process.hold())[0]
+    for _ in range(2):
+        taken = await process.take(held)
+        await process.journal.sent(taken)
+        await process.journal.unsent(taken)
+
+    waiting = detail(await told(store), "sent")
+    await process.journal.sent(await process.take(held))
+
+    assert waiting == "2 requests surely did not arrive: it waits for the project service"
+    assert detail(await told(store), "sent") == (
+        "to the project service, after 2 requests surely did not arrive; there is no answer yet"
+    )
+
+
+async def test_a_takeover_shows_in_the_processes(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        await bench.store.conversation()
+        taken = await bench.store.process("a").take()
+        await bench.store.process("a").journal.sent(taken)
+        bench.store.clock.time = START + timedelta(seconds=20)
+
+        await bench.take_over("b")
+
+        steps = await told(bench.store)
+        assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
+            ("sent", "a"), ("answered", "b"), ("done", "b"),
+        ]  # fmt: skip
+        assert detail(steps, "answered") == "nobody knows whether it arrived; a button offers to send it again"
+
+
+async def test_a_message_that_was_sent_again_goes_on_in_its_new_turn(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.chats = [httpx.Response(500)]
+        old = await bench.store.queue()
+        await bench.work()
+        await bench.store.process().inbox.again(old)
+        bench.store.clock.time = START + timedelta(seconds=5)
+        await bench.work()
+
+        known = await trace_of(bench.store.scripts, key_of(ROOT))
+
+        assert len(known.turns) == 2
+        assert detail(steps_of(known), "done") == f"sent again as turn {known.turns[1].id}"
+        assert words(steps_of(known))[4:] == [
+            "answered", "posted", "done", "queued", "sent", "answered", "posted", "done",
+        ]  # fmt: skip
+
+
+async def test_a_card_leads_to_its_run(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/workflows", text="run Import hello")
+        await bench.store.process().inbox.put(command, event="trigger:1")
+        await bench.work()
+
+        steps = await told(bench.store, key_of(bench.say.messages[0].ts))
+
+        assert words(steps) == ["received", "decided", "queued", "sent", "answered", "posted", "done"]
+        assert detail(steps, "received") == "a slash command"
+        assert detail(steps, "answered") == "the workflow ran"
+
+
+async def test_what_only_one_person_sees_is_posted_in_private(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id="run:nodes", value="gone", message_ts=ROOT)
+        put = await bench.store.process().inbox.put(click, event="trigger:1")
+        await bench.work()
+
+        turn = getattr(put, "turn", TurnId(""))
+        await redis.set(f"{PREFIX}shown:{key_of(ROOT)}", turn, ex=60)
+
+        assert detail(await told(bench.store), "posted") == "in private, or by the command's own address"
+
+
+async def test_what_cannot_be_finished_says_why(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.troubles = [SlackRefused("chat.postMessage", "is_archived")]
+        await bench.store.queue()
+        await bench.work()
+
+        steps = await told(bench.store)
+
+        assert words(steps) == ["received", "decided", "queued", "sent", "answered", "dead"]
+        assert detail(steps, "answered") == "the agent answered"
+        assert detail(steps, "dead") == "slack: is_archived; see bridge dead list"
+
+
+async def passed_over(store: Store, ts: str = ROOT, why: str = "not addressed to the bot", retry: int = 0) -> None:
+    store.process().inbox.pass_over(key_of(ts), event=f"Ev{ts}", retry=retry, why=why)
+
+    async def is_written() -> bool:
+        return bool((await trace_of(store.scripts, key_of(ts))).passed_over)
+
+    await wait_until(is_written, "it is written down")
+
+
+async def test_a_message_that_is_not_for_the_bot_says_why(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    await passed_over(store, retry=2)
+
+    assert [(step.what, step.detail, step.process) for step in await told(store)] == [
+        ("received", f"event Ev{ROOT}, which Slack sent again (retry 2)", "a"),
+        ("decided", "not for an agent: not addressed to the bot", "a"),
+    ]
+    [key] = [key for key in await store.dump() if "passed" in key]
+    assert 6.9 < await store.days_left(key.removeprefix(PREFIX)) <= 7
+    assert not await trace_of(store.scripts, key_of(ts(1)))
+
+
+async def test_many_that_are_not_for_the_bot_are_written_together_and_the_last_thousand_stay(redis: Redis) -> None:
+    store = await a_store(redis)
+    for number in range(PASSED_IN_A_DAY):
+        store.process().inbox.pass_over(key_of(ts(number + 1)), event="", retry=0, why="no text")
+    await passed_over(store, ts(PASSED_IN_A_DAY + 1))
+    await passed_over(store, ts(PASSED_IN_A_DAY + 2))
+
+    [key] = [key for key in await store.dump() if "passed" in key]
+
+    assert await redis.llen(key) == PASSED_IN_A_DAY
+    assert not await trace_of(store.scripts, key_of(ts(1)))
+
+
+async def test_a_message_of_an_impossible_time_is_traced_too(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    await passed_over(store, "999999999999.000100")
+
+    assert words(await told(store, key_of("999999999999.000100"))) == ["received", "decided"]
+
+
+async def test_many_duplicates_of_one_message_do_not_grow_its_record_for_ever(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.queue()
+
+    for number in range(100):
+        await store.put(message(event_id=f"Ev{number}"))
+
+    assert len(str(await store.field(turn, "came"))) < 2200
+
+
+async def test_a_duplicate_of_a_turn_that_is_gone_leaves_nothing_behind(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.queue()
+    await store.process().journal.done(await store.process().take())
+    await redis.delete(f"{PREFIX}turn:{turn}")
+
+    await store.put()
+
+    assert not await redis.exists(f"{PREFIX}turn:{turn}")
+
+
+async def test_a_record_of_an_older_release_is_told_as_far_as_it_goes(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.queue(agent=7)
+    await store.process().journal.done(await store.process().take(), what="answered", posted=ROOT)
+    await redis.hdel(f"{PREFIX}turn:{turn}", "came")
+    await redis.hset(f"{PREFIX}turn:{turn}", "process", "host:1:abcd")
+
+    assert words(await told(store)) == ["received", "decided", "queued", "done"]
+    assert (await told(store))[-1].process == "host:1:abcd"
+
+
+def test_a_line_that_is_none_is_left_out() -> None:
+    delivery = Delivery(START, "a", "Ev1", 2, "why")
+
+    assert Delivery.from_line(delivery.to_line()) == delivery
+    assert [Delivery.from_line(line) for line in ("", "no", "[1]", "{}", '["x","a","",0,""]')] == [None] * 5
+
+
+async def test_the_owner_is_known_with_its_address_once_a_bridge_has_said_it(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    assert await owner_of(store.scripts) == Owner(TEAM)
+
+
+def test_for_programs_there_are_steps_with_plain_times() -> None:
+    known = Known(passed_over=[Delivery(START, "a", "Ev1", 0, "no text")])
+
+    assert json.loads(to_json(Address(CHANNEL, ROOT), known))["steps"] == [
+        {"at": START.timestamp(), "what": "received", "detail": "event Ev1", "process": "a"},
+        {"at": START.timestamp(), "what": "decided", "detail": "not for an agent: no text", "process": "a"},
+    ]
+    assert json.loads(to_json(Address(CHANNEL, ROOT), None))["steps"] == []
+
+
+def test_for_people_there_is_a_table_that_nothing_from_outside_can_disturb() -> None:
+    later = START + timedelta(milliseconds=1234)
+
+    lines = table([TraceStep(START, "received", "event Ev1", "a"), TraceStep(later, "done", "\x1b[2Jgone", "b")])
+
+    assert "2026-03-04 12:00:01.234" in lines
+    assert "+1.234 s" in lines
+    assert "\x1b" not in lines
+
+
+async def test_while_redis_is_away_nobody_waits_and_later_ones_are_written_again() -> None:
+    server = FakeServer()
+    async with InProcessRedis(server=server, decode_responses=True, protocol=2, version=(7,)) as redis:
+        store = await a_store(redis)
+        server.connected = False
+        slept = asyncio.Event()
+
+        async def sleep(_seconds: float) -> None:
+            slept.set()
+
+        passed = PassedOver(store.scripts, sleep)
+        passed.add(key_of(ROOT), Delivery(START, "a"))
+        await slept.wait()
+        await asyncio.sleep(0)
+        server.connected = True
+        passed.add(key_of(ts(1)), Delivery(START, "a", why="no text"))
+
+        async def is_written() -> bool:
+            return bool((await trace_of(store.scripts, key_of(ts(1)))).passed_over)
+
+        await wait_until(is_written, "what came later is written down")
+        assert not await trace_of(store.scripts, key_of(ROOT))
