@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -22,6 +23,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE) and (kind := item.path.relative_to(HERE).parts[0]) in KINDS:
             item.add_marker(kind)
+
+
+NOISY = ["", "aiohttp", "asyncio", "httpcore", "httpx", "redis", "slack_bolt", "slack_sdk"]
+NOISY += ["uvicorn", "uvicorn.error", "uvicorn.access"]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """A command that a test runs in this process sets up the process's logging."""
+    loggers = [logging.getLogger(name) for name in NOISY]
+    levels, handlers = [logger.level for logger in loggers], logging.getLogger().handlers[:]
+    yield
+    logging.getLogger().handlers[:] = handlers
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture

@@ -6,25 +6,12 @@ import asyncio
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
 from bridge import logs
 
 BOT_TOKEN = "xoxb-123456789012-abcdefABCDEF"
-NOISY = ["", "aiohttp", "asyncio", "httpcore", "httpx", "redis", "slack_bolt", "slack_sdk"]
-NOISY += ["uvicorn", "uvicorn.error", "uvicorn.access"]
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
-    loggers = [logging.getLogger(name) for name in NOISY]
-    levels, handlers = [logger.level for logger in loggers], logging.getLogger().handlers[:]
-    yield
-    logging.getLogger().handlers[:] = handlers
-    for logger, level in zip(loggers, levels, strict=True):
-        logger.setLevel(level)
 
 
 def written(log_format: logs.Format, level: str = "DEBUG") -> tuple[io.StringIO, logging.Logger]:
