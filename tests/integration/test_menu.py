@@ -115,7 +115,7 @@ async def test_naming_an_agent_needs_no_menu(world: World) -> None:
     said = await world.answered(GENERAL, root)
 
     assert paths(world) == {"/api/sdk/agents/4/chat"}
-    assert "looked it up" in said[0]
+    assert "Ask me about shipping" in said[0]
 
 
 async def test_a_channels_default_needs_no_menu_there_and_one_elsewhere(world: World) -> None:
@@ -131,7 +131,7 @@ async def test_a_channels_default_needs_no_menu_there_and_one_elsewhere(world: W
     await world.slack.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
     await world.answered(DM_ALICE, elsewhere, 2)
 
-    assert "looked it up" in said[0]
+    assert "Ask me about shipping" in said[0]
     assert "Which agent" in words_of(menu) or "Memory" in words_of(menu)
 
 
