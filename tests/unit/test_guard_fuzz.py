@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 from redis.asyncio import Redis
 from starlette.types import Receive, Scope, Send
 
@@ -190,8 +190,18 @@ async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
         yield door
 
 
+HALF = "\ud800"  # half a character: JSON can write it, UTF-8 cannot
+ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {forms.INPUT: {"value": HALF}}}
+
+
 @fuzzed
 @given(request_=REQUESTS)
+@example(request_=(an_event({"type": "app_mention", "text": f"<@UBOT> {HALF}"}), "event"))
+@example(request_=({**INTERACTIONS[0], "trigger_id": HALF}, "interaction"))
+@example(request_=({**INTERACTIONS[3], "view": {**VIEW, "state": {"values": ODD_FORM}}}, "interaction"))
+@example(request_=({**INTERACTIONS[3], "view": {"id": "V1", "callback_id": forms.RUN}}, "interaction"))
+@example(request_=({**INTERACTIONS[0], "user": 1.5}, "interaction"))
+@example(request_=({**EVENTS[5], "authorizations": [[]]}, "event"))
 async def test_whatever_is_signed_nothing_breaks_behind_the_guard(
     request_: tuple[dict[str, Any], str], door: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
