@@ -40,6 +40,13 @@ VIEW_TITLE: Final = 24
 PRIVATE_METADATA: Final = 3000
 PLAIN_TEXT_INPUT: Final = 3000
 UPDATE_TEXT: Final = 4000  # chat.update refuses a longer ``text``; https://docs.slack.dev/reference/methods/chat.update
+CHARTS: Final = 2  # in a message
+CHART_TITLE: Final = 50
+CHART_LABEL: Final = 20  # also the name of a series
+CHART_SEGMENTS: Final = 6  # of a pie
+CHART_POINTS: Final = 20  # of each series
+TABLE_ROWS: Final = 100  # and the head
+TABLES_TEXT: Final = 10_000  # of all cells of all tables of a message
 MESSAGE: Final = 11_500  # undocumented: several blocks together fail at about 13,200, markdown blocks at 12,000
 
 # Ours, for what reads well in one message.
@@ -49,6 +56,9 @@ LIST_TEXT: Final = 8000
 FOOTER_TEXT: Final = 300
 FALLBACK_TEXT: Final = 3000
 DESCRIPTION: Final = 200
+CHART_LEAST_LINE: Final = 3  # points; through two of them there is only one line
+CHART_NUMBER: Final = 10**15  # beyond, a number of JSON may lose digits on its way
+TABLE_CELL: Final = 60
 _NOTHING: Final = "-"
 _FEW_SECONDS: Final = 10
 _TWO_DAYS: Final = 48

@@ -33,8 +33,8 @@ _TAG: Final = re.compile(r"<[a-z/!?][^>]{0,400}>", re.IGNORECASE)
 _LONGEST_LABEL: Final = 400  # a longer one is not looked into
 
 _MAY_SHOW_A_HOST: Final = re.compile(r"[.&/]|[^\x00-\x7f]")  # most labels are words, and there may be many
-_BEHIND_A_SCHEME: Final = re.compile(r"//(?:[^\s/?#@]*@)?(?P<host>[^\s/?#:\]()\"'“”,]+)")
-_BARE: Final = re.compile(r"(?<![\w./-])(?P<host>(?:[\w-]+\.)+(?:xn--[\w-]+|[^\W\d_]{2,}))(?!\w|\.\w)", re.IGNORECASE)
+_BEHIND_A_SCHEME: Final = re.compile(r"//(?P<host>[^\s/?#:\]()\"'“”,]+)")
+_BARE: Final = re.compile(r"(?<![\w./-])(?P<host>(?:[\w-]+\.)+(?:xn--[\w-]+|[^\W\d_]{2,}))", re.IGNORECASE)
 _A_FILE: Final = re.compile(
     r".*\.(?:c|cc|cfg|conf|cpp|css|csv|docx?|env|go|h|html?|ini|ipynb|java|jpe?g|js|json|jsx|kt|log|lua|md|pdf|php|png"
     r"|pptx?|py|rb|rs|rst|sh|sql|svg|tex|toml|tsx?|txt|xlsx?|xml|ya?ml)",

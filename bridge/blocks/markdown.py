@@ -28,6 +28,7 @@ _SLACK_TOKEN = re.compile(
     rf"(?:!|&excl;|&#0*33;|&#x0*21;)\\?(?:channel|here|everyone|group|subteam\^|date\^|[a-z]*{_ENTITY})"
     rf"|(?:@|&commat;|&#0*64;|&#x0*40;)(?:[UWB][A-Z0-9]|{_ENTITY})"
     rf"|(?:#|&num;|&#0*35;|&#x0*23;)(?:[CDG][A-Z0-9]|{_ENTITY})"
+    rf"|[a-z0-9+.-]*{_ENTITY}"
     r"|[a-z][a-z0-9+.-]*:[^<>|]{0,2000}\|))",  # <https://there.example|label>
     re.IGNORECASE,
 )

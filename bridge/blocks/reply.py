@@ -37,13 +37,15 @@ class Reply(BaseModel):
     Either *markdown* (an agent's answer of any length: `bridge.slack.say` cuts it) or *blocks* (at most 50,
     within the limits of `bridge.blocks.kit`), and in either case *text*, the plain words for notifications,
     screen readers and the case that Slack refuses the blocks. All three are ready to be sent: whatever came
-    from outside is already escaped. *footer* follows the last part of a markdown answer.
+    from outside is already escaped. *footer* follows the last part of a markdown answer. *plainer* are other forms
+    of *blocks*, which say the same with simpler means: each is tried where Slack refuses the one before it.
     """
 
     model_config = ConfigDict(frozen=True)
 
     text: str
     blocks: tuple[Block, ...] = ()
+    plainer: tuple[tuple[Block, ...], ...] = ()
     markdown: str = ""
     footer: tuple[Block, ...] = ()
     files: tuple[Attachment, ...] = ()

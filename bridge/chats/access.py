@@ -1,7 +1,8 @@
 """Who may: the rules about people and channels, checked at the door for everything that comes in.
 
 What Slack does not tell is never guessed: a person whose home cannot be known is not let in, and a run of theirs is
-not started, by a reason of its own (``unknown``) that says so.
+not started, by a reason of its own (``unknown``) that says so. Only where the app was installed without ``users:read``
+nobody is a guest to it: everybody of the home workspace may run, unless ``BRIDGE_RUNNERS`` names who may.
 """
 
 from __future__ import annotations
@@ -68,12 +69,18 @@ class Access:
         if user in self.runners:
             return True
         try:
-            if not self.runners:
-                return not await self.directory.is_guest(user)
-            return await self._is_in_a_group(user)
+            return await (self._is_in_a_group(user) if self.runners else self._is_member(user))
         except SlackError as exc:
             log.warning("slack does not tell who may run workflows", extra={"detail": exc.detail})
             raise NotAllowed("unknown") from exc
+
+    async def _is_member(self, user: str) -> bool:
+        try:
+            return not await self.directory.is_guest(user)
+        except SlackRefused as exc:
+            if exc.error != "missing_scope":
+                raise
+            return True
 
     async def _is_in_a_group(self, user: str) -> bool:
         """Whether *user* is in a group of the runners; one that cannot be read counts only if no other has them."""

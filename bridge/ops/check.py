@@ -15,7 +15,7 @@ from bridge.errors import ConfigurationError
 from bridge.metrics import Metrics
 from bridge.ops import project_rows as project, redis_rows as redis, slack_rows as slack
 from bridge.ops.rows import Row, State
-from bridge.ops.scopes import PEOPLE, USER_GROUPS
+from bridge.ops.scopes import USER_GROUPS
 from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
 from bridge.store.embedded import embedded_redis
 
@@ -35,7 +35,6 @@ class Configured:
     signing_secret: str | None = field(default=None, repr=False)
     app_token: str | None = field(default=None, repr=False)
     has_runner_groups: bool = False
-    has_runners: bool = False
     namespace: str | None = None
     redis_url: str | None = field(default=None, repr=False)
     embedded_in: Path | None = None
@@ -57,7 +56,6 @@ def what_is_configured(values: Mapping[str, Any], *, embedded_redis: bool) -> Co
         signing_secret=revealed("SLACK_SIGNING_SECRET"),
         app_token=revealed("SLACK_APP_TOKEN"),
         has_runner_groups=any(runner.startswith("S") for runner in values.get("BRIDGE_RUNNERS", ())),
-        has_runners=bool(values.get("BRIDGE_RUNNERS")),
         namespace=values.get("BRIDGE_NAMESPACE"),
         redis_url=redis_url,
         embedded_in=values.get("BRIDGE_DATA_DIR") if embedded_redis and redis_url is None else None,
@@ -108,15 +106,10 @@ async def _bot_rows(web: SlackWeb, configured: Configured, found: _Found, now: C
     rows, found.identity = await slack.bot_rows(
         web,
         now=now,
-        required_scopes=_required_scopes(configured),
+        required_scopes=[USER_GROUPS] if configured.has_runner_groups else [],
         uses_http=configured.app_token is None,
     )
     return rows
-
-
-def _required_scopes(configured: Configured) -> set[str]:
-    """Without a list of those who run workflows everybody does but guests, whom Slack has to tell from members."""
-    return {*([USER_GROUPS] if configured.has_runner_groups else []), *([] if configured.has_runners else [PEOPLE])}
 
 
 def _secret_rows(configured: Configured) -> list[Row]:

@@ -67,8 +67,8 @@ async def test_a_member_may_everything_where_nobody_is_named(slack: WireSlack, w
         (
             refused("missing_scope", needed="users:read"),
             "it lacks the scope users:read",
-            FOUR[:2],
-            "nothing is guessed",
+            FOUR,
+            "",
         ),
         (refused("internal_error"), "did not answer properly", FOUR[:2], "nothing is guessed"),
     ],

@@ -78,7 +78,7 @@ PEOPLE = {
     "a guest of one channel": Row(somebody(is_restricted=True, is_ultra_restricted=True), run="runner"),
     "somebody from another company": Row(somebody(OTHER_TEAM, is_stranger=True), door="stranger"),
     "somebody who was deactivated since": Row(somebody(deleted=True), run="runner"),
-    "a member of whom Slack tells nothing": Row(somebody(info=NO_SCOPE), run="unknown"),
+    "somebody of whom the app may know nothing": Row(somebody(info=NO_SCOPE)),
     "a member while Slack is broken": Row(somebody(info=BROKEN), run="unknown"),
     "a listed guest": Row(somebody(is_restricted=True), rules={"runners": frozenset({"U0SUE"})}),
     "a guest in a listed group": Row(somebody(is_restricted=True), rules={"runners": frozenset({GROUP})}),

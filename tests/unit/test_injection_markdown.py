@@ -22,7 +22,7 @@ PING = re.compile(
     r"|(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])|<[a-z][a-z0-9+.-]*:[^<>\n\0|]*\|",
     re.IGNORECASE,
 )
-SHOWN_ADDRESS = re.compile(r"(?:^|[\s(@\[]|//)((?:[\w-]+\.)+(?:example|com))\b", re.IGNORECASE)
+SHOWN_ADDRESS = re.compile(r"(?:^|[\s(@\[]|//)((?:[\w-]+\.)+(?:example|com))(?![a-z0-9])", re.IGNORECASE)
 
 
 def inline(markdown: str) -> Iterator[list[Token]]:
@@ -56,7 +56,7 @@ def _forged(tokens: list[Token]) -> Iterator[str]:
             target, label = str(token.attrs["href"]), ""
         elif token.type == "link_close" and target:
             hosts = {host.lower().removeprefix("www.") for host in SHOWN_ADDRESS.findall(label)}
-            real = re.sub(r"^(?:[a-z]+:)?(?://)?(?:[^/@]*@)?(?:www\.)?", "", target.lower())
+            real = re.sub(r"^(?:[a-z]+:)?(?://)?(?:[^/?#]*@)?(?:www\.)?", "", target.lower())
             if any(not re.match(rf"{re.escape(host)}(?:[/:?#%]|$)", real) for host in hosts):
                 yield f"forged: {label!r} leads to {target}"
             target = ""
@@ -83,6 +83,10 @@ FORGED = [
     "[bank.example](https://bank.example(x)@evil.example)",
     "[bank.example](https://bank.example(((x)))@evil.example)",
     "[bank.example](https://bank.example\\)@evil.example)",
+    "[https://bank.example(x)@evil.example](https://evil.example)",
+    "[bank.example_](https://evil.example)",
+    "[bank.example~_@~](https://bank.example(x)@evil.example)",
+    "<&#104;ttps://evil.example|https://bank.example>",
     "[<x@bank.example>](https://evil.example)",
     "[ann@bank.example](mailto:eve@evil.example)",
     "[Sign in at bank.example, please](https://evil.example 'bank.example')",

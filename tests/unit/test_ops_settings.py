@@ -45,7 +45,6 @@ def test_what_can_be_probed_is_taken() -> None:
         bot_token="xoxb-1",
         signing_secret="s",
         has_runner_groups=True,
-        has_runners=True,
         namespace="bridge",
         redis_url="redis://localhost",
         project_base_url="https://project.example",

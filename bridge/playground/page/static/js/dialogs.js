@@ -15,11 +15,6 @@ export function ask(question) {
   });
 }
 
-/** Do something unless the person, asked first, would rather not. */
-export async function unlessDenied(confirm, run) {
-  if (!confirm || (await ask(confirm))) await run();
-}
-
 /** A question in our own words. */
 export const inWords = (title, text, confirm, style) => ({
   title: { text: title },

@@ -47,7 +47,7 @@ function section(block, surface) {
     h(
       "div",
       { class: "section-text" },
-      block.text && long(block, surface),
+      block.text && long(block),
       block.fields && h("div", { class: "fields" }, block.fields.map((text) => prose(text, "field-text"))),
     ),
     block.accessory && h("div", { class: "accessory" }, accessory(block, surface)),

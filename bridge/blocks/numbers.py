@@ -1,0 +1,54 @@
+"""How numbers are written: grouped as people who read a language are used to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What stands between groups of three digits, and before a fraction."""
+
+    group: str
+    point: str
+
+
+ENGLISH: Final = Style(",", ".")
+_DOTS: Final = Style(".", ",")
+_SPACES: Final = Style("\u00a0", ",")  # one at which no line breaks
+_APOSTROPHES: Final = Style("\u2019", ".")
+
+# By language, or by language and country where the country has a way of its own. What is in neither is in English.
+_STYLES: Final[dict[str, Style]] = {
+    **dict.fromkeys(("da", "de", "el", "es", "hr", "id", "it", "nl", "pt", "ro", "sl", "sr", "tr", "vi"), _DOTS),
+    **dict.fromkeys(("bg", "cs", "fi", "fr", "hu", "nb", "no", "pl", "pt-pt", "ru", "sk", "sv", "uk"), _SPACES),
+    **dict.fromkeys(("de-ch", "de-li", "it-ch"), _APOSTROPHES),
+    "de-at": _SPACES,
+    "es-mx": ENGLISH,
+}
+_HUGE_PER_CENT: Final = 1000
+
+
+def style_of(locale: str) -> Style:
+    """Give the style of a locale as Slack writes it, ``de-CH``; the English one where it is not known."""
+    name = locale.casefold().replace("_", "-")
+    return _STYLES.get(name) or _STYLES.get(name.partition("-")[0], ENGLISH)
+
+
+def whole(number: int, style: Style = ENGLISH) -> str:
+    """Write a whole number: ``1,234``."""
+    return f"{number:,}".replace(",", style.group)
+
+
+def signed(number: int, style: Style = ENGLISH) -> str:
+    """Write a difference with its sign: ``+56``."""
+    return f"{number:+,}".replace(",", style.group)
+
+
+def per_cent(share: float, style: Style = ENGLISH) -> str:
+    """Write a relative difference with its sign: ``+4.8 %``; a large one without the fraction."""
+    percentage = 100 * share
+    if abs(percentage) >= _HUGE_PER_CENT:
+        return f"{signed(round(percentage), style)} %"
+    return f"{percentage:+.1f} %".replace(".", style.point)
