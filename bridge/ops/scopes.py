@@ -30,7 +30,7 @@ SCOPES: Final = (
     Scope("groups:history", "hear replies without a mention, and find lost sessions, in private channels", True),
     Scope("channels:read", "write #name in place of an id where a message names a public channel", True),
     Scope("groups:read", "write #name in place of an id where a message names a private channel", True),
-    Scope("users:read", "write names in place of ids, and keep guests, who look like members without it, from running workflows", True),
+    Scope("users:read", "write names in place of ids, and tell guests, who run nothing, from members", True),
     Scope("files:write", "send what is too long for messages as a file", True),
     Scope("usergroups:read", "know who is in the user groups of BRIDGE_RUNNERS", True),
 )
