@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test unit bench browser screenshot check format lock env-example clean
+.PHONY: help run test unit soak bench browser screenshot check format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -19,6 +19,10 @@ test: $(STAMP) ## Run all tests, with coverage
 
 unit: $(STAMP) ## Run the fast tests
 	@$(BIN)/pytest -q --numprocesses 2 tests/unit
+
+# SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at each step there is instead.
+soak: $(STAMP) ## Let people talk for ten minutes while everything fails now and then, and count what came of it
+	@PYTHONPATH=.:tests $(BIN)/python -m soak
 
 # ONLY="acks turns" measures some, QUICK=1 gives each a second, FULL=1 keeps a million threads. See tests/bench.
 bench: $(STAMP) ## Measure the bridge beside two baselines, in five minutes (QUICK=1: one)

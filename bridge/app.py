@@ -21,40 +21,58 @@ from redis.asyncio import Redis
 
 from bridge import __version__
 from bridge.chats.access import Access
+from bridge.chats.context import Context
 from bridge.chats.decide import Decide
 from bridge.chats.planning import Chats
 from bridge.chats.receive import Receiver
+from bridge.chats.stopping import Stopping
 from bridge.commands.deps import Deps
 from bridge.errors import SlackError, SlackRefused
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
+from bridge.reports.hourly import Hourly
+from bridge.reports.keeping import Reports
+from bridge.reports.reporter import Reporter
+from bridge.reports.statistics import Statistics
 from bridge.settings import Settings
 from bridge.slack.actions import Actions
+from bridge.slack.agent_view import AgentView
 from bridge.slack.bolt import Listeners, bolt_app, over_http, over_socket
 from bridge.slack.commands import Commands
 from bridge.slack.directory import SlackDirectory
 from bridge.slack.door import Door
 from bridge.slack.guard import Guard
+from bridge.slack.home import Home
 from bridge.slack.messages import Messages
 from bridge.slack.say import SlackSay
 from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
+from bridge.slack.shortcuts import Shortcuts
 from bridge.slack.sockets import Sockets
+from bridge.slack.stops import StopsSurface
 from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
 from bridge.store.connection import blocking_connection, connect
 from bridge.store.embedded import embedded_redis as embedded_server
+from bridge.store.feedback import Votes
+from bridge.store.hourglass import Hourglasses
 from bridge.store.inbox import Inbox
 from bridge.store.journal import Journal
 from bridge.store.limits import Limits
 from bridge.store.namespace import Namespace
+from bridge.store.recent import Recent
+from bridge.store.schedules import Schedules
 from bridge.store.scripting import Scripts
 from bridge.store.sessions import Results, Sessions
+from bridge.store.snapshots import SnapshotStore
 from bridge.turns.effects import Effects
+from bridge.turns.hourglass import WaitingSigns
 from bridge.turns.patience import Patience
+from bridge.turns.reports import AfterReports
 from bridge.turns.runs import Runs
 from bridge.turns.show import Shower
 from bridge.turns.slots import Slots
 from bridge.turns.turn import Turns
+from bridge.turns.watching import Watches
 from bridge.turns.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -165,8 +183,11 @@ class Bridge:
         door.opens(over_http(parts.listeners))
         settle_memory()
         log.info("ready")
-        async with self._listening_to_sockets(parts.listeners):
+        async with self._listening_to_sockets(parts.listeners), parts.signs.at_work(), asyncio.TaskGroup() as group:
+            hourly = group.create_task(parts.hourly.run())
+            group.create_task(parts.reporter.run(self._draining))
             await parts.worker.run(parts.turns.work)
+            hourly.cancel()  # it may be waiting for the service
 
     @asynccontextmanager
     async def _listening_to_sockets(self, listeners: Listeners) -> AsyncIterator[None]:
@@ -240,6 +261,26 @@ class Bridge:
             bot_user=identity.bot_user,
             default_agent=settings.default_agent or "",
             store_since=lambda: namespace.since,
+            context=Context(
+                say,
+                directory,
+                identity.bot_user,
+                is_on=settings.context == "on",
+                mentions_only=settings.thread_replies == "mentions",
+            ),
+        )
+        signs = WaitingSigns(say, Hourglasses(scripts))
+        statistics = Statistics(wires.project, SnapshotStore(scripts), _now)
+        schedules = Schedules(scripts, consumer=self._consumer, session_lifetime=settings.session_lifetime, now=_now)
+        reports = Reports(
+            schedules=schedules,
+            inbox=inbox,
+            sessions=sessions,
+            statistics=statistics,
+            directory=directory,
+            now=_now,
+            has_default_agent=bool(settings.default_agent),
+            allowed_channels=settings.allowed_channels,
         )
         deps = Deps(
             catalog=catalog,
@@ -249,12 +290,27 @@ class Bridge:
             may_run=access.may_run,
             name_of=directory.user_name,
             command_prefix=settings.command_prefix,
+            locale_of=directory.user_locale,
+            statistics=statistics,
+            reports=reports,
+            recent=Recent(scripts),
+            in_thread=chats.context.quoting,
+            channel_name_of=directory.channel_name,
+            workspace=identity.workspace,
         )
+        watches = Watches()
         turns = Turns(
             plan=Decide(chats, deps),
             journal=journal,
             sessions=sessions,
-            effects=Effects(say, inbox, sessions, self._patience),
+            effects=Effects(
+                say,
+                inbox,
+                sessions,
+                self._patience,
+                Votes(scripts, wires.metrics, now=_now),
+                reports=AfterReports(schedules, self._patience),
+            ),
             project=wires.project,
             runs=Runs(
                 project=wires.project,
@@ -271,6 +327,7 @@ class Bridge:
             metrics=wires.metrics,
             max_age=settings.max_age,
             now=_now,
+            watches=watches,
         )
         worker = Worker(
             inbox=inbox,
@@ -281,6 +338,7 @@ class Bridge:
             drain=settings.drain_timeout,
             draining=self._draining,
             monotonic=time.monotonic,
+            watches=watches,
         )
         wires.metrics.watch_queue(lambda: worker.depth)
         receiver = Receiver(
@@ -289,17 +347,24 @@ class Bridge:
             bot_user=identity.bot_user,
             mentions_only=settings.thread_replies == "mentions",
             store_since=lambda: namespace.since,
+            waits_behind=signs.behind,
         )
         door = Door(inbox, access, wires.metrics)
         messages = Messages(receiver, identity, wires.metrics)
         bolt = bolt_app(
             wires.web,
             identity,
+            StopsSurface(Stopping(inbox, access), identity, wires.metrics),
+            AgentView(door, identity),
+            Home(door, identity),
+            Shortcuts(door, identity, say),
             messages,
             Commands(door, identity, settings.command_prefix),
             Actions(door, identity, catalog, access, say),
         )
-        return Parts(worker, turns, Listeners(bolt, messages.on_message))
+        hourly = Hourly(statistics, name=self._consumer, pause=self._patience.pause)
+        reporter = Reporter(schedules, _now)
+        return Parts(worker, turns, Listeners(bolt, messages.on_message), hourly, signs, reporter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +374,9 @@ class Parts:
     worker: Worker
     turns: Turns
     listeners: Listeners
+    hourly: Hourly
+    signs: WaitingSigns
+    reporter: Reporter
 
 
 def _reach(*, is_up: bool) -> Reach:

@@ -33,6 +33,7 @@ classes below so that none is without words.
     │   ├── BadUsage                a known subcommand with words missing or too many
     │   ├── NoSuch                  no workflow or agent of that id or name
     │   ├── SeveralFit              more than one workflow or agent fits
+    │   ├── BadSchedule             a scheduled report that is not asked for in a way that is understood
     │   └── BadInput                workflow input that was typed as JSON and is not
     ├── NotAllowed                  this person may not do this here
     └── TooOften                    they may, but not so often
@@ -256,6 +257,19 @@ class SeveralFit(CommandError):
         self.kind = kind
         self.name = name
         self.matches = tuple(matches)
+
+
+class BadSchedule(CommandError):
+    """What is *typed* as a *part* of a scheduled report is not understood, or cannot be.
+
+    *part* is ``often``, ``time``, ``weekday``, ``monthday``, ``cron``, ``zone``, ``channel``, ``compare``, ``only``,
+    ``option`` or ``many`` (too many are kept).
+    """
+
+    def __init__(self, part: str, typed: str) -> None:
+        super().__init__(f"{part}: {typed}")
+        self.part = part
+        self.typed = typed
 
 
 class BadInput(CommandError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from bridge.errors import RecordNotUnderstood
@@ -45,6 +45,7 @@ class InboundMessage(_Inbound):
     is_mention: bool = False
     is_direct: bool = False
     has_files: bool = False
+    calls_in: bool = False  # a form put it into a thread that others have begun
 
     @property
     def key(self) -> MessageKey:
@@ -87,18 +88,24 @@ class Click(_Inbound):
     is_ephemeral: bool = False
     response_url: str = ""
     trigger_id: str = ""
+    view: str = ""  # "home" or "modal" where it was not in a message; then *channel* is what the bridge put there
+    view_hash: str = ""
+    private_metadata: str = ""
 
 
 class Submission(_Inbound):
     """A form that was filled in and already found valid: *form* is its callback_id, *values* by input name.
 
-    *private_metadata* is what the bridge put into the form when it was opened.
+    *private_metadata* is what the bridge put into the form when it was opened. *channel* is where what comes of it is
+    shown, in the thread *thread_ts* if it is set; *opened_in* is where its person reads private lines.
     """
 
     kind: Literal["submission"] = "submission"
     form: str
     values: dict[str, Any] = Field(default_factory=dict)
     private_metadata: str = ""
+    thread_ts: str = ""
+    opened_in: str = ""
     response_url: str = ""
     trigger_id: str = ""
 
@@ -106,18 +113,60 @@ class Submission(_Inbound):
 class Notice(_Inbound):
     """Something to be told to one person, decided at the door: *what* names it (`bridge.blocks.notices`).
 
-    *of* is what they did, in the words of the audit (`bridge.store.audit.deed`).
+    *of* is what they did, in the words of the audit (`bridge.store.audit.deed`). One that *is_offer* refuses nothing.
     """
 
     kind: Literal["notice"] = "notice"
     what: str
     of: str = ""
+    is_offer: bool = False
     ts: str = ""
     thread_ts: str = ""
     response_url: str = ""
 
 
-Inbound = InboundMessage | SlashCommand | Click | Submission | Notice
+class HomeOpened(_Inbound):
+    """Somebody looks at the Home tab, or what it shows has changed; *channel* is their direct message with the bot.
+
+    *view_hash* is of what they see (``""``: whatever it is). *refusal*: they may not see more than why.
+    """
+
+    kind: Literal["home"] = "home"
+    view_hash: str = ""
+    refusal: str = ""
+
+
+class Shortcut(_Inbound):
+    """A shortcut that was used: *name* is its callback_id. One on a message carries that message's *text*.
+
+    *text* has Slack's escapes; *author* wrote it. A global one has no channel, and so no way to tell anything but a
+    form. *refusal*: this person may not use it.
+    """
+
+    kind: Literal["shortcut"] = "shortcut"
+    name: str
+    text: str = ""
+    author: str = ""
+    message_ts: str = ""
+    thread_ts: str = ""
+    response_url: str = ""
+    trigger_id: str = ""
+    refusal: str = ""
+
+
+class Report(_Inbound):
+    """A report that is to be posted for its *slot*, the moment at which it was due: nobody sent it but the bridge.
+
+    *user* is whom it belongs to. With *is_asked_for* somebody wants one now, whatever its schedule says.
+    """
+
+    kind: Literal["report"] = "report"
+    report: str
+    slot: AwareDatetime
+    is_asked_for: bool = False
+
+
+Inbound = InboundMessage | SlashCommand | Click | Submission | Notice | HomeOpened | Shortcut | Report
 
 _adapter: TypeAdapter[Inbound] = TypeAdapter(Annotated[Inbound, Field(discriminator="kind")])
 

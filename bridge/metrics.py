@@ -14,7 +14,19 @@ CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 """What `Metrics.exposition` is, for the answer's Content-Type."""
 
 EVENT_KINDS = frozenset(
-    {"message", "app_mention", "command", "click", "submission", "options", "notice", "event", "verification"}
+    {
+        "message",
+        "app_mention",
+        "command",
+        "click",
+        "submission",
+        "options",
+        "home",
+        "shortcut",
+        "notice",
+        "event",
+        "verification",
+    }
 )
 """The kinds of things that come in; anything else is counted as ``other``."""
 
@@ -64,6 +76,10 @@ class Metrics:
             "bridge_wait_missing", "Writes that no Redis replica confirmed in time", registry=registry
         )
         self._dead = Counter("bridge_dead_letters", "Work that could not be finished", registry=registry)
+        self._feedback = Counter(
+            "bridge_feedback", "Votes on answers: up or down; new, changed or the same", ["vote", "how"],
+            registry=registry,
+        )  # fmt: skip
 
     def event(self, kind: str, outcome: str) -> None:
         """Count something that came in: *outcome* is ``accepted``, ``duplicate``, ``ignored``, ``refused``, …."""
@@ -100,6 +116,10 @@ class Metrics:
     def dead_letter(self) -> None:
         """Count work that could not be finished."""
         self._dead.inc()
+
+    def feedback(self, vote: str, how: str) -> None:
+        """Count a vote on an answer."""
+        self._feedback.labels(vote, how).inc()
 
     def exposition(self) -> bytes:
         """Render everything in Prometheus's text format."""

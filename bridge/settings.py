@@ -127,6 +127,12 @@ class Settings(BaseSettings):
         default="all",
         description="Which replies in a thread with an agent go to it: all, or only those with mentions of the bot.",
     )
+    context: Annotated[Literal["on", "off"], shapes.one_of("on", "off")] = _setting(
+        "BRIDGE_CONTEXT",
+        default="on",
+        description="Whether an agent that is called into a thread gets what was said there before, as a quotation "
+        "(the first message and the newest 20): on or off. It needs the scopes channels:history and groups:history.",
+    )
     session_lifetime: Annotated[timedelta, shapes.duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS",
         default="90",

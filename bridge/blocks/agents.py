@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from bridge.blocks import kit, shapes
-from bridge.blocks.lists import list_reply, matching
+from bridge.blocks.lists import Spot, by_name, list_reply, matching
 from bridge.blocks.reply import Audience, Block, Reply
 from bridge.project.models import Agent, AgentDetail
 
+TURNS: Final = ("list:agents:previous", "list:agents:next")
+"""The buttons of the list."""
 
-def agent_list(agents: Sequence[Agent], words: str = "", default: int | None = None) -> Reply:
-    """Show the agents, the channel's *default* marked; with *words*, those that have them."""
-    found = sorted(matching(agents, words), key=lambda agent: agent.name.casefold())
+
+def agent_list(agents: Sequence[Agent], words: str = "", default: int | None = None, page: int = 0) -> Reply:
+    """Show a page of the agents, the channel's *default* marked; with *words*, those that have them."""
+    found = by_name(matching(agents, words))
     if not found:
         return kit.reply(_nothing(words))
     title = f"Agents with {kit.quoted(words, 60)}" if words else "Agents"
-    return list_reply(title, found, lambda agent: _line(agent, is_default=agent.id == default))
+    spot = Spot(page=page, words=words)
+    return list_reply(title, found, lambda agent: _line(agent, is_default=agent.id == default), spot, TURNS)
 
 
 def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
@@ -47,6 +52,14 @@ def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
 def default_set(agent: Agent) -> Reply:
     """Tell that an agent answers in the channel from now on."""
     return kit.reply(f"{kit.named(agent.name, 100)} answers mentions in this channel from now on.")
+
+
+def default_of_channel(agent: Agent | None, channel_name: str) -> Reply:
+    """Tell the same of a channel that was chosen in a form; None is nobody."""
+    where = kit.named(f"#{channel_name}", 100)
+    if agent is None:
+        return kit.reply(f"Nobody in particular answers in {where} any more.")
+    return kit.reply(f"{kit.named(agent.name, 100)} answers mentions in {where} from now on.")
 
 
 def default_taken_away() -> Reply:

@@ -93,6 +93,12 @@ def _bad_input(error: errors.BadInput) -> str:
     return f"This input is not JSON: {error.problem}, in line {error.line} at character {error.column}."
 
 
+def _bad_schedule(error: errors.BadSchedule) -> str:
+    name = kit.quoted(error.typed, 80)
+    typed = f"I do not understand {name}" if error.typed else "Something is missing"
+    return _SCHEDULES.get(error.part, _SCHEDULES["often"]).format(typed=typed, name=name)
+
+
 def _not_allowed(error: errors.NotAllowed) -> str:
     return _REASONS.get(error.reason, "You may not do this here.")
 
@@ -122,6 +128,23 @@ _REASONS: Final = {
     "not_yours": "Only the person who started this can do that.",
     "unknown": "Slack does not tell the bridge who you are here, so it cannot know whether you may do this, and "
     "nothing was done. Please try again in a minute. If it stays like this, ask whoever runs the bridge to check it.",
+}
+
+_SCHEDULES: Final = {
+    "often": "{typed}. A report is daily 09:00, weekdays 08:30, weekly mon 09:00, monthly 1 09:00 or "
+    'cron "0 9 * * 1-5"; a time zone, a #channel, --compare 7d and --only runs,tags may follow.',
+    "time": "{typed}: the time of day comes here, such as 09:00 or 5:30pm.",
+    "weekday": "{typed}: the day of the week comes here, such as mon.",
+    "monthday": "{typed}: the day of the month comes here, from 1 to 31, or last.",
+    "cron": "{typed}: a cron expression has five fields (minute, hour, day of the month, month, day of the week), "
+    'in quotation marks, such as "0 9 * * 1-5", and has to come true one day.',
+    "zone": "{typed}: a time zone is written like Europe/Berlin or America/New_York; options begin with --.",
+    "channel": "I could not post in {name}: I am not in that channel, or it is archived or not open for me. "
+    "Choose one from the list that Slack offers after #, and invite me there with /invite.",
+    "compare": "{typed}: --compare takes a time that has passed since, such as 24h, 7d or 2w, 400 days at most.",
+    "only": "{typed}: --only takes any of prompts, runs, versions, categories and tags, with commas between them.",
+    "option": "{typed}: the options of a report are --compare 7d and --only runs,tags.",
+    "many": "There are as many reports as the bridge keeps. Please delete one first.",
 }
 
 _LIMITS: Final = {
@@ -163,6 +186,7 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
     errors.BadUsage: _bad_usage,
     errors.NoSuch: _no_such,
     errors.SeveralFit: _several_fit,
+    errors.BadSchedule: _bad_schedule,
     errors.BadInput: _bad_input,
     errors.NotAllowed: _not_allowed,
     errors.TooOften: _too_often,

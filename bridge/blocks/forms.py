@@ -1,4 +1,4 @@
-"""The form that runs a workflow: how it is drawn, what it offers, and how it is read."""
+"""The form that runs a workflow, and what all forms have in common: how they are drawn and read."""
 
 from __future__ import annotations
 
@@ -17,16 +17,27 @@ from bridge.project.models import Workflow
 RUN: Final = "run"
 """The form's callback_id."""
 
+PAGE: Final = "page"
+"""The callback_id of what only shows something."""
+
 WORKFLOW: Final = "workflow"
 KIND: Final = "kind"
 INPUT: Final = "input"
+CHANNEL: Final = "channel"
+REMEMBER: Final = "remember"
 
+_INPUT_HINT: Final = "What the workflow gets to work on."
 _TEXT = kit.option("Text", "text")
 _JSON = kit.option("JSON", "json")
+_REMEMBER = kit.option("Fill this in for me the next time", "yes")
 
 
 class Origin(BaseModel):
-    """Where a form was opened, which it carries as private_metadata; *is_sure*: an inactive workflow was confirmed."""
+    """Where a form was opened, which it carries as private_metadata; *is_sure*: an inactive workflow was confirmed.
+
+    *direct* is the person's direct message with the bot, where that is known. Where it was opened from a message,
+    *message_ts* is that and *author* wrote it, in the thread *thread_ts*.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -34,6 +45,14 @@ class Origin(BaseModel):
     thread_ts: str = ""
     response_url: str = ""
     is_sure: bool = False
+    direct: str = ""
+    author: str = ""
+    message_ts: str = ""
+
+    @property
+    def opened_in(self) -> str:
+        """Where the person reads private lines."""
+        return self.channel or self.direct
 
     @classmethod
     def parse(cls, private_metadata: str) -> Origin:
@@ -50,6 +69,9 @@ class RunRequest:
 
     workflow: int
     input: Any
+    typed: str = ""
+    kind: str = _TEXT["value"]
+    is_remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +81,79 @@ class FormErrors:
     by_block: dict[str, str]
 
 
-def run_form(workflow: Workflow | None, origin: Origin) -> View:
-    """Draw the form, with the workflow chosen where it is known already."""
+def run_form(
+    workflow: Workflow | None, origin: Origin, *, typed: str = "", kind: str = "text", is_remembered: bool = False
+) -> View:
+    """Draw the form, with the workflow chosen where it is known already, and what is *typed* filled in.
+
+    Where it was opened outside any channel, it asks where the card of the run is to be.
+    """
     chosen = _option(workflow) if workflow else None
-    typed = {"type": "plain_text_input", "action_id": INPUT, "multiline": True, "max_length": kit.PLAIN_TEXT_INPUT}
+    is_cut = len(typed) > kit.PLAIN_TEXT_INPUT
+    hint = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit in here." if is_cut else _INPUT_HINT
+    menu = kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
+    blocks = [
+        kit.input_block(WORKFLOW, "Workflow", kit.external_select(WORKFLOW, "Choose a workflow", chosen)),
+        kit.input_block(INPUT, "Input", text_input(INPUT, typed), hint=hint, optional=True),
+        kit.input_block(KIND, "The input is", menu),
+        kit.input_block(REMEMBER, "Next time", _remember_box(is_checked=is_remembered), optional=True),
+    ]
+    if not origin.channel:
+        hint = "I have to be a member of the channel."
+        blocks.append(kit.input_block(CHANNEL, "Show the result in", channel_menu(CHANNEL, origin.direct), hint=hint))
+    return modal(RUN, "Run a workflow", "Run", blocks, origin)
+
+
+def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: Origin) -> View:
+    """Draw a form with fields."""
     return {
         "type": "modal",
-        "callback_id": RUN,
-        "title": kit.plain("Run a workflow", kit.VIEW_TITLE),
-        "submit": kit.plain("Run", kit.VIEW_TITLE),
+        "callback_id": form,
+        "title": kit.plain(title, kit.VIEW_TITLE),
+        "submit": kit.plain(submit, kit.VIEW_TITLE),
         "close": kit.plain("Cancel", kit.VIEW_TITLE),
         "private_metadata": origin.model_dump_json(),
-        "blocks": [
-            kit.input_block(WORKFLOW, "Workflow", kit.external_select(WORKFLOW, "Choose a workflow", chosen)),
-            kit.input_block(INPUT, "Input", typed, hint="What the workflow gets to work on.", optional=True),
-            kit.input_block(KIND, "The input is", kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _TEXT)),
-        ],
+        "blocks": list(blocks),
     }
+
+
+def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
+    """Draw a modal that only shows something."""
+    return {
+        "type": "modal",
+        "callback_id": PAGE,
+        "title": kit.plain(title, kit.VIEW_TITLE),
+        "close": kit.plain("Close", kit.VIEW_TITLE),
+        "private_metadata": origin.model_dump_json(),
+        "blocks": list(blocks[: kit.VIEW_BLOCKS]),
+    }
+
+
+def text_input(name: str, filled_in: str = "", *, placeholder: str = "") -> Block:
+    """Make a field for several lines."""
+    element: Block = {
+        "type": "plain_text_input", "action_id": name, "multiline": True, "max_length": kit.PLAIN_TEXT_INPUT,
+    }  # fmt: skip
+    if filled_in.strip():
+        element["initial_value"] = kit.clean(filled_in)[: kit.PLAIN_TEXT_INPUT]
+    if placeholder:
+        element["placeholder"] = kit.plain(placeholder, kit.PLACEHOLDER)
+    return element
+
+
+def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Block:
+    """Make a menu of the channels that its person sees; where *first* is not known, the one that they look at."""
+    kinds = ["public", "private", *(["im"] if with_direct else [])]
+    element: Block = {
+        "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
+        "placeholder": kit.plain("Choose a channel", kit.PLACEHOLDER),
+    }  # fmt: skip
+    return element | ({"initial_conversation": first} if first else {"default_to_current_conversation": True})
+
+
+def _remember_box(*, is_checked: bool) -> Block:
+    element: Block = {"type": "checkboxes", "action_id": REMEMBER, "options": [_REMEMBER]}
+    return element | ({"initial_options": [_REMEMBER]} if is_checked else {})
 
 
 def form_values(state: Mapping[str, Any]) -> dict[str, str]:
@@ -101,7 +179,9 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
             value = typed_json(typed)
         except BadInput as exc:
             errors[INPUT] = json_problem(exc) if typed.strip() else "Write a JSON value, or choose Text."
-    return FormErrors(errors) if errors else RunRequest(int(workflow), value)
+    if errors:
+        return FormErrors(errors)
+    return RunRequest(int(workflow), value, typed, str(values.get(KIND) or ""), bool(values.get(REMEMBER)))
 
 
 def json_problem(error: BadInput) -> str:
@@ -139,6 +219,10 @@ def _option(workflow: Workflow) -> Block:
 
 
 def _value(element: Mapping[str, Any]) -> str:
-    option = element.get("selected_option")
-    found = option.get("value") if isinstance(option, Mapping) else element.get("value")
+    option, options = element.get("selected_option"), element.get("selected_options")
+    if isinstance(options, list) and options:  # boxes that were ticked
+        return ",".join(str(one.get("value")) for one in options if isinstance(one, Mapping))
+    names = ("value", "selected_conversation", "selected_channel", "selected_time")
+    given = (element.get(name) for name in names)
+    found = option.get("value") if isinstance(option, Mapping) else next(filter(None, given), None)
     return found if isinstance(found, str) else ""

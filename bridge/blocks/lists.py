@@ -1,14 +1,21 @@
-"""What lists of workflows and agents have in common: filtered, cut to one message, and saying what was left out."""
+"""What lists of workflows and agents have in common: filtered, cut into pages, and with buttons to turn these."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bridge.blocks import kit
 from bridge.blocks.reply import Block, Reply
+from bridge.project.models import Workflow
+
+PAGE: Final = 20
+"""How many fit into one message, with names and descriptions as long as they are shown."""
 
 _MOST_WORDS = 20
+_MOST_CHARACTERS = 300  # of the words that go along with a button
 
 
 class Listed(Protocol):
@@ -28,6 +35,23 @@ class Listed(Protocol):
 T = TypeVar("T", bound=Listed)
 
 
+class Spot(BaseModel):
+    """Where somebody is in a list, which its buttons carry: the *page*, from 0, of what has the *words*."""
+
+    model_config = ConfigDict(frozen=True)
+
+    page: int = 0
+    words: str = ""
+
+    @classmethod
+    def parse(cls, value: str) -> Spot:
+        """Read a button's value; the list begins anew where it is of another release."""
+        try:
+            return cls.model_validate_json(value)
+        except ValidationError:
+            return cls()
+
+
 def matching(items: Sequence[T], words: str) -> list[T]:
     """Keep what has every one of *words* in its name or description."""
     wanted = dict.fromkeys(words.casefold().split()[:_MOST_WORDS])
@@ -35,21 +59,40 @@ def matching(items: Sequence[T], words: str) -> list[T]:
     return [item for text, item in searched if all(word in text for word in wanted)]
 
 
-def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block]) -> Reply:
-    """Show as many items as fit into one message."""
-    shown = _fitting([line(item) for item in items])
-    blocks = [kit.header(title), kit.rich(kit.bullets(shown))]
-    if left := len(items) - len(shown):
-        blocks.append(kit.context(f"… and {left:,} more. Words behind “list” narrow it down."))
-    names = ", ".join(kit.one_line(item.name, 60) for item in items[: len(shown)])
+def by_name(items: Sequence[T]) -> list[T]:
+    """Order by name, whatever the case."""
+    return sorted(items, key=lambda item: item.name.casefold())
+
+
+def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
+    """Order workflows by name, those that are active before the others."""
+    return sorted(workflows, key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
+
+
+def clamped(page: int, count: int, size: int) -> int:
+    """Give the nearest page that there is: the list may have become shorter since the button was drawn."""
+    return max(0, min(page, (count - 1) // size))
+
+
+def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block], spot: Spot, turns: tuple[str, str]) -> Reply:
+    """Show one page; *turns* are the action ids of the buttons that lead to the one before and the one after."""
+    page = clamped(spot.page, len(items), PAGE)
+    begin = page * PAGE
+    shown = items[begin : begin + PAGE]
+    blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown]))]
+    if len(items) > PAGE:
+        blocks.append(kit.context(f"{begin + 1:,} to {begin + len(shown):,} of {len(items):,}. {_NARROWER}"))
+        blocks.append(kit.actions(*_buttons(page, spot.words, turns, is_last=begin + PAGE >= len(items))))
+    names = ", ".join(kit.one_line(item.name, 60) for item in shown)
     return kit.reply(f"{title}: {names}", *blocks)
 
 
-def _fitting(lines: Sequence[Block]) -> list[Block]:
-    length, shown = 0, []
-    for line in lines:
-        length += kit.text_length(line) + 10  # a number of a Slack message is not only its text
-        if length > kit.LIST_TEXT:
-            break
-        shown.append(line)
-    return shown
+_NARROWER: Final = "Words behind “list” narrow it down."
+
+
+def _buttons(page: int, words: str, turns: tuple[str, str], *, is_last: bool) -> list[Block]:
+    previous, following = (
+        kit.button(name, turn, Spot(page=page + step, words=words[:_MOST_CHARACTERS]).model_dump_json())
+        for name, turn, step in (("Previous", turns[0], -1), ("Next", turns[1], 1))
+    )
+    return ([previous] if page else []) + ([] if is_last else [following])

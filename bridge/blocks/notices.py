@@ -11,20 +11,28 @@ from datetime import timedelta
 from typing import Final
 
 from bridge.blocks import kit
+from bridge.blocks.conversations import is_muted
 from bridge.blocks.failures import failure
 from bridge.blocks.reply import Audience, Block, Reply
+from bridge.blocks.reports import PAUSED as PAUSED_REPORT, told_paused
 from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import WAITING_LIMIT
 
 SEND_AGAIN: Final = "turn:again"
+ASK_EDITED: Final = "turn:edited"
+EDITED: Final = "edited:"  # what the name of such an offer begins with; the identity of the message follows
 
 
 def told(what: str) -> Reply:
     """Find the words for a notice that was decided at the door; a later release may know more names than this one."""
     if what in _AT_THE_DOOR:
         return _AT_THE_DOOR[what]()
+    if what.startswith(PAUSED_REPORT):
+        return told_paused(what)
     if what.startswith(_PAUSED):
         return _paused(what.removeprefix(_PAUSED))
+    if what.startswith(EDITED):
+        return edited_too_late(what.removeprefix(EDITED))
     return failure(NotAllowed(what.removeprefix("not_allowed:")))
 
 
@@ -110,6 +118,40 @@ def sent_again() -> Reply:
     return kit.reply(words, kit.context(words), audience=Audience.THREAD, replaces_original=True)
 
 
+def edited(message: str) -> str:
+    """Name, for `told`, that the *message* of this identity was changed after an agent had got it."""
+    return f"{EDITED}{message}"
+
+
+def edited_too_late(message: str) -> Reply:
+    """Offer to ask with the new text of a message."""
+    words = "The agent got this message before you changed it. Shall it get the new text, too?"
+    return kit.reply(words, kit.section(words), kit.actions(kit.button("Ask again", ASK_EDITED, message)))
+
+
+def asked_edited() -> Reply:
+    """Take the place of that offer after its button was pressed."""
+    words = "The new text waits for its turn at the end of this thread."
+    return kit.reply(words, kit.context(words), replaces_original=True)
+
+
+def in_line(place: int) -> Reply:
+    """Tell that a message waits behind others."""
+    words = f"Your message is {_ordinal(place)} in line here. It will be answered in its turn."
+    return kit.reply(words, kit.context(words))
+
+
+def thanks(*, is_up: bool) -> Reply:
+    """Thank for a vote on an answer."""
+    words = "Thank you, this is noted."
+    return kit.reply(words if is_up else f"{words} It helps to write in the thread what was missing.")
+
+
+def _ordinal(number: int) -> str:
+    is_teen = number // 10 % 10 == 1
+    return f"{number}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
 def message_gone() -> Reply:
     """Tell that what a button should send is no longer kept."""
     return kit.reply("This message is no longer kept. Please write it again.")
@@ -168,4 +210,5 @@ _AT_THE_DOOR: Final[dict[str, Callable[[], Reply]]] = {
     "file_without_text": file_without_text,
     "thread_full": thread_full,
     "not_taken": not_taken,
+    "muted": is_muted,
 }

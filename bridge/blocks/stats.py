@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from bridge.blocks import charts, kit
@@ -20,9 +20,11 @@ NUMBERS: Final = ("prompts", "runs", "versions")
 NAMES: Final = ("categories", "tags")
 EVERYTHING: Final = frozenset({*NUMBERS, *NAMES})
 
+_ONE: Final = {"categories": "Category", "tags": "Tag"}
 _MOST_NAMED: Final = 30
 _MOST_IN_TEXT: Final = 10
 _NAME: Final = 60
+_ABOUT: Final = timedelta(hours=1)
 _A_FEW_DAYS: Final = timedelta(days=3)
 _MOST_OF_A_YEAR: Final = timedelta(days=300)
 
@@ -48,6 +50,19 @@ class _Named:
         return self.what.capitalize()
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a card shows, of what was asked for."""
+
+    stats: Stats
+    numbers: Sequence[tuple[str, int]]
+    named: Sequence[_Named]
+    changes: Sequence[Changes]
+    trend: Trend | None
+    style: Style
+    note: str
+
+
 def stats_card(
     stats: Stats,
     *,
@@ -58,25 +73,35 @@ def stats_card(
     note: str = "",
     audience: Audience = Audience.PRIVATE,
 ) -> Reply:
-    """Show the statistics, or *only* some of `EVERYTHING`, with what changed; *note* is a line of our own words.
+    """Show the statistics, or *only* some of `EVERYTHING`, with what changed, and a *note* below.
 
-    The first of *changes* is the one that names and tables speak of.
+    The first of *changes* is the one that tables and new names speak of.
     """
     main = changes[0] if changes else None
-    named = [found for found in _named(stats, main) if found.what in only and found.counts]
-    top = [kit.header("Statistics"), *_numbers(stats, changes, only, style), *_news(named, style)]
-    end = [_small_print(stats, changes, note)]
-    tables = _tables(named, style)
-    plotted = trend if trend is not None and trend.of in only else None
-    pictures = _charts(plotted, named)
-    forms = [
-        [*top, *pictures, *tables, *end],
-        [*top, *_trend_table(plotted, style), *tables, *end],
-        [*top, *_trend_text(plotted, style), *_lists(named, style), *end],
-    ]
-    distinct = [form for place, form in enumerate(forms) if form not in forms[:place]]
-    reply = kit.reply(_spoken(stats, changes, named, plotted, only, style, note), *distinct[0], audience=audience)
-    return reply.model_copy(update={"plainer": tuple(tuple(form) for form in distinct[1:])})
+    shown = _Shown(
+        stats=stats,
+        numbers=[(name, number) for name, number in numbers_of(stats).items() if name in only],
+        named=[one for one in _named(stats, main) if one.what in only and one.counts],
+        changes=changes,
+        trend=trend if trend is not None and trend.of in only else None,
+        style=style,
+        note=note,
+    )
+    first, *plainer = _forms(shown)
+    reply = kit.reply("\n".join(_spoken(shown)), *first, audience=audience)
+    return reply.model_copy(update={"plainer": tuple(tuple(form) for form in plainer)})
+
+
+def taken(wanted: datetime, found: datetime) -> str:
+    """Say which snapshot was compared with, where it is not of about the time that was asked for."""
+    if abs(wanted - found) <= _ABOUT:
+        return ""
+    return f"Asked for was {_utc(wanted)}; the nearest numbers that were kept are of {_utc(found)}"
+
+
+def nothing_yet(since: datetime) -> str:
+    """Say that there is nothing to compare with."""
+    return f"Nothing to compare with yet: numbers are kept since {_utc(since)}"
 
 
 def numbers_of(stats: Stats) -> dict[str, int]:
@@ -90,62 +115,76 @@ def ordered(counts: Sequence[NamedCount]) -> list[tuple[str, int]]:
 
 
 def _named(stats: Stats, main: Changes | None) -> Iterator[_Named]:
-    yield _Named("categories", ordered(stats.categories), main and main.categories)
-    yield _Named("tags", ordered(stats.tags), main and main.tags)
+    yield _Named("categories", ordered(stats.categories), main.categories if main else None)
+    yield _Named("tags", ordered(stats.tags), main.tags if main else None)
 
 
-def _of(changes: Changes, name: str) -> Difference:
-    difference: Difference = {"prompts": changes.prompts, "runs": changes.runs, "versions": changes.versions}[name]
-    return difference
+def _forms(shown: _Shown) -> list[list[Block]]:
+    """Lay it out with charts, with tables only, and as text; what would be the same twice is there once."""
+    top = [kit.header("Statistics"), *_numbers(shown), *_news(shown)]
+    tables, end = [_table(one, shown.style) for one in shown.named], _small_print(shown)
+    forms = [
+        [*top, *_charts(shown), *tables, *end],
+        [*top, *_trend_table(shown), *tables, *end],
+        [*top, *_trend_text(shown), *_lists(shown), *end],
+    ]
+    return [form for place, form in enumerate(forms) if form not in forms[:place]]
 
 
-def _numbers(stats: Stats, changes: Sequence[Changes], only: AbstractSet[str], style: Style) -> list[Block]:
-    shown = [(name, number) for name, number in numbers_of(stats).items() if name in only]
+def _difference(changes: Changes, name: str) -> Difference:
+    return {"prompts": changes.prompts, "runs": changes.runs, "versions": changes.versions}[name]
+
+
+def _numbers(shown: _Shown) -> list[Block]:
     texts = [
-        kit.plain("\n".join([name.capitalize(), *_lines(name, number, changes, style)]), kit.FIELD_TEXT)
-        for name, number in shown
+        kit.plain("\n".join([name.capitalize(), *_lines(name, number, shown)]), kit.FIELD_TEXT)
+        for name, number in shown.numbers
     ]
     return [{"type": "section", "fields": texts}] if texts else []
 
 
-def _lines(name: str, number: int, changes: Sequence[Changes], style: Style) -> list[str]:
+def _lines(name: str, number: int, shown: _Shown) -> list[str]:
     """Write a number with its change, or below it each of several."""
-    written = whole(number, style)
-    if len(changes) == 1:
-        return [f"{written} ({change(_of(changes[0], name), style)})"]
-    return [written, *(f"{change(_of(one, name), style)} {since_words(one)}" for one in changes)]
+    written = whole(number, shown.style)
+    changed = [change(_difference(one, name), shown.style) for one in shown.changes]
+    if len(changed) == 1:
+        return [f"{written} ({changed[0]})"]
+    return [written, *(f"{words} {since_words(one)}" for words, one in zip(changed, shown.changes, strict=True))]
 
 
-def _news(named: Sequence[_Named], style: Style) -> list[Block]:
-    lines = [line for one in named if one.changed for line in news(one.what, one.changed, style)]
-    return [kit.rich(kit.bullets([kit.paragraph(line) for line in lines]))] if lines else []
+def _news(shown: _Shown) -> list[Block]:
+    lines = [kit.paragraph(line) for line in _news_lines(shown)]
+    return [kit.rich(kit.bullets(lines))] if lines else []
 
 
-def _small_print(stats: Stats, changes: Sequence[Changes], note: str) -> Block:
-    words = [f"Last updated {kit.date(stats.lastUpdated)}"]
-    words += [f"changes {_since(one)}" for one in changes[:1]]
-    return kit.trusted_context(" · ".join([*words, *([note] if note else [])]))
+def _news_lines(shown: _Shown) -> list[str]:
+    return [line for one in shown.named if one.changed for line in news(one.what, one.changed, shown.style)]
 
 
-def _since(changes: Changes) -> str:
-    named = f"since {changes.called}, " if changes.called else "since "
-    return named + kit.date(changes.since)
+def _small_print(shown: _Shown) -> list[Block]:
+    """Say of when the numbers are, in the reader's own time zone."""
+    updated = shown.stats.lastUpdated
+    if not shown.changes:
+        dates = kit.trusted_context(f"Last updated {kit.date(updated)}")
+    else:
+        since = shown.changes[0].since
+        dates = kit.trusted_context(f"Last updated {kit.date(updated)} · Changes since {kit.date(since)}")
+    words = [f"Compared with {one.called}" for one in shown.changes[:1] if one.called]
+    words += [shown.note] if shown.note else []
+    return [dates, *([kit.context(*words)] if words else [])]
 
 
-def _charts(trend: Trend | None, named: Sequence[_Named]) -> list[Block]:
+def _charts(shown: _Shown) -> list[Block]:
     """Draw what is worth a picture, the most telling first: as many as Slack takes."""
     shapes = {"categories": charts.pie, "tags": charts.bars}
-    drawn = [charts.line(trend.of.capitalize(), _labelled(trend))] if trend else []
-    drawn += [shapes[one.what](one.title, one.counts) for one in named]
-    return [chart for chart in drawn if chart is not None][: kit.CHARTS]
-
-
-def _tables(named: Sequence[_Named], style: Style) -> list[Block]:
-    return [_table(one, style) for one in named]
+    over_time = charts.line(_titled(shown.trend), _labelled(shown.trend)) if shown.trend else None
+    drawn = [over_time, *(shapes[one.what](one.title, one.counts) for one in shown.named)]
+    pictures = [chart for chart in drawn if chart is not None][: kit.CHARTS]
+    return pictures if over_time else [*pictures, *_trend_table(shown)]
 
 
 def _table(named: _Named, style: Style) -> Block:
-    head = [named.title, "Count", *(["Change"] if named.changed else [])]
+    head = [_ONE[named.what], "Count", *(["Change"] if named.changed else [])]
     rows: list[list[str | int]] = []
     for name, count in charts.summed(named.counts, _MOST_NAMED, style):
         changed = [name_change(named.changed, name, style)] if named.changed else []
@@ -153,26 +192,29 @@ def _table(named: _Named, style: Style) -> Block:
     return charts.table(named.title, head, rows, style)
 
 
-def _lists(named: Sequence[_Named], style: Style) -> list[Block]:
-    return [
-        kit.rich(
-            kit.paragraph(kit.words(one.title, bold=True)),
-            kit.bullets(
-                _bullet(name, count, one, style) for name, count in charts.summed(one.counts, _MOST_NAMED, style)
-            ),
-        )
-        for one in named
-    ]
+def _lists(shown: _Shown) -> list[Block]:
+    return [kit.rich(kit.paragraph(kit.words(one.title, bold=True)), _list(one, shown.style)) for one in shown.named]
 
 
-def _bullet(name: str, count: int, named: _Named, style: Style) -> Block:
-    changed = name_change(named.changed, name, style) if named.changed else ""
-    ending = f" ({changed})" if changed else ""
-    return kit.paragraph(_name(name), ": ", kit.words(whole(count, style), bold=True), ending)
+def _list(named: _Named, style: Style) -> Block:
+    lines = []
+    for name, count in charts.summed(named.counts, _MOST_NAMED, style):
+        changed = name_change(named.changed, name, style) if named.changed else ""
+        ending = f" ({changed})" if changed else ""
+        lines.append(kit.paragraph(_name(name), ": ", kit.words(whole(count, style), bold=True), ending))
+    return kit.bullets(lines)
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%d %b %Y, %H:%M} UTC"
 
 
 def _name(name: str) -> str:
     return kit.one_line(name, _NAME) or "(no name)"
+
+
+def _titled(trend: Trend) -> str:
+    return f"{trend.of.capitalize()} over time"
 
 
 def _labelled(trend: Trend) -> list[tuple[str, int]]:
@@ -183,44 +225,37 @@ def _labelled(trend: Trend) -> list[tuple[str, int]]:
     return [*((f"{moment:{form}}", value) for moment, value in trend.points[:-1]), ("now", trend.points[-1][1])]
 
 
-def _trend_table(trend: Trend | None, style: Style) -> list[Block]:
-    if trend is None:
+def _trend_table(shown: _Shown) -> list[Block]:
+    if shown.trend is None:
         return []
-    title = trend.of.capitalize()
-    return [charts.table(f"{title} over time", ["When (UTC)", title], _labelled(trend), style)]
+    head = ["When (UTC)", shown.trend.of.capitalize()]
+    return [charts.table(_titled(shown.trend), head, _labelled(shown.trend), shown.style)]
 
 
-def _trend_text(trend: Trend | None, style: Style) -> list[Block]:
-    if trend is None:
+def _trend_text(shown: _Shown) -> list[Block]:
+    if shown.trend is None:
         return []
-    points = [kit.paragraph(f"{label}: {whole(value, style)}") for label, value in _labelled(trend)]
-    return [kit.rich(kit.paragraph(kit.words(f"{trend.of.capitalize()} over time", bold=True)), kit.bullets(points))]
+    points = [kit.paragraph(f"{label}: {whole(value, shown.style)}") for label, value in _labelled(shown.trend)]
+    return [kit.rich(kit.paragraph(kit.words(_titled(shown.trend), bold=True)), kit.bullets(points))]
 
 
-def _spoken(
-    stats: Stats,
-    changes: Sequence[Changes],
-    named: Sequence[_Named],
-    trend: Trend | None,
-    only: AbstractSet[str],
-    style: Style,
-    note: str,
-) -> str:
+def _spoken(shown: _Shown) -> Iterator[str]:
     """Say all of it in lines, for notifications and screen readers, and where Slack takes no blocks at all."""
-    lines = ["Statistics: " + ", ".join(_spoken_numbers(stats, changes, only, style))]
-    lines += [f"Changes are {since_words(one)}" for one in changes[:1]]
-    lines += [line for one in named if one.changed for line in news(one.what, one.changed, style)]
-    for one in named:
-        counts = charts.summed(one.counts, _MOST_IN_TEXT, style)
-        lines.append(f"{one.title}: " + ", ".join(f"{_name(name)} {whole(count, style)}" for name, count in counts))
-    if trend:
-        points = "; ".join(f"{label} {whole(value, style)}" for label, value in _labelled(trend))
-        lines.append(f"{trend.of.capitalize()} over time: {points}")
-    return "\n".join([*lines, *([note] if note else [])])
+    numbers = ", ".join(_spoken_number(name, number, shown) for name, number in shown.numbers)
+    yield f"Statistics: {numbers}" if numbers else "Statistics"
+    yield from (f"Changes are {since_words(one)}." for one in shown.changes[:1])
+    yield from _news_lines(shown)
+    for one in shown.named:
+        counts = charts.summed(one.counts, _MOST_IN_TEXT, shown.style)
+        yield f"{one.title}: " + ", ".join(f"{_name(name)} {whole(count, shown.style)}" for name, count in counts)
+    if shown.trend:
+        points = (f"{label} {whole(value, shown.style)}" for label, value in _labelled(shown.trend))
+        yield f"{_titled(shown.trend)}: " + ", ".join(points)
+    if shown.note:
+        yield shown.note
 
 
-def _spoken_numbers(stats: Stats, changes: Sequence[Changes], only: AbstractSet[str], style: Style) -> Iterator[str]:
-    for name, number in numbers_of(stats).items():
-        if name in only:
-            ending = f" ({change(_of(changes[0], name), style)})" if changes else ""
-            yield f"{whole(number, style)} {name}{ending}"
+def _spoken_number(name: str, number: int, shown: _Shown) -> str:
+    changed = [f" ({change(_difference(one, name), shown.style)})" for one in shown.changes[:1]]
+    noun = name.removesuffix("s") if number == 1 else name
+    return f"{whole(number, shown.style)} {noun}{''.join(changed)}"

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
-from bridge.blocks import kit, runs, shapes
-from bridge.blocks.lists import list_reply, matching
-from bridge.blocks.reply import Block, Reply
+from bridge.blocks import forms, kit, runs, shapes
+from bridge.blocks.lists import Spot, active_first, list_reply, matching
+from bridge.blocks.reply import Block, Reply, View
 from bridge.project.models import Workflow, WorkflowDetail
+
+DETAILS: Final = "workflow:details"
+"""A button that shows one workflow; its value is the id."""
+
+FIND: Final = "workflow:find"
+"""A searchable menu that does the same."""
+
+TURNS: Final = ("list:workflows:previous", "list:workflows:next")
+"""The buttons of the list."""
 
 _LONGEST_CHAIN = 1500
 _MOST_CHAINS = 12
 
 
-def workflow_list(workflows: Sequence[Workflow], words: str = "") -> Reply:
-    """Show the workflows, active ones first, inactive ones marked; with *words*, those that have them."""
-    found = sorted(matching(workflows, words), key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
+def workflow_list(workflows: Sequence[Workflow], words: str = "", page: int = 0) -> Reply:
+    """Show a page of the workflows, active ones first, inactive ones marked; with *words*, those that have them."""
+    found = active_first(matching(workflows, words))
     if not found:
         return kit.reply(_nothing(words))
     title = f"Workflows with {kit.quoted(words, 60)}" if words else "Workflows"
-    return list_reply(title, found, _line)
+    return list_reply(title, found, _line, Spot(page=page, words=words), TURNS)
 
 
 def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
@@ -41,6 +51,21 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     return kit.reply(f"Workflow {name} (id {workflow.id}). {description}", *blocks, kit.actions(run))
 
 
+def workflow_page(card: Reply, origin: forms.Origin) -> View:
+    """Show a `workflow_card` on a page of its own."""
+    return forms.page("Workflow", card.blocks, origin)
+
+
+def facts_of(workflow: Workflow) -> list[Block | str]:
+    """Write what is to be seen at a glance, as it follows a name."""
+    trigger = kit.one_line(workflow.trigger_type, 40)
+    facts: list[Block | str] = [f" · id {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"]
+    if not workflow.is_active:
+        facts.append(kit.words(" · inactive", italic=True))
+    about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
+    return [*facts, f"\n{about}"] if about else facts
+
+
 def _nothing(words: str) -> str:
     if words:
         return f"No workflow has {kit.quoted(words, 60)} in its name or description. Without words, all are listed."
@@ -48,13 +73,8 @@ def _nothing(words: str) -> str:
 
 
 def _line(workflow: Workflow) -> Block:
-    facts = (
-        f" · id {workflow.id} · {kit.one_line(workflow.trigger_type, 40)} · {kit.counted(workflow.node_count, 'node')}"
-    )
-    inactive = [kit.words(" · inactive", italic=True)] if not workflow.is_active else []
-    about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
     name = kit.words(kit.one_line(workflow.name, 100) or "(no name)", bold=True)
-    return kit.paragraph(name, facts, *inactive, f"\n{about}" if about else "")
+    return kit.paragraph(name, *facts_of(workflow))
 
 
 def _node_count(workflow: Workflow, detail: WorkflowDetail) -> int:

@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass, field
 
 from bridge.errors import NotAllowed, SlackError, SlackRefused
-from bridge.inbound import Inbound
+from bridge.inbound import Click, HomeOpened, Inbound
 from bridge.turns.ports import Directory
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Access:
         if self.allowed_users and inbound.user not in self.allowed_users:
             return "user"
         # What happens outside any channel (a form, the Home tab) is not a matter of channels; a direct message is.
-        if self.allowed_channels and inbound.channel and inbound.channel not in self.allowed_channels:
+        if self.allowed_channels and _is_in_a_channel(inbound) and inbound.channel not in self.allowed_channels:
             return "channel"
         return None
 
@@ -94,3 +94,9 @@ class Access:
         if trouble is not None:
             raise trouble
         return False
+
+
+def _is_in_a_channel(inbound: Inbound) -> bool:
+    """Whether it happened in a channel. Of Home and forms, the channel is only where private lines about it go."""
+    is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
+    return bool(inbound.channel) and not is_outside

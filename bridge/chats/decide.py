@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bridge.blocks import conversations
+from bridge.blocks.mrkdwn import mentions_in
 from bridge.blocks.notices import told
+from bridge.chats.greeting import greet
 from bridge.chats.planning import Chats
 from bridge.chats.receive import command_line
 from bridge.commands import router
 from bridge.commands.clicks import clicked
 from bridge.commands.deps import Call, Deps
+from bridge.commands.home import opened
+from bridge.commands.shortcuts import used
 from bridge.commands.submissions import submitted
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, Inbound, InboundMessage, Notice, SlashCommand, Submission
+from bridge.inbound import (
+    Click,
+    HomeOpened,
+    Inbound,
+    InboundMessage,
+    Notice,
+    Report,
+    Shortcut,
+    SlashCommand,
+    Submission,
+)
+from bridge.reports.reporter import plan_post
 from bridge.store.journal import Taken
 from bridge.turns.plan import Plan, Show
 
@@ -35,12 +51,24 @@ class Decide:
                 return await router.answer(line, self.deps, self._call(taken, body))
             case SlashCommand():
                 return await router.answer(f"{body.command} {body.text}", self.deps, self._call(taken, body))
+            case Click(action_id=conversations.MESSAGES_OPENED):
+                return await greet(self.chats, body)
             case Click():
                 return await clicked(self.deps, self._call(taken, body), body)
             case Submission():
                 return await submitted(self.deps, self._call(taken, body), body)
-            case Notice():
-                return Show(told(body.what), what=body.what.partition(":")[0])
+            case HomeOpened():
+                return await opened(self.deps, self._call(taken, body), body)
+            case Shortcut():
+                return await used(self.deps, self._call(taken, body), body)
+            case Notice() | Report():
+                return await self._our_own(body)
+
+    async def _our_own(self, body: Notice | Report) -> Plan:
+        """Say what is to be done about what the bridge itself has begun."""
+        if isinstance(body, Report):
+            return await plan_post(self.deps.reports, body)
+        return Show(told(body.what), what=body.what.partition(":")[0])
 
     def _call(self, taken: Taken, body: Inbound) -> Call:
         return Call(
@@ -51,6 +79,8 @@ class Decide:
             thread=_thread(body),
             trigger_id=getattr(body, "trigger_id", ""),
             response_url=getattr(body, "response_url", ""),
+            given=body.ts if isinstance(body, InboundMessage) else "",
+            channels=mentions_in(body.text).channels if isinstance(body, InboundMessage | SlashCommand) else (),
         )
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from bridge.blocks import menu, notices
+from bridge.blocks.conversations import title_of
 from bridge.blocks.mrkdwn import mentions_in, message_text
+from bridge.blocks.quotation import below_report
 from bridge.chats.choosing import configured, named_first
+from bridge.chats.context import Context
 from bridge.errors import SlackError, SlackUnreachable
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
@@ -22,7 +25,7 @@ from bridge.store.journal import Taken
 from bridge.store.records import Conversation
 from bridge.store.sessions import Sessions
 from bridge.turns.plan import AskAgent, Nothing, Plan, Show, TryLater, WaitForChoice
-from bridge.turns.ports import Directory, Place, Say
+from bridge.turns.ports import Directory, Place, Recalled, Say, ThreadRead
 
 log = logging.getLogger(__name__)
 
@@ -43,23 +46,40 @@ class Chats:
     bot_user: str
     default_agent: str
     store_since: Callable[[], datetime | None]
+    context: Context
 
     async def plan(self, taken: Taken, message: InboundMessage) -> Plan:
         """Say what is to be done about *message*. Raises `ProjectError` and `StoreUnavailable`."""
-        conversation = taken.conversation
+        conversation, read = taken.conversation, None
         if conversation.agent is None and not message.is_root:
-            recalled = await self._recalled(message.thread)
-            if isinstance(recalled, TryLater):
-                return recalled
-            if recalled is None and taken.turn.searches:
+            found = await self._search(message)
+            if isinstance(found, TryLater):
+                return found
+            read = found
+            if read is not None and read.recalled is not None:
+                conversation = await self._bind_again(message.thread, read.recalled)
+            elif taken.turn.searches:
                 return Nothing("its thread is not bound")
-            conversation = recalled or conversation
+        plan = await self._decide(taken, message, conversation)
+        if isinstance(plan, AskAgent):
+            around = await self.context.around(taken, message, plan, read)
+            return replace(plan, message=await self._below_report(message, plan, around))
+        return plan
+
+    async def _decide(self, taken: Taken, message: InboundMessage, conversation: Conversation) -> Plan:
         text = await self._worded(message)
         if not text:
             return Show(notices.file_without_text() if message.has_files else notices.mention_without_text())
         if conversation.agent is None or taken.turn.starts:
             return await self._begin(taken, message, text, conversation)
         return AskAgent(conversation.agent, "", text, conversation.session)
+
+    async def _below_report(self, message: InboundMessage, plan: AskAgent, text: str) -> str:
+        """Send the words of the report that a thread is about along with the first question in it."""
+        if message.is_root or plan.session is not None:
+            return text
+        words = await self.sessions.report_words(message.thread)
+        return below_report(words, text) if words else text
 
     async def _worded(self, message: InboundMessage) -> str:
         """The words that the agent gets: names in place of ids, links as Markdown, no mention of the bot."""
@@ -72,7 +92,7 @@ class Chats:
         """Let a conversation begin: with the agent that is chosen, or a menu where nothing chooses."""
         agents = await self.catalog.get_agents()
         named = named_first(text, agents)
-        wanted = named[0] if named else self._default(taken.channel_default, agents)
+        wanted = named[0] if named else self.default_of(taken.channel_default, agents)
         agent = conversation.agent if conversation.agent is not None or wanted is None else wanted.id
         if agent is None:
             return WaitForChoice(menu.agent_menu(agents)) if agents else Show(notices.no_agents())
@@ -82,31 +102,38 @@ class Chats:
             await self.sessions.choose_agent(message.thread, agent)  # only named: what comes next is for that one
             return Show(notices.mention_without_text())
         name = next((known.name for known in agents if known.id == agent), "")
-        return AskAgent(agent, name, text, conversation.session, is_first=conversation.agent is None)
+        title = title_of(text) if message.is_direct and message.is_root else ""
+        return AskAgent(agent, name, text, conversation.session, is_first=conversation.agent is None, title=title)
 
-    def _default(self, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
+    def default_of(self, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
+        """The agent that answers in a channel where nothing else chooses."""
         here = next((agent for agent in agents if agent.id == channel_default), None)
         return here or configured(self.default_agent, agents) or (agents[0] if len(agents) == 1 else None)
 
-    async def _recalled(self, thread: ThreadKey) -> Conversation | TryLater | None:
-        """Find a binding that Redis has lost in the thread's own messages: once for each thread."""
+    async def _search(self, message: InboundMessage) -> ThreadRead | TryLater | None:
+        """Read a thread for a binding that Redis has lost: once for each thread."""
+        thread = message.thread
         if await self.sessions.was_searched(thread):
             return None
         try:
-            recalled = await self.say.recall(Place(thread.channel, thread.root))
+            read = await self.say.read_thread(Place(thread.channel, thread.root), before=message.ts)
+            if read.recalled is None and read.cut_short is not None:
+                raise read.cut_short
         except SlackUnreachable as exc:
             if may_have_been_lost(thread, self.store_since()):
                 return TryLater(exc.retry_after or _SLACK_AWAY)
             return None
         except SlackError as exc:  # no permission to read: a new conversation begins
             log.info("a thread could not be searched for its session", extra={"detail": exc.detail})
-            recalled = None
-        if recalled is None:
+            read = ThreadRead()
+        if read.recalled is None:
             await self.sessions.mark_searched(thread)
-            return None
+        return read
+
+    async def _bind_again(self, thread: ThreadKey, recalled: Recalled) -> Conversation:
         log.info("found a lost session in its thread", extra={"session": recalled.session})
         await self.sessions.rebind(thread, expected=None, session=recalled.session, agent=recalled.agent)
-        return await self.sessions.thread(thread)
+        return await self.sessions.thread(thread) or Conversation()
 
 
 def may_have_been_lost(thread: ThreadKey, store_since: datetime | None) -> bool:

@@ -12,24 +12,30 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from bridge.blocks.notices import paused
+from bridge.blocks.notices import edited, paused
 from bridge.chats.access import Access
 from bridge.chats.planning import may_have_been_lost
 from bridge.commands import router
+from bridge.ids import TurnId, thread_lane
 from bridge.inbound import InboundMessage, Notice
-from bridge.store.inbox import Condition, Duplicate, Full, Inbox, Paused, Put, Queued, Unbound
+from bridge.store.inbox import Condition, Duplicate, Full, Inbox, Muted, Paused, Put, Queued, Unbound
 
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
 _NEEDS_A_LOOK = re.compile(r"<[@#!]|^\s*!")
-IN_ORDER = ("/new",)  # `!` commands that have to wait for the messages before them
+STOP = "/stop"  # what `!stop` is written as here
+IN_ORDER = ("/new", "/agent ", "/session ")  # `!` commands that have to wait for the messages before them
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
     """What became of a message: *decision* in a word, for metrics and logs."""
 
-    decision: Literal["queued", "duplicate", "ignored", "refused", "full", "paused", "unbound"]
+    decision: Literal["queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted"]
     reason: str = ""
+
+
+def _nobody_looks(_message: InboundMessage, _turn: TurnId, _ahead: int) -> None:
+    """Show nobody that a message waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class Receiver:
 
     *bot_user* is the bot's own user id. With *mentions_only*, a reply in a bound thread has to mention the bot.
     *store_since* says since when the store knows anything: an older thread may have been bound before it was lost.
+    *waits_behind* is told which message waits behind how many others, and returns at once.
     """
 
     inbox: Inbox
@@ -45,6 +52,7 @@ class Receiver:
     bot_user: str
     mentions_only: bool
     store_since: Callable[[], datetime | None]
+    waits_behind: Callable[[InboundMessage, TurnId, int], None] = _nobody_looks
 
     async def receive(self, message: InboundMessage) -> Received:
         """Decide about *message*, and keep it if it is for us.
@@ -64,8 +72,20 @@ class Receiver:
         return await self._reply(message)
 
     async def edited(self, message: InboundMessage) -> str:
-        """The text of a message was changed: while it waits, the new text is what will be sent."""
-        return await self.inbox.edit(message, is_plain=self._is_plain(message))
+        """The text of a message was changed: while it waits, the new text is what will be sent; else it is offered."""
+        became = await self.inbox.edit(message, is_plain=self._is_plain(message))
+        if became == "asked" and message.text.strip() and command_line(message, self.bot_user) is None:
+            await self._offer(message)
+        return became
+
+    async def _offer(self, message: InboundMessage) -> None:
+        """Ask the author of a message, in private, whether the agent is to get its new text too."""
+        await self.inbox.put(
+            _notice(message, edited(str(message.key)), of="edit", is_offer=True),
+            event=message.event_id,
+            thread=message.thread,
+            in_order=False,
+        )
 
     def _is_for_somebody_else(self, message: InboundMessage) -> bool:
         begins = _BEGINS_WITH_A_MENTION.match(message.text)
@@ -98,13 +118,22 @@ class Receiver:
             event=message.event_id,
             message=message.key,
             thread=message.thread,
-            in_order=line is None or line.startswith(IN_ORDER),
+            in_order=line is None or line.casefold().startswith(IN_ORDER),
             condition=condition,
             why=_why(message, condition, is_command=line is not None),
             is_plain=self._is_plain(message),
             is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild
         )
         match put:
+            case Queued(turn) if line is not None and line.casefold().split() == [STOP]:
+                # At once, past every queue; the turn that says what came of it gives the same stop again.
+                await self.inbox.stops.stop(thread_lane(message.thread), message.ts, by=turn)
+                return Received("queued")
+            case Muted():
+                return await self._muted(message)
+            case Queued(turn, _, ahead) if ahead and line is None:
+                self.waits_behind(message, turn, ahead)
+                return Received("queued")
             case Full():
                 return await self._tell(message, "thread_full", "full")
             case Paused():
@@ -112,6 +141,12 @@ class Receiver:
                 return await self._tell(message, what, "paused")
             case _:
                 return _received(put)
+
+    async def _muted(self, message: InboundMessage) -> Received:
+        """Nothing said here is for the agent; who speaks to the bot itself is told why."""
+        if is_addressed(message):
+            return await self._tell(message, "muted", "muted")
+        return Received("ignored", "its thread is muted")
 
     def _is_plain(self, message: InboundMessage) -> bool:
         """Whether nothing has to be looked up or decided once the thread has its agent."""
@@ -121,20 +156,12 @@ class Receiver:
         self,
         message: InboundMessage,
         what: str,
-        decision: Literal["refused", "full", "paused"],
+        decision: Literal["refused", "full", "paused", "muted"],
         condition: Condition = Condition.NONE,
     ) -> Received:
         """Queue a private line instead of the message; the message is marked as seen by it."""
-        notice = Notice(
-            team=message.team,
-            channel=message.channel,
-            user=message.user,
-            what=what,
-            ts=message.ts,
-            thread_ts=message.thread_ts,
-        )
         put = await self.inbox.put(
-            notice,
+            _notice(message, what),
             event=message.event_id,
             message=message.key,
             thread=message.thread,
@@ -143,6 +170,19 @@ class Receiver:
             why=f"{decision}: {what}",
         )
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
+
+
+def _notice(message: InboundMessage, what: str, *, of: str = "", is_offer: bool = False) -> Notice:
+    return Notice(
+        team=message.team,
+        channel=message.channel,
+        user=message.user,
+        what=what,
+        of=of,
+        is_offer=is_offer,
+        ts=message.ts,
+        thread_ts=message.thread_ts,
+    )
 
 
 def is_addressed(message: InboundMessage) -> bool:
@@ -181,5 +221,7 @@ def _received(put: Put) -> Received:
             return Received("full")
         case Paused():
             return Received("paused")
+        case Muted():
+            return Received("ignored", "its thread is muted")
         case Unbound():
             return Received("unbound", "its thread is not bound")

@@ -10,9 +10,11 @@ from bridge import __version__
 from bridge.cli.audit import audit
 from bridge.cli.check import check
 from bridge.cli.dead import dead
+from bridge.cli.feedback import feedback
 from bridge.cli.manifest import manifest
 from bridge.cli.playground import playground
 from bridge.cli.serve import serve
+from bridge.cli.stats import stats
 from bridge.cli.trace import trace
 
 program = typer.Typer(
@@ -44,6 +46,6 @@ def _common(
     """Connect a Slack workspace with one project; the settings come from the environment and from .env."""
 
 
-for command in (serve, playground, check, manifest, audit, trace):
+for command in (serve, playground, check, manifest, stats, audit, feedback, trace):
     program.command()(command)
 program.add_typer(dead, name="dead")

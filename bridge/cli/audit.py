@@ -22,7 +22,7 @@ def audit(
     from bridge.ops.audit import TITLE, acts, line, to_json  # noqa: PLC0415 - see `serve`
 
     configure("console", "ERROR")
-    beginning, stored = datetime.now(UTC) - _length(since), stored_or_exit(embedded_redis=embedded_redis)
+    beginning, stored = datetime.now(UTC) - length_of_time(since), stored_or_exit(embedded_redis=embedded_redis)
 
     async def show() -> int:
         shown = 0
@@ -39,7 +39,7 @@ def audit(
     raise typer.Exit(run(show))
 
 
-def _length(text: str) -> timedelta:
+def length_of_time(text: str) -> timedelta:
     """Read a length of time as the settings do."""
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415
 

@@ -15,7 +15,15 @@ from typing import Any
 
 import typer
 
-from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackError, SlackGone, StoreUnavailable
+from bridge.errors import (
+    BridgeError,
+    ConfigurationError,
+    NamespaceTaken,
+    ProjectError,
+    SlackError,
+    SlackGone,
+    StoreUnavailable,
+)
 from bridge.settings import Settings, environment, load, unknown_names
 
 CANNOT_RUN = 1
@@ -83,6 +91,8 @@ def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
             return (f"bridge cannot run: Slack did not accept {trouble}; look at SLACK_APP_TOKEN (xapp-…)",)
         case SlackError():
             return (f"bridge cannot run: Slack did not accept {trouble}; look at SLACK_BOT_TOKEN",)
+        case ProjectError():
+            return (f"the project service does not answer ({type(trouble).__name__}: {trouble}); try bridge check",)
         case _:
             return (f"bridge cannot run: {type(trouble).__name__}: {trouble}",)
 

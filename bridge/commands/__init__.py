@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridge.commands import agents, conversation, project, stats, workflows
+from bridge.commands import agents, conversation, project, reports, stats, workflows
 from bridge.commands.routing import Router
 
-router = Router(workflows.router, agents.router, project.router, stats.router, conversation.router)
+router = Router(workflows.router, agents.router, project.router, stats.router, reports.router, conversation.router)
 bang_line = router.bang_line

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from bridge.blocks.agents import agent_card, agent_list, conversation_root, default_set, default_taken_away
+from bridge.blocks.agents import agent_card, conversation_root, default_set, default_taken_away
 from bridge.blocks.kit import escape
+from bridge.blocks.lists import Spot
 from bridge.commands.deps import Call, Deps
+from bridge.commands.listing import agents_listed
 from bridge.commands.routing import Router
 from bridge.project.models import Agent
 from bridge.turns.plan import Plan, Show, StartThread
@@ -15,8 +17,7 @@ router = Router()
 @router.command("/agents list [words]", default=True, reading=True)
 async def list_agents(deps: Deps, call: Call, *, words: str = "") -> Plan:
     """List the agents, or those with certain words."""
-    default = await deps.sessions.channel_default(call.team, call.channel)
-    return Show(agent_list(await deps.catalog.get_agents(), words, default))
+    return Show(await agents_listed(deps, call, Spot(words=words)))
 
 
 @router.command("/agents show <agent>", reading=True)

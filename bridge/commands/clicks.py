@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bridge.blocks import menu, notices, runs
+from bridge.blocks import answers, conversations, menu, notices, runs, stops
+from bridge.commands import home, reports
+from bridge.commands.conversation import continue_session
 from bridge.commands.deps import Call, Deps
+from bridge.commands.listing import TURNS, turned
 from bridge.commands.naming import agent_name
 from bridge.commands.running import ask_for_input, check_runner, start, workflow_by_id
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click
-from bridge.turns.plan import ChooseAgent, Nothing, Plan, SendAgain, Show
+from bridge.turns.plan import AskEdited, CastVote, ChooseAgent, Nothing, Plan, Resume, SendAgain, Show, StopTurn
 
 
 class _RunValue(BaseModel):
@@ -31,19 +35,41 @@ class _RunValue(BaseModel):
 
 async def clicked(deps: Deps, call: Call, click: Click) -> Plan:
     """Decide what a click does. Raises `BridgeError` as commands do."""
-    plan: Plan = Nothing("unknown action", {"action": click.action_id})
-    match click.action_id:
-        case runs.AGAIN | runs.CONFIRM:
-            plan = await _run(deps, call, click)
-        case runs.FORM:
-            plan = await _open_form(deps, call, click)
-        case runs.NODES:
-            plan = Show(runs.node_results(await deps.results.get(TurnId(click.value))))
-        case notices.SEND_AGAIN:
-            plan = SendAgain(click.value, notices.sent_again(), notices.message_gone())
-        case menu.CHOOSE if click.value.isdecimal():
-            plan = await _choose(deps, click, int(click.value))
-    return plan
+    pressed = _PRESSED.get(click.action_id)
+    return await pressed(deps, call, click) if pressed else _unknown(click)
+
+
+def _unknown(click: Click) -> Nothing:
+    return Nothing("unknown action", {"action": click.action_id})
+
+
+async def _about_a_turn(_deps: Deps, _call: Call, click: Click) -> Plan:
+    if click.action_id == notices.ASK_EDITED:
+        return AskEdited(click.value, notices.asked_edited(), notices.message_gone())
+    return SendAgain(click.value, notices.sent_again(), notices.message_gone())
+
+
+async def _about_an_answer(_deps: Deps, _call: Call, click: Click) -> Plan:
+    vote = answers.read_vote(click.value)
+    if vote is None:
+        return _unknown(click)
+    is_up, of = vote
+    return CastVote(of.turn, of.agent, of.session, is_up, notices.thanks(is_up=is_up))
+
+
+async def _about_a_stop(_deps: Deps, _call: Call, click: Click) -> Plan:
+    thread = _thread_of(click)
+    if click.action_id == stops.STOP:
+        return StopTurn(thread, click.value, only=click.message_ts)
+    return Resume(thread, drop=click.action_id == stops.DROP)
+
+
+async def _continue(deps: Deps, call: Call, click: Click) -> Plan:
+    return await continue_session(deps, call, click.value)
+
+
+async def _show_nodes(deps: Deps, _call: Call, click: Click) -> Plan:
+    return Show(runs.node_results(await deps.results.get(TurnId(click.value))))
 
 
 async def _run(deps: Deps, call: Call, click: Click) -> Plan:
@@ -51,22 +77,30 @@ async def _run(deps: Deps, call: Call, click: Click) -> Plan:
     await check_runner(deps, click.user)
     value = _run_value(click)
     if value.workflow is None:
-        return ask_for_input(call, None)
+        return await ask_for_input(deps, call, None)
     workflow = await workflow_by_id(deps, value.workflow)
     if not value.has_input:
-        return ask_for_input(call, workflow, is_sure=is_sure)
+        return await ask_for_input(deps, call, workflow, is_sure=is_sure)
     return start(workflow, value.input, is_sure=is_sure, replaces=runs.confirmed(workflow) if is_sure else None)
 
 
 async def _open_form(deps: Deps, call: Call, click: Click) -> Plan:
     await check_runner(deps, click.user)
     value = _run_value(click)
-    return ask_for_input(call, await workflow_by_id(deps, value.workflow) if value.workflow is not None else None)
+    workflow = await workflow_by_id(deps, value.workflow) if value.workflow is not None else None
+    return await ask_for_input(deps, call, workflow)
 
 
-async def _choose(deps: Deps, click: Click, agent: int) -> Plan:
-    thread = ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)
-    return ChooseAgent(thread, agent, menu.chosen(await agent_name(deps, agent)), menu.chosen_before())
+async def _choose(deps: Deps, _call: Call, click: Click) -> Plan:
+    if not click.value.isdecimal():
+        return _unknown(click)
+    chosen = menu.chosen(await agent_name(deps, int(click.value)))
+    return ChooseAgent(_thread_of(click), int(click.value), chosen, menu.chosen_before())
+
+
+def _thread_of(click: Click) -> ThreadKey:
+    """Find the thread of a message with buttons; one that is in none begins its own."""
+    return ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)
 
 
 def _run_value(click: Click) -> _RunValue:
@@ -75,3 +109,21 @@ def _run_value(click: Click) -> _RunValue:
         return _RunValue.model_validate_json(click.value)
     except ValidationError:
         return _RunValue()
+
+
+_PRESSED: Final[dict[str, Callable[[Deps, Call, Click], Awaitable[Plan]]]] = {
+    runs.AGAIN: _run,
+    runs.CONFIRM: _run,
+    runs.FORM: _open_form,
+    runs.NODES: _show_nodes,
+    notices.SEND_AGAIN: _about_a_turn,
+    notices.ASK_EDITED: _about_a_turn,
+    answers.FEEDBACK: _about_an_answer,
+    menu.CHOOSE: _choose,
+    conversations.CONTINUE: _continue,
+    **dict.fromkeys((stops.STOP, stops.GO_ON, stops.DROP), _about_a_stop),
+    **dict.fromkeys(reports.BUTTONS, reports.pressed),
+    **dict.fromkeys(home.BUTTONS, home.pressed),
+    **dict.fromkeys(TURNS, turned),
+}
+"""What each button and menu does, by its action id."""

@@ -34,12 +34,17 @@ def start(workflow: Workflow, given: Any, *, is_sure: bool = False, replaces: Re
     return Show(confirm(workflow, given))
 
 
-def ask_for_input(call: Call, workflow: Workflow | None, *, is_sure: bool = False) -> OpenForm:
-    """Open the form, with the workflow chosen where it is known."""
+async def ask_for_input(deps: Deps, call: Call, workflow: Workflow | None, *, is_sure: bool = False) -> OpenForm:
+    """Open the form, with the workflow chosen where it is known, and the input that its person wants remembered."""
     origin = Origin(
         channel=call.channel,
         thread_ts=call.thread.root if call.thread else "",
         response_url=call.response_url,
         is_sure=is_sure,
     )
-    return OpenForm(run_form(workflow, origin), otherwise=offer_form(workflow))
+    known = await deps.recent.input_of(call.team, call.user, workflow.id) if workflow else None
+    if known is None:
+        view = run_form(workflow, origin)
+    else:
+        view = run_form(workflow, origin, typed=known.typed, kind=known.kind, is_remembered=True)
+    return OpenForm(view, otherwise=offer_form(workflow))

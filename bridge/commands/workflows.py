@@ -30,5 +30,5 @@ async def run_workflow(deps: Deps, call: Call, *, workflow: Workflow, input: str
     """Run a workflow; without an input, a form asks for it."""
     await check_runner(deps, call.user)
     if not input:
-        return ask_for_input(call, workflow)
+        return await ask_for_input(deps, call, workflow)
     return start(workflow, typed_input(input))

@@ -6,10 +6,12 @@ https://docs.slack.dev/reference/app-manifest
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bridge.commands.routing import SlashCommand
+from bridge.commands.shortcuts import SHORTCUTS
 from bridge.errors import ConfigurationError
 from bridge.ops.scopes import EVENTS, SCOPES
 from bridge.slack.server import EVENTS_PATH
@@ -43,7 +45,7 @@ def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any
         },
         "features": {
             "app_home": {
-                "home_tab_enabled": False,
+                "home_tab_enabled": True,
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },
@@ -53,6 +55,7 @@ def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any
                 "suggested_prompts": [{"title": title, "message": message} for title, message in _PROMPTS],
             },
             "slash_commands": [_slash_command(command, url) for command in commands],
+            "shortcuts": [asdict(shortcut) for shortcut in SHORTCUTS],
         },
         "oauth_config": {"scopes": _scopes()},
         "settings": {

@@ -26,18 +26,32 @@ SCOPES: Final = (
     Scope("chat:write", "answer, keep run cards up to date and show that an agent is working"),
     Scope("commands", "have slash commands"),
     Scope("im:history", "hear direct messages"),
-    Scope("channels:history", "hear replies without a mention, and find lost sessions, in public channels", True),
-    Scope("groups:history", "hear replies without a mention, and find lost sessions, in private channels", True),
+    Scope(
+        "channels:history", "hear replies without a mention, and read a thread that it joins, in public channels", True
+    ),
+    Scope(
+        "groups:history", "hear replies without a mention, and read a thread that it joins, in private channels", True
+    ),
     Scope("channels:read", "write #name in place of an id where a message names a public channel", True),
     Scope("groups:read", "write #name in place of an id where a message names a private channel", True),
     Scope("users:read", "write names in place of ids, and tell guests, who run nothing, from members", True),
     Scope("files:write", "send what is too long for messages as a file", True),
+    Scope("reactions:write", "mark with an hourglass what waits behind another message", True),
+    Scope("reactions:read", "stop an agent when somebody puts :x: on their own message", True),
     Scope("usergroups:read", "know who is in the user groups of BRIDGE_RUNNERS", True),
 )
 
 USER_GROUPS: Final = "usergroups:read"
 
-EVENTS: Final = ("app_mention", "message.channels", "message.groups", "message.im")
+EVENTS: Final = (
+    "app_mention",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "app_home_opened",
+    "agent_session_stopped",
+    "reaction_added",
+)
 """What the bot hears of. https://docs.slack.dev/reference/events"""
 
 

@@ -1,4 +1,4 @@
-"""`Catalog`: the lists of workflows and agents, kept for a few seconds, for commands that look up names."""
+"""`Catalog`: what the service has, kept for a few seconds: for commands that look up names, and for Home."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from bridge.errors import ProjectError
 from bridge.project.client import ProjectClient
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Agent, Project, Stats, Workflow
 
 T = TypeVar("T")
 
@@ -26,6 +26,8 @@ class Catalog:
     def __init__(self, client: ProjectClient, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._workflows = _Kept(client.get_workflows, monotonic)
         self._agents = _Kept(client.get_agents, monotonic)
+        self._project = _Kept(lambda: _alone(client.get_project()), monotonic)
+        self._stats = _Kept(lambda: _alone(client.get_stats()), monotonic)
 
     async def get_workflows(self) -> tuple[Workflow, ...]:
         """List the workflows."""
@@ -34,6 +36,18 @@ class Catalog:
     async def get_agents(self) -> tuple[Agent, ...]:
         """List the agents."""
         return await self._agents.get()
+
+    async def get_project(self) -> Project:
+        """Show the project, as the Home tab has it."""
+        return (await self._project.get())[0]
+
+    async def get_stats(self) -> Stats:
+        """Show its statistics, as the Home tab has them."""
+        return (await self._stats.get())[0]
+
+
+async def _alone(asked: Awaitable[T]) -> list[T]:
+    return [await asked]
 
 
 class _Kept(Generic[T]):

@@ -8,18 +8,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.response import BoltResponse
 
-from bridge.blocks import forms, menu, runs
+from bridge.blocks import asking, forms, home, menu, runs
 from bridge.blocks.reply import Block
+from bridge.blocks.reports import FORM as REPORT
 from bridge.chats.access import Access
-from bridge.errors import BridgeError, SlackError
+from bridge.commands.reports import problems_of
+from bridge.errors import BridgeError
 from bridge.inbound import Click, Submission
 from bridge.project import Catalog
-from bridge.slack.door import IN_TIME, NOT_TAKEN, Body, Door, listen, ok
+from bridge.slack.door import IN_TIME, NOT_TAKEN, Body, Door, listen, ok, tell
 from bridge.slack.payloads import items, mapping, text
 from bridge.slack.web import Identity
 from bridge.turns.ports import Say, Whom
@@ -30,13 +33,13 @@ log = logging.getLogger(__name__)
 def parse_click(body: Body, identity: Identity) -> Click:
     """Make a value of a ``block_actions`` payload; a person presses one thing at a time."""
     action = mapping(next(iter(items(body.get("actions"))), None))
-    container, message = mapping(body.get("container")), mapping(body.get("message"))
+    container, message, view = mapping(body.get("container")), mapping(body.get("message")), mapping(body.get("view"))
     option = mapping(action.get("selected_option"))
     message_ts = text(container, "message_ts") or text(message, "ts")
     thread_ts = text(container, "thread_ts") or text(message, "thread_ts")
     return Click(
         team=identity.team,
-        channel=text(mapping(body.get("channel")), "id") or text(container, "channel_id"),
+        channel=text(mapping(body.get("channel")), "id") or text(container, "channel_id") or _opened_in(view),
         user=text(mapping(body.get("user")), "id"),
         **_home_of(body),
         action_id=text(action, "action_id"),
@@ -44,8 +47,11 @@ def parse_click(body: Body, identity: Identity) -> Click:
         message_ts=message_ts,
         thread_ts="" if thread_ts == message_ts else thread_ts,  # the root of a thread is not in it
         is_ephemeral=container.get("is_ephemeral") is True,
-        response_url=text(body, "response_url"),
+        response_url=text(body, "response_url") or forms.Origin.parse(text(view, "private_metadata")).response_url,
         trigger_id=text(body, "trigger_id"),
+        view=text(view, "type"),
+        view_hash=text(view, "hash"),
+        private_metadata=text(view, "private_metadata"),
     )
 
 
@@ -53,13 +59,17 @@ def parse_submission(body: Body, identity: Identity) -> Submission:
     """Make a value of a ``view_submission`` payload. Where it was opened is in its private_metadata."""
     view = mapping(body.get("view"))
     origin = forms.Origin.parse(text(view, "private_metadata"))
+    form, values = text(view, "callback_id"), forms.form_values(mapping(mapping(view.get("state")).get("values")))
+    place = asking.place_of(form, values, origin)
     return Submission(
         team=identity.team,
-        channel=origin.channel,
+        channel=place.channel,
+        thread_ts=place.thread_ts,
+        opened_in=origin.opened_in,
         user=text(mapping(body.get("user")), "id"),
         **_home_of(body),
-        form=text(view, "callback_id"),
-        values=forms.form_values(mapping(mapping(view.get("state")).get("values"))),
+        form=form,
+        values=values,
         private_metadata=text(view, "private_metadata"),
         response_url=origin.response_url,
         trigger_id=text(body, "trigger_id"),
@@ -95,13 +105,14 @@ class Actions:
     async def on_submission(self, body: Body) -> BoltResponse:
         """Keep a form; what is wrong with it is shown under its fields, and it stays open."""
         submission = parse_submission(body, self._identity)
-        if submission.form == forms.RUN:
-            request = forms.read_run_form(submission.values)
-            if isinstance(request, forms.FormErrors):
-                return _errors(request.by_block)
+        read = _READERS.get(submission.form)
+        if read and isinstance(problems := read(submission.values), forms.FormErrors):
+            return _errors(problems.by_block)
+        if submission.form == REPORT and (problems := problems_of(submission)):
+            return _errors(problems)
         view_id = text(mapping(body.get("view")), "id")
         if await self._door.take(submission, identity=f"view:{view_id}" if view_id else "") == "not taken":
-            return _errors({forms.WORKFLOW: NOT_TAKEN.text})
+            return _errors({_first_field(body): NOT_TAKEN.text})
         return ok()
 
     async def on_closed(self, body: Body) -> BoltResponse:  # noqa: ARG002 - every surface gets the body
@@ -120,18 +131,33 @@ class Actions:
     async def _options(self, body: Body) -> list[Block]:
         if await self._access.refusal(parse_click(body, self._identity)):
             return []
-        query = text(body, "value")
-        if text(body, "action_id") == menu.CHOOSE:
-            return menu.agent_options(await self._catalog.get_agents(), query)
+        query, form = text(body, "value"), text(mapping(body.get("view")), "callback_id")
+        if text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
+            return asking.agent_choices(await self._catalog.get_agents(), query, form=form)
         return forms.workflow_options(await self._catalog.get_workflows(), query)
 
     async def _tell(self, click: Click) -> None:
-        whom = Whom(click.channel, click.user, click.thread_ts, click.response_url)
-        try:
-            async with asyncio.timeout(0.5):  # what is left of Slack's three seconds
-                await self._say.whisper(whom, NOT_TAKEN)
-        except (SlackError, TimeoutError):
-            log.warning("a person could not be told that a click was not taken")
+        await tell(self._say, Whom(click.channel, click.user, click.thread_ts, click.response_url), NOT_TAKEN)
+
+
+_READERS: Final[dict[str, Callable[[Mapping[str, Any]], object]]] = {
+    forms.RUN: forms.read_run_form,
+    asking.ASK: asking.read_ask_form,
+    asking.DEFAULT: asking.read_default_form,
+}
+"""Who checks a form at the door, so that what is wrong is shown under its fields."""
+
+
+def _first_field(body: Body) -> str:
+    """Find a field under which Slack can show what is wrong with a form as a whole."""
+    blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
+    return next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
+
+
+def _opened_in(view: Mapping[str, Any]) -> str:
+    """Say to which channel a click in a modal or in Home belongs, which the bridge itself put there."""
+    carried = text(view, "private_metadata")
+    return home.Spot.parse(carried).channel if view.get("type") == "home" else forms.Origin.parse(carried).opened_in
 
 
 def _identity_of(click: Click) -> str:

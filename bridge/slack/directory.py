@@ -22,12 +22,15 @@ class Person:
     """What ``users.info`` says: a *name*, and whether this is their workspace (None: it does not say).
 
     A *kind* is ``member``, ``guest`` (of several channels, or of a single one), ``bot``, ``deactivated`` or
-    ``stranger`` (of another company). https://docs.slack.dev/reference/objects/user-object
+    ``stranger`` (of another company). *locale* is like ``en-US``, ``""`` where it is not told, and so is *time_zone*
+    (``Europe/Berlin``). https://docs.slack.dev/reference/objects/user-object
     """
 
     name: str
     is_home: bool | None
     kind: str
+    locale: str = ""
+    time_zone: str = ""
 
 
 class SlackDirectory:
@@ -39,6 +42,9 @@ class SlackDirectory:
         self._people = Remembered(self._person, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._user_names = Remembered(
             self._display_name, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
+        )
+        self._locales = Remembered(
+            self._locale, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
         )
         self._channel_names = Remembered(
             self._channel, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
@@ -58,6 +64,32 @@ class SlackDirectory:
             return await self._channel_names.get(channel)
         except SlackError:
             return channel
+
+    async def user_locale(self, user: str) -> str:
+        """Give the locale, or ``""`` where it cannot be read."""
+        try:
+            return await self._locales.get(user)
+        except SlackError:
+            return ""
+
+    async def time_zone(self, user: str) -> str:
+        """Give the time zone (``Europe/Berlin``), or ``""`` where it cannot be read."""
+        try:
+            return (await self._people.get(user)).time_zone
+        except SlackError:
+            return ""
+
+    async def may_post(self, channel: str) -> bool:
+        """Whether the bot is in *channel*, as it is now; True where Slack does not tell."""
+        try:
+            answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
+        except SlackRefused as exc:
+            return exc.error == "missing_scope"
+        except SlackError:
+            return True
+        about = _mapping(answer.get("channel"))
+        is_in = any(about.get(name) is True for name in ("is_member", "is_im", "is_mpim"))
+        return is_in and about.get("is_archived") is not True
 
     async def in_group(self, user: str, group: str) -> bool:
         """Whether *user* is in the user group. Raises `SlackError` where that cannot be known."""
@@ -79,14 +111,24 @@ class SlackDirectory:
         return await self._people.get(user)
 
     async def _person(self, user: str) -> Person:
-        answer = await self._web.read("users.info", {"user": user}, seconds=_CALL_SECONDS)
+        answer = await self._web.read("users.info", {"user": user, "include_locale": "true"}, seconds=_CALL_SECONDS)
         about = answer.get("user")
         if not isinstance(about, dict):
             raise SlackRefused("users.info", "user_unknown")
-        return Person(name=_name_of(about), is_home=_is_home(about, self._identity), kind=_kind_of(about))
+        locale, time_zone = about.get("locale"), about.get("tz")
+        return Person(
+            name=_name_of(about),
+            is_home=_is_home(about, self._identity),
+            kind=_kind_of(about),
+            locale=locale if isinstance(locale, str) else "",
+            time_zone=time_zone if isinstance(time_zone, str) else "",
+        )
 
     async def _display_name(self, user: str) -> str:
         return (await self._people.get(user)).name or user
+
+    async def _locale(self, user: str) -> str:
+        return (await self._people.get(user)).locale
 
     async def _channel(self, channel: str) -> str:
         answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)

@@ -21,10 +21,11 @@ from bridge.blocks import notices
 from bridge.blocks.reply import Reply
 from bridge.chats.access import Access
 from bridge.errors import SlackError, StoreUnavailable
-from bridge.inbound import Inbound, Notice, to_json
+from bridge.inbound import HomeOpened, Inbound, Notice, Shortcut, to_json
 from bridge.metrics import Metrics
 from bridge.store.audit import deed
 from bridge.store.inbox import Duplicate, Inbox
+from bridge.turns.ports import Say, Whom
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ class Door:
 
     async def _keep(self, inbound: Inbound, identity: str) -> Taken:
         refusal = await self.access.refusal(inbound)
-        kept = inbound if refusal is None else _told(inbound, refusal)
+        kept = inbound if refusal is None else _refused(inbound, refusal)
         put = await self.inbox.put(kept, event=identity or _contents(inbound), within=KEPT_WITHIN)
         if isinstance(put, Duplicate):
             return "duplicate"
@@ -106,16 +107,34 @@ def _contents(inbound: Inbound) -> str:
     return f"contents:{hashlib.sha256(to_json(inbound).encode()).hexdigest()}"
 
 
+def _refused(inbound: Inbound, why: str) -> Inbound:
+    """What is kept instead: a line for its person, or where none would reach them, what they did with the reason."""
+    if isinstance(inbound, HomeOpened | Shortcut):
+        return inbound.model_copy(
+            update={"refusal": why, "text": ""} if isinstance(inbound, Shortcut) else {"refusal": why}
+        )
+    return _told(inbound, why)
+
+
 def _told(inbound: Inbound, what: str) -> Notice:
     return Notice(
         team=inbound.team,
-        channel=inbound.channel,
+        channel=getattr(inbound, "opened_in", "") or inbound.channel,
         user=inbound.user,
         what=what,
         of=deed(inbound),
         response_url=getattr(inbound, "response_url", ""),
         thread_ts=getattr(inbound, "thread_ts", ""),
     )
+
+
+async def tell(say: Say, whom: Whom, reply: Reply) -> None:
+    """Tell a person in private, in what is left of Slack's three seconds."""
+    try:
+        async with asyncio.timeout(0.5):
+            await say.whisper(whom, reply)
+    except (SlackError, TimeoutError):
+        log.warning("a person could not be told that something was not taken")
 
 
 NOT_TAKEN = notices.not_taken()

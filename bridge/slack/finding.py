@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,10 +13,12 @@ from bridge.ids import TurnId
 from bridge.slack.pace import Deadline
 from bridge.slack.parts import number_in
 from bridge.slack.web import Answer, Identity, SlackWeb
-from bridge.turns.ports import Mark, Place, Recalled
+from bridge.turns.ports import Mark, Place, Recalled, Said, ThreadRead
 
 _PAGE = "200"  # apps that are sold outside the Marketplace get 15 at most, whatever they ask for
 _MARK_PREFIX = "bridge_"
+NEWEST = 20  # of what was said in a thread, this much is read for an agent
+_SAID_BY_SOMEBODY = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 
 
 def metadata(mark: Mark, number: int, count: int) -> Answer:
@@ -23,6 +26,11 @@ def metadata(mark: Mark, number: int, count: int) -> Answer:
     payload = {"turn": mark.turn, "part": number, "parts": count, "agent": mark.agent, "session": mark.session}
     known = {name: value for name, value in payload.items() if value is not None}
     return {"event_type": mark.kind, "event_payload": known}
+
+
+def history_scopes(channel: str) -> frozenset[str]:
+    """Tell which permissions, any of them, may let the bot read a channel; whether one is private its id does not."""
+    return frozenset({"im:history"} if channel.startswith("D") else {"channels:history", "groups:history"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +51,29 @@ class History:
             found = await self._parts_in(Place(place.channel, min(found.values())), turn, since) | found
         return found
 
-    async def recall(self, place: Place) -> Recalled | None:
-        """Find the agent and session of the newest answer in a thread. Raises `SlackError`."""
-        newest = None
+    async def read_thread(self, place: Place, *, after: str, before: str) -> ThreadRead:
+        """Read what was said in a thread between two messages. Raises `SlackError`.
+
+        *after* is ``""`` for all, the root among it; *before* is ``""`` for all until now.
+        """
+        seen, recalled, root, count, cut_short = 0, None, None, 0, None
+        newest: deque[Said] = deque(maxlen=NEWEST)
         try:
-            async for message in self._own_messages(place, None):
-                newest = _session_in(message) or newest
-        except SlackUnreachable:  # out of time, or 429 on a later page: what was found is better than nothing
-            if newest is None:
+            async for message in self._messages(place, {"oldest": after} if after else {}):
+                seen += 1
+                is_own, ts = self.identity.wrote(message), str(message.get("ts") or "")
+                recalled = (_session_in(message) if is_own else None) or recalled
+                said = _said(message)
+                if ts == place.thread_ts:  # Slack gives it with every window
+                    root = said if not after else None
+                elif said and not is_own and _is_between(ts, after, before):
+                    newest.append(said)
+                    count += 1
+        except SlackUnreachable as exc:  # out of time, or 429 on a later page: what was read is better than nothing
+            if not seen:
                 raise
-        return newest
+            cut_short = exc
+        return ThreadRead(recalled, root, tuple(newest), count - len(newest), cut_short)
 
     async def root_of(self, channel: str, ts: str) -> str:
         """Find the root of the thread that an own message is in; itself where it is in none. Raises `SlackError`."""
@@ -69,17 +90,24 @@ class History:
 
     async def _own_messages(self, place: Place, since: datetime | None) -> AsyncIterator[Mapping[str, Any]]:
         """Go through all pages; believe only what is ours."""
+        window = {"oldest": f"{since.timestamp():.6f}"} if since else {}
+        async for message in self._messages(place, window):
+            if self.identity.wrote(message):
+                yield message
+
+    async def _messages(self, place: Place, window: Mapping[str, str]) -> AsyncIterator[Mapping[str, Any]]:
+        """Go through all pages."""
         cursor = ""
         while True:
-            page = await self._page(place, since, cursor)
+            page = await self._page(place, window, cursor)
             for message in page.get("messages") or []:
-                if isinstance(message, dict) and self.identity.wrote(message):
+                if isinstance(message, dict):
                     yield message
             cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:
                 return
 
-    async def _page(self, place: Place, since: datetime | None, cursor: str) -> Answer:
+    async def _page(self, place: Place, window: Mapping[str, str], cursor: str) -> Answer:
         method = "conversations.replies" if place.thread_ts else "conversations.history"
         if self.deadline.left() <= 0:
             raise SlackUnreachable(method, "out of time", timedelta(0))
@@ -88,8 +116,8 @@ class History:
             "include_all_metadata": "true",
             "limit": _PAGE,
             "ts": place.thread_ts,
-            "oldest": f"{since.timestamp():.6f}" if since else "",
             "cursor": cursor,
+            **window,
         }
         given = {name: value for name, value in arguments.items() if value}
         return await self.web.read(method, given, seconds=max(self.deadline.left(), 1.0))
@@ -112,3 +140,33 @@ def _session_in(message: Mapping[str, Any]) -> Recalled | None:
         case {"event_type": "bridge_turn", "event_payload": {"agent": int() as agent, "session": int() as session}}:
             return Recalled(agent, session)
     return None
+
+
+def _is_between(ts: str, after: str, before: str) -> bool:
+    """Whether a message is to be quoted. An answer that recalls a session may be later than *before*."""
+    try:
+        return float(after or 0) < float(ts) < float(before or "inf")
+    except ValueError:
+        return False
+
+
+def _said(message: Mapping[str, Any]) -> Said | None:
+    """Read what somebody, or another app, said; None for a message about something: a join, a topic."""
+    if str(message.get("subtype") or "") not in _SAID_BY_SOMEBODY or message.get("hidden"):
+        return None
+    profile = message.get("bot_profile")
+    app = str(message.get("username") or (profile.get("name") if isinstance(profile, dict) else "") or "")
+    files = [one for one in message.get("files") or [] if isinstance(one, dict)]
+    said = Said(
+        user="" if message.get("bot_id") and app else str(message.get("user") or ""),
+        app=app,
+        text=str(message.get("text") or "") or _text_of_attachments(message),
+        files=tuple(str(one.get("title") or one.get("name") or "") for one in files),
+    )
+    return said if said.text.strip() or said.files else None
+
+
+def _text_of_attachments(message: Mapping[str, Any]) -> str:
+    """Find the words of an app that wrote no text of its own: those that it gave for where nothing else is shown."""
+    attached = [one for one in message.get("attachments") or [] if isinstance(one, dict)]
+    return "\n".join(str(one.get("fallback") or one.get("text") or "") for one in attached)

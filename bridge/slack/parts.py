@@ -47,14 +47,24 @@ BLOCKS_REFUSED = frozenset(
 """What Slack says when it is the blocks, or the length, that it does not like: something plainer may pass."""
 
 
+NOT_KNOWN = frozenset({"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_payload"})
+"""Those of them by which Slack may mean a kind of block that it does not have here, and not a length."""
+
+_OPTIONAL = "context_actions"  # the buttons below an answer: sooner than its Markdown they can be left out
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One message: *text* beside *blocks*, and *instead*, all that it says in plain words, where blocks are refused."""
+    """One message: *text* beside *blocks*, and *instead*, all that it says in plain words, where blocks are refused.
+
+    Before it comes to that, the forms in *plainer* are tried.
+    """
 
     number: int
     text: str
     blocks: tuple[Block, ...] = ()
     instead: str = ""
+    plainer: tuple[tuple[Block, ...], ...] = ()
 
 
 def lay_out(reply: Reply) -> list[Part]:
@@ -64,15 +74,16 @@ def lay_out(reply: Reply) -> list[Part]:
     if texts:
         return _markdown_parts(reply, texts)
     if reply.blocks:
-        blocks = (*reply.blocks, *reply.footer)
-        return [Part(0, cut(reply.text), blocks, reply.text)]
+        blocks, *plainer = ((*form, *reply.footer) for form in (reply.blocks, *reply.plainer))
+        return [Part(0, cut(reply.text), blocks, reply.text, tuple(plainer))]
     return [Part(number, piece) for number, piece in enumerate(pieces(reply.text))]
 
 
 def shortened(reply: Reply, parts: list[Part]) -> Part:
     """Take the beginning of a long answer, to stand above the file that has the whole of it."""
     beginning = parts[0]
-    return Part(0, beginning.text, (*beginning.blocks, *reply.footer), beginning.instead)
+    blocks = (*beginning.blocks, *reply.footer)
+    return Part(0, beginning.text, blocks, beginning.instead, _without_optional(blocks))
 
 
 def whole(reply: Reply) -> Attachment:
@@ -158,13 +169,14 @@ def _before_entity(text: str, end: int) -> int:
 
 
 def _markdown_parts(reply: Reply, texts: list[str]) -> list[Part]:
-    last = len(texts) - 1
-    return [
-        Part(
-            number=number,
-            text=cut(reply.text if number == 0 and reply.text else plain(text), kit.FALLBACK_TEXT),
-            blocks=({"type": "markdown", "text": text}, *(reply.footer if number == last else ())),
-            instead=plain(text),
-        )
-        for number, text in enumerate(texts)
-    ]
+    last, found = len(texts) - 1, []
+    for number, text in enumerate(texts):
+        words = reply.text if number == 0 and reply.text else plain(text)
+        blocks: tuple[Block, ...] = ({"type": "markdown", "text": text}, *(reply.footer if number == last else ()))
+        found.append(Part(number, cut(words, kit.FALLBACK_TEXT), blocks, plain(text), _without_optional(blocks)))
+    return found
+
+
+def _without_optional(blocks: tuple[Block, ...]) -> tuple[tuple[Block, ...], ...]:
+    needed = tuple(block for block in blocks if block["type"] != _OPTIONAL)
+    return () if needed == blocks else (needed,)

@@ -12,6 +12,7 @@ from bridge.blocks.reply import Attachment, Block, Reply
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.slack import parts
 from bridge.slack.finding import History, metadata
+from bridge.slack.ladder import Form, Ladder
 from bridge.slack.pace import Deadline, Pace, Sleep
 from bridge.slack.web import Answer, Identity, SlackWeb
 from bridge.turns.ports import Mark, Place
@@ -34,6 +35,7 @@ class Wire:
     pace: Pace
     sleep: Sleep
     now: Callable[[], datetime]
+    ladder: Ladder
 
 
 @dataclass(slots=True)
@@ -75,22 +77,19 @@ class Posting:
         return await self._upload(parts.file_number(_WHOLE_FILE), parts.whole(reply))
 
     async def _post_part(self, part: parts.Part) -> None:
-        """Step down the ladder: blocks, plain text, a file."""
+        """Step down the ladder: blocks, plainer ones, plain text, a file."""
         if part.number in self.there:
             return
-        if parts.has_begun_as_text(part.number, self.there.keys()) or not await self._post_as_it_is(part):
+        if parts.has_begun_as_text(part.number, self.there.keys()) or not await self._post_as_blocks(part):
             await self._post_as_text(part.number, part.instead or part.text)
 
-    async def _post_as_it_is(self, part: parts.Part) -> bool:
-        """Post a part; False where Slack does not like its blocks."""
-        try:
-            await self._message(part.number, part.text, part.blocks)
-        except SlackRefused as exc:
-            if exc.error not in parts.BLOCKS_REFUSED:
-                raise
-            log.warning("slack refused the blocks of a message", extra={"error": exc.error})
-            return False
-        return True
+    async def _post_as_blocks(self, part: parts.Part) -> bool:
+        """Post a part; False where Slack does not like its blocks in any form."""
+
+        async def send(text: str, form: Form) -> None:
+            await self._message(part.number, text, form)
+
+        return await self.wire.ladder.down(part, send)
 
     async def _post_as_text(self, part_number: int, text: str) -> None:
         try:

@@ -13,7 +13,9 @@ from urllib.parse import parse_qsl
 
 from bridge.slack.payloads import is_message
 
-_INTERACTIONS: Final = frozenset({"block_actions", "view_submission", "view_closed", "block_suggestion"})
+_INTERACTIONS: Final = frozenset(
+    {"block_actions", "view_submission", "view_closed", "block_suggestion", "shortcut", "message_action"}
+)
 _MOST_FIELDS: Final = 100  # of a form; a command has some 15
 _LOOKED_INTO: Final = (
     "assistant_thread", "channel", "enterprise", "function_data", "item", "message", "previous_message", "team",
@@ -92,6 +94,8 @@ def _kind_of(interaction: dict[str, Any]) -> str:
             return "submission"
         case {"type": "block_suggestion", "action_id": str()}:
             return "options"
+        case {"type": "shortcut" | "message_action", "callback_id": str()}:
+            return "shortcut"
         case {"type": str() as kind} if kind not in _INTERACTIONS:
             return "other"
     raise Malformed

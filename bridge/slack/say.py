@@ -10,19 +10,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from bridge.blocks import kit
 from bridge.blocks.reply import Attachment, Block, Reply, View
-from bridge.errors import SlackRefused
+from bridge.errors import SlackError, SlackRefused
 from bridge.ids import TurnId
 from bridge.slack import parts
-from bridge.slack.finding import History, metadata
+from bridge.slack.finding import History, history_scopes, metadata
+from bridge.slack.hourglass import Hourglass
+from bridge.slack.ladder import Ladder
 from bridge.slack.pace import Deadline, Monotonic, Pace, Sleep
 from bridge.slack.posting import Posting, Wire
 from bridge.slack.status import Status
 from bridge.slack.web import Answer, Identity, SlackWeb
-from bridge.turns.ports import Found, Mark, Place, Recalled, Whom
+from bridge.turns.ports import Found, Mark, Place, ThreadRead, Whom
 
 BUDGET = 10.0
 _AN_UPDATE_EARLIER = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
@@ -50,7 +53,9 @@ class SlackSay:
         self._identity = identity
         self._pace = Pace(monotonic=monotonic, sleep=sleep)
         self._status = Status(web, monotonic=monotonic)
-        self._wire = Wire(web, identity, self._pace, sleep, now)
+        self._hourglass = Hourglass(web, identity)
+        self._ladder = Ladder()
+        self._wire = Wire(web, identity, self._pace, sleep, now, self._ladder)
         self._monotonic = monotonic
 
     async def post(self, place: Place, reply: Reply, mark: Mark, there: Found) -> str:
@@ -64,9 +69,11 @@ class SlackSay:
         """Look for own messages with the mark of *turn*. Raises `SlackError`."""
         return Found(await self._history(self._deadline()).find_parts(place, turn, since))
 
-    async def recall(self, place: Place) -> Recalled | None:
-        """Read from a thread's own messages which session it continued last. Raises `SlackError`."""
-        return await self._history(self._deadline()).recall(place)
+    async def read_thread(self, place: Place, after: str = "", before: str = "") -> ThreadRead:
+        """Read what a thread says: which session it continued last, and what others said. Raises `SlackError`."""
+        if self._identity.scopes and not self._identity.scopes & history_scopes(place.channel):
+            raise SlackRefused("conversations.replies", "missing_scope")  # as Slack would say, with every call
+        return await self._history(self._deadline()).read_thread(place, after=after, before=before)
 
     async def whisper(self, whom: Whom, reply: Reply) -> None:
         """Show a reply to one person, by response_url or, when that is used up, by an ephemeral message.
@@ -81,7 +88,7 @@ class SlackSay:
                 replaces = reply.replaces_original and is_first
                 await self._whisper_message(whom, text, blocks, deadline, replaces=replaces)
 
-            await _down_the_ladder(part, send)
+            await self._down_the_ladder(part, send)
 
     async def respond(self, response_url: str, reply: Reply) -> None:
         """Show a reply to the channel by response_url. Raises `SlackError`."""
@@ -93,7 +100,7 @@ class SlackSay:
                 body = _response(text, blocks, "in_channel", replaces=replaces)
                 await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
-            await _down_the_ladder(part, send)
+            await self._down_the_ladder(part, send)
 
     async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:
         """Replace an own message by the first message of *reply*; files go into its thread. Raises `SlackError`."""
@@ -111,11 +118,7 @@ class SlackSay:
             }
             await self._paced("chat.update", channel, body, deadline)
 
-        try:
-            await send(part.text, part.blocks)
-        except SlackRefused as exc:
-            if exc.error not in parts.BLOCKS_REFUSED or not part.blocks:
-                raise
+        if not await self._ladder.down(part, send):
             await send(part.instead or part.text, ())
         if reply.files:
             await self._attach_once(Place(channel, ts), reply.files, mark, deadline)
@@ -134,6 +137,10 @@ class SlackSay:
         """Open a modal. Raises `SlackError`."""
         await self._web.call("views.open", {"trigger_id": trigger_id, "view": view})
 
+    async def publish_home(self, user: str, view: View, view_hash: str) -> None:
+        """Show the Home tab of *user*. Raises `SlackError`. https://docs.slack.dev/reference/methods/views.publish."""
+        await self._web.call("views.publish", {"user_id": user, "view": view, "hash": view_hash or None})
+
     async def working(self, place: Place, status: str) -> None:
         """Show that an agent works in a thread; best effort."""
         await self._status.working(place, status)
@@ -141,6 +148,29 @@ class SlackSay:
     async def idle(self, place: Place) -> None:
         """Take that sign away; best effort."""
         await self._status.idle(place)
+
+    async def entitle(self, place: Place, title: str) -> None:
+        """Name the conversation of a thread; best effort."""
+        await self._status.entitle(place, title)
+
+    async def suggest(self, channel: str, prompts: list[dict[str, str]]) -> None:
+        """Offer prompts in a direct message; best effort."""
+        await self._status.suggest(channel, prompts)
+
+    async def waits(self, whom: Whom, ts: str, line: Reply) -> None:
+        """Show at the message *ts* that it waits, or tell its author with *line*; best effort."""
+        if not await self._hourglass.show(whom.channel, ts):
+            with suppress(SlackError):
+                await self.whisper(whom, line)
+
+    async def waits_no_more(self, channel: str, ts: str) -> None:
+        """Take that sign away; best effort."""
+        await self._hourglass.take_away(channel, ts)
+
+    async def _down_the_ladder(self, part: parts.Part, send: _Send) -> None:
+        if not await self._ladder.down(part, send):
+            for text in parts.pieces(part.instead or part.text):
+                await send(text, ())
 
     async def _whisper_message(
         self, whom: Whom, text: str, blocks: tuple[Block, ...], deadline: Deadline, *, replaces: bool
@@ -176,16 +206,6 @@ class SlackSay:
 
     def _deadline(self) -> Deadline:
         return Deadline.after(BUDGET, self._monotonic)
-
-
-async def _down_the_ladder(part: parts.Part, send: _Send) -> None:
-    try:
-        await send(part.text, part.blocks)
-    except SlackRefused as exc:
-        if exc.error not in parts.BLOCKS_REFUSED or not part.blocks:
-            raise
-        for text in parts.pieces(part.instead or part.text):
-            await send(text, ())
 
 
 def _with_files_as_text(reply: Reply) -> list[parts.Part]:

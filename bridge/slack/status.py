@@ -1,11 +1,18 @@
-"""The sign in Slack that an agent is working: best effort, never an error, never long in the way.
+"""What an agent shows of itself in Slack: that it is working, a thread's title, prompts to begin with.
+
+All of it is best effort, never an error, never long in the way.
 
 Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. What
 was refused for good is not tried again for an hour. The newer one allows 50 calls a minute in a workspace; so that
-what was set can always be cleared, at most 20 are set in a minute, and clearing is not limited.
+what was set can always be cleared, at most 20 are set in a minute, and clearing is not limited. As many titles are
+given; a thread beyond that has none.
+
+Prompts are sent without a ``thread_ts``: in an app with an agent view, one with it fails in silence.
 
 https://docs.slack.dev/reference/methods/agents.sessions.setStatus
 https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+https://docs.slack.dev/reference/methods/agents.sessions.rename
+https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
 """
 
 from __future__ import annotations
@@ -29,6 +36,9 @@ _MOST_LEFT_OUT = 10_000
 
 _AGENTS = "agents.sessions.setStatus"
 _ASSISTANT = "assistant.threads.setStatus"
+_RENAME = "agents.sessions.rename"
+_PROMPTS = "assistant.threads.setSuggestedPrompts"
+_STILL = "is still waiting for the answer…"  # what Slack shows in turn with the first words, and is as true
 _NOT_HERE = frozenset(
     {
         "access_denied",
@@ -54,6 +64,7 @@ class Status:
         self._monotonic = monotonic
         self._refused_until: dict[str, float] = {}
         self._set_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
+        self._entitled_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
         self._left_out: OrderedDict[Place, None] = OrderedDict()
 
     async def working(self, place: Place, status: str) -> None:
@@ -75,20 +86,37 @@ class Status:
             return
         await self._tell(place, agents="active", assistant="")
 
+    async def entitle(self, place: Place, title: str) -> None:
+        """Name the conversation of a thread, unless too many were named within a minute."""
+        now = self._monotonic()
+        is_too_often = len(self._entitled_at) == SETS_A_MINUTE and now - self._entitled_at[0] < _MINUTE
+        if title and place.thread_ts and not is_too_often and not self._is_refused(_RENAME):
+            self._entitled_at.append(now)
+            body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "title": title}
+            await self._call(_RENAME, body)
+
+    async def suggest(self, channel: str, prompts: list[dict[str, str]]) -> None:
+        """Offer prompts in a direct message."""
+        if prompts and not self._is_refused(_PROMPTS):
+            await self._call(_PROMPTS, {"channel_id": channel, "prompts": prompts})
+
+    def _is_refused(self, method: str) -> bool:
+        return self._monotonic() < self._refused_until.get(method, float("-inf"))
+
     def _leave_out(self, place: Place) -> None:
         self._left_out[place] = None
         if len(self._left_out) > _MOST_LEFT_OUT:
             self._left_out.popitem(last=False)
 
     async def _tell(self, place: Place, *, agents: str, assistant: str) -> None:
-        for method, status in ((_AGENTS, agents), (_ASSISTANT, assistant)):
-            is_refused = self._monotonic() < self._refused_until.get(method, float("-inf"))
-            if not is_refused and await self._call(method, place, status):
+        where = {"channel_id": place.channel, "thread_ts": place.thread_ts}
+        rotating = {"loading_messages": [assistant, _STILL]} if assistant else {}
+        for method, more in ((_AGENTS, {"status": agents}), (_ASSISTANT, {"status": assistant, **rotating})):
+            if not self._is_refused(method) and await self._call(method, {**where, **more}):
                 return
 
-    async def _call(self, method: str, place: Place, status: str) -> bool:
+    async def _call(self, method: str, body: Answer) -> bool:
         """Make the call; False where this workspace does not have the method."""
-        body: Answer = {"channel_id": place.channel, "thread_ts": place.thread_ts, "status": status}
         try:
             await self._web.call(method, body, seconds=_SECONDS)
         except SlackRefused as exc:

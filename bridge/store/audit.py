@@ -16,7 +16,17 @@ from typing import Any, Final, cast
 
 from redis.asyncio import Redis
 
-from bridge.inbound import Click, Inbound, InboundMessage, Notice, SlashCommand, Submission
+from bridge.inbound import (
+    Click,
+    HomeOpened,
+    Inbound,
+    InboundMessage,
+    Notice,
+    Report,
+    Shortcut,
+    SlashCommand,
+    Submission,
+)
 from bridge.store.connection import translated
 from bridge.store.keys import prefix
 from bridge.store.records import Turn
@@ -73,8 +83,13 @@ def facts(turn: Turn | None, about: str, outcome: str) -> tuple[str, ...]:
     if turn is None:
         return ("", "", "", "", about, "1")
     body = turn.body
-    is_refused = isinstance(body, Notice) or outcome in REFUSED
+    is_refused = (isinstance(body, Notice) and not body.is_offer) or outcome in REFUSED or bool(refusal_of(body))
     return (body.user, body.channel, getattr(body, "thread_ts", ""), deed(body), about, "0" if is_refused else "1")
+
+
+def refusal_of(inbound: Inbound) -> str:
+    """Say why somebody may not, where what they did itself carries that."""
+    return inbound.refusal if isinstance(inbound, HomeOpened | Shortcut) else ""
 
 
 def deed(inbound: Inbound) -> str:
@@ -90,6 +105,12 @@ def deed(inbound: Inbound) -> str:
             return f"form {inbound.form}"
         case Notice():
             return inbound.of or "message"
+        case HomeOpened():
+            return "home"
+        case Shortcut():
+            return f"shortcut {inbound.name}"
+        case Report():
+            return "report, by hand" if inbound.is_asked_for else "report"
 
 
 class AuditLog:

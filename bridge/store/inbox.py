@@ -27,6 +27,7 @@ from bridge.store.deliveries import Delivery, PassedOver
 from bridge.store.keys import GROUP, SEEN, TRACE, milliseconds
 from bridge.store.limits import UNLIMITED, Limits, person
 from bridge.store.scripting import Scripts, epoch_ms, or_empty
+from bridge.store.stops import Stops
 
 _BATCH = 64
 
@@ -42,10 +43,11 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """It is safe now, as *turn*, behind *waiting* others."""
+    """It is safe now, as *turn*, behind *waiting* others. *ahead* are those and the one that is in work."""
 
     turn: TurnId
     waiting: int
+    ahead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,11 @@ class Unbound:
 
 
 @dataclass(frozen=True, slots=True)
+class Muted:
+    """Nothing said in this thread is for the agent at the moment; nothing was kept."""
+
+
+@dataclass(frozen=True, slots=True)
 class Paused:
     """The *limited* (``thread`` or ``person``) has begun as much as it may; nothing was kept.
 
@@ -77,7 +84,7 @@ class Paused:
     is_first: bool
 
 
-Put = Queued | Duplicate | Full | Unbound | Paused
+Put = Queued | Duplicate | Full | Unbound | Muted | Paused
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +118,7 @@ class Inbox:
         self._now = now
         self._limits = limits
         self._passed = PassedOver(scripts)
+        self.stops = Stops(scripts, now=now)
 
     async def put(
         self,
@@ -159,6 +167,7 @@ class Inbox:
             self._limits.user_turns if is_limited else 0,
             self._delivery(inbound, event if message else "", why).to_line(),
             milliseconds(TRACE),
+            inbound.user if is_limited and isinstance(inbound, InboundMessage) else "",
             confirmed=True,
         )
         return _put_answer(turn, answer)
@@ -172,11 +181,25 @@ class Inbox:
         return Delivery(self._now(), self.consumer, event, retry, why)
 
     async def edit(self, message: InboundMessage, *, is_plain: bool) -> str:
-        """Give a waiting message its new text. Returns ``edited``, ``late`` (sent already) or ``unknown``.
+        """Give a waiting message its new text. Returns ``edited``, ``asked``, ``late`` or ``unknown``.
 
-        A message that was refused is ``unknown``: its new text is as little for the agent as the first.
+        ``asked``: an agent has got the earlier text; the new one is kept for `ask_edited`. ``late``: it is too late
+        for another reason. A message that was refused is ``unknown``: its new text is as little for the agent as the
+        first.
         """
         return str(await self._scripts.run("edit", str(message.key), to_json(message), int(is_plain), confirmed=True))
+
+    async def ask_edited(self, message: str) -> str:
+        """Queue the text that the *message* of this identity got after an agent had the earlier one.
+
+        Returns ``queued``, ``already``, ``gone`` or ``full``.
+        """
+        now, again = epoch_ms(self._now()), new_turn_id()
+        return str(
+            await self._scripts.run(
+                "ask_edited", message, again, WAITING_LIMIT, now, milliseconds(TRACE), confirmed=True
+            )
+        )
 
     async def withdraw(self, message: MessageKey) -> str:
         """Take a waiting message back. Returns ``withdrawn``, ``late`` (sent already) or ``unknown``."""
@@ -247,14 +270,16 @@ class Inbox:
 
 def _put_answer(turn: TurnId, answer: Any) -> Put:
     match answer:
-        case ["queued", waiting]:
-            return Queued(turn, int(waiting))
+        case ["queued", waiting, ahead]:
+            return Queued(turn, int(waiting), int(ahead))
         case ["duplicate", of]:
             return Duplicate(TurnId(of))
         case ["late"]:
             raise StoreUnavailable("late")
         case ["full"]:
             return Full()
+        case ["muted"]:
+            return Muted()
         case ["paused", limited, wait, first]:
             return Paused(str(limited), timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
         case _:

@@ -22,12 +22,15 @@ from typing import Any
 
 from bridge.errors import LaneLost, RecordNotUnderstood, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
+from bridge.inbound import InboundMessage
 from bridge.store.audit import facts as audit_facts
 from bridge.store.inbox import Held
 from bridge.store.keys import AUDIT_LENGTH, DEAD, RESULTS, TRACE, milliseconds
 from bridge.store.limits import UNLIMITED, Limits, person
+from bridge.store.recent import NOTHING, Did
 from bridge.store.records import VERSION, Conversation, Turn, pairs
 from bridge.store.scripting import Scripts, epoch_ms, or_empty
+from bridge.store.stops import TurnStopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +58,15 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What an answer says of its thread: the *session* to keep, if the thread's is still *expected*."""
+    """What an answer says of its thread: the *session* to keep, if the thread's is still *expected*.
+
+    The session is with *agent*.
+    """
 
     thread: ThreadKey
     session: int
     expected: int | None
+    agent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,25 +147,36 @@ class Journal:
     async def outcome(
         self, taken: Taken, outcome: str, *, what: str, binding: Binding | None = None, results: str = ""
     ) -> None:
-        """Record what will be shown. *what* names it for the trace; *results* are kept for a button."""
+        """Record what will be shown. *what* names it for the trace; *results* are kept for a button.
+
+        Raises `TurnStopped` where somebody has stopped the turn meanwhile: it is recorded, and not to be shown.
+        """
         session = (str(binding.thread), binding.session, or_empty(binding.expected)) if binding else ("", "", "")
-        await self._run(
+        session_of = (or_empty(binding.agent), _owner(taken)) if binding else ("", "")
+        answer = await self._run(
             "outcome", taken.held, taken.turn.lane, taken.turn.id, self._ms(), outcome, what, *session,
-            self._session_ms, results, milliseconds(RESULTS),
+            self._session_ms, results, milliseconds(RESULTS), getattr(taken.turn.body, "ts", "") if binding else "",
+            *session_of,
         )  # fmt: skip
+        if answer == "stopped":
+            raise TurnStopped(taken.turn.id)
 
     async def done(
-        self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, about: str = ""
-    ) -> None:
+        self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, about: str = "",
+        did: Did = NOTHING,
+    ) -> bool:  # fmt: skip
         """The turn is over: the texts leave, unless a button may still send them again.
 
-        *what* came of it and what it was *about* go into the audit.
+        *what* came of it and what it was *about* go into the audit, and what its person *did* into their Home tab.
+        Returns whether they have looked at that lately, and would see there what is no longer so.
         """
         audit = audit_facts(taken.turn, about, what)
         shown = _identity(taken, posted) if posted else ""
-        await self._finish(
-            taken.held, taken.turn.id, "done", what, shown, int(keep_text), milliseconds(TRACE), audit=audit
-        )
+        answer = await self._finish(
+            taken.held, taken.turn.id, "done", what, shown, int(keep_text), milliseconds(TRACE),
+            audit=audit, lately=did.arguments(person(taken.turn.body)),
+        )  # fmt: skip
+        return answer == "stale"
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, record: Turn | None = None) -> None:
         """The turn cannot be finished: a dead letter with its *reason*; the lane goes on.
@@ -168,8 +186,11 @@ class Journal:
         audit = audit_facts(record, "", reason)
         await self._finish(held, turn, "dead", reason, "", 1, milliseconds(DEAD), audit=audit)
 
-    async def _finish(self, held: Held, turn: TurnId, *how: str | int, audit: tuple[str, ...]) -> None:
-        await self._run("finish", held, held.lane, turn, self._ms(), *how, self._audit_ms, AUDIT_LENGTH, *audit)
+    async def _finish(
+        self, held: Held, turn: TurnId, *how: str | int, audit: tuple[str, ...], lately: tuple[str | int, ...] = ()
+    ) -> str:
+        facts = (self._audit_ms, AUDIT_LENGTH, *audit, *lately)
+        return str(await self._run("finish", held, held.lane, turn, self._ms(), *how, *facts))
 
     async def release(self, held: Held) -> None:
         """Give a lane back unfinished; another worker takes it at once."""
@@ -198,3 +219,9 @@ def _identity(taken: Taken, ts: str) -> str:
     """Name a message that this turn shows: it leads back to the turn."""
     body = taken.turn.body
     return str(MessageKey(body.team, body.channel, ts))
+
+
+def _owner(taken: Taken) -> str:
+    """Whose direct message with the bot the turn is in; ``""`` where others read along."""
+    body = taken.turn.body
+    return body.user if isinstance(body, InboundMessage) and body.is_direct else ""

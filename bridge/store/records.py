@@ -11,7 +11,7 @@ from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId
 from bridge.inbound import Inbound, from_json
 
-VERSION = 1
+VERSION = 2
 """Version of both records. A release reads its own and every older one; raise it when a reader must know."""
 
 
@@ -27,16 +27,29 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a thread is bound to: the *agent* once it is chosen, the *session* once there was an answer."""
+    """What a thread is bound to: the *agent* once it is chosen, the *session* once there was an answer.
+
+    *is_several*: more than one person has spoken to the agent. *heard* is the ``ts`` of the newest message that it has
+    answered. While it *is_muted*, nothing said there is for the agent.
+    """
 
     agent: int | None = None
     session: int | None = None
+    is_muted: bool = False
+    is_several: bool = False
+    heard: str = ""
 
     @classmethod
     def from_redis(cls, fields: Mapping[str, str]) -> Conversation:
         """Read the ``thread:`` hash."""
         agent, session = fields.get("agent"), fields.get("session")
-        return cls(int(agent) if agent else None, int(session) if session else None)
+        return cls(
+            int(agent) if agent else None,
+            int(session) if session else None,
+            is_muted="muted" in fields,
+            is_several="several" in fields,
+            heard=fields.get("heard", ""),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +74,10 @@ class Turn:
     run: str = ""  # the workflow run that SENT stands for, as JSON
     card: str = ""  # ts of the message that shows its progress
     is_withdrawn: bool = False
+    is_stopped: bool = False  # whatever comes of it is not shown
     starts: bool = False
     searches: bool = False
+    has_hourglass: bool = False  # people were shown that it waits
     was_sent_now: bool = False  # this very take wrote SENT; the request has not gone out
 
     @classmethod
@@ -84,8 +99,10 @@ class Turn:
                 run=fields.get("run", ""),
                 card=fields.get("card", ""),
                 is_withdrawn="withdrawn" in fields,
+                is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
                 starts="starts" in fields,
                 searches="searches" in fields,
+                has_hourglass="hourglass" in fields,
                 was_sent_now=was_sent_now,
             )
         except (KeyError, ValueError) as exc:

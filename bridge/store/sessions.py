@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import ThreadKey, TurnId, thread_lane
 from bridge.store.connection import translated
-from bridge.store.keys import SEEN, milliseconds
+from bridge.store.keys import GREETED, SEEN, milliseconds
 from bridge.store.records import Conversation
 from bridge.store.scripting import Scripts, or_empty
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A *thread* that was bound to a session of *agent*; *owner* is the person whose direct message it is."""
+
+    thread: ThreadKey
+    agent: int | None
+    owner: str
+
+    @classmethod
+    def parse(cls, thread: str, value: str) -> Bound:
+        """Read an entry of a ``bound:`` hash."""
+        agent, _, owner = value.partition(":")
+        return cls(ThreadKey.parse(thread), int(agent) if agent else None, owner)
 
 
 class Sessions:
@@ -52,6 +68,23 @@ class Sessions:
         if conversation is not None:
             await self.rebind(thread, expected=conversation.session, session=None)
 
+    async def mute(self, thread: ThreadKey, *, is_muted: bool) -> bool:
+        """Let nothing of *thread* go to its agent, or again. False: it is not bound."""
+        return str(await self._scripts.run("mute", str(thread), int(is_muted), self._session_ms)) == "1"
+
+    async def bound_to(self, team: str, session: int) -> list[Bound]:
+        """List the threads that this bridge has bound to *session*."""
+        with translated():
+            key = f"{self._scripts.prefix}bound:{team}:{session}"
+            found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
+        return [Bound.parse(thread, value) for thread, value in found.items()]
+
+    async def greet_once(self, team: str, user: str) -> bool:
+        """Whether this is the first time that *user* is greeted."""
+        with translated():
+            key = f"{self._scripts.prefix}greeted:{team}:{user}"
+            return bool(await self._redis.set(key, "1", nx=True, px=milliseconds(GREETED)))
+
     async def tell_once(self, thread: ThreadKey) -> bool:
         """Whether this is the first time, since the last answer, that *thread* is told that the service is down."""
         with translated():
@@ -67,6 +100,11 @@ class Sessions:
         """Remember that *thread* was searched for a lost binding and has none."""
         with translated():
             await self._redis.set(f"{self._scripts.prefix}looked:{thread}", "1", px=milliseconds(SEEN))
+
+    async def report_words(self, thread: ThreadKey) -> str:
+        """The words of the report that is the root of *thread*, until an agent has answered there; else ``""``."""
+        with translated():
+            return str(await self._redis.get(f"{self._scripts.prefix}words:{thread}") or "")
 
     async def channel_default(self, team: str, channel: str) -> int | None:
         """The agent that answers in *channel* where nothing else chooses."""

@@ -49,7 +49,7 @@ async def ask_agent(project: ProjectClient, plan: AskAgent, turn: TurnId, thread
             return Answer(_failed(second, turn))
     except ProjectError as exc:
         return Answer(_failed(exc, turn))
-    return _answered(plan, answer, thread, is_new=is_new)
+    return _answered(plan, answer, turn, thread, is_new=is_new)
 
 
 async def _agent_is_there(project: ProjectClient, agent: int) -> bool:
@@ -60,11 +60,12 @@ async def _agent_is_there(project: ProjectClient, agent: int) -> bool:
     return True
 
 
-def _answered(plan: AskAgent, answer: ChatAnswer, thread: ThreadKey, *, is_new: bool) -> Answer:
+def _answered(plan: AskAgent, answer: ChatAnswer, turn: TurnId, thread: ThreadKey, *, is_new: bool) -> Answer:
     notes = [notices.SESSION_GONE] if is_new else []
-    reply = answers.answer(answer.message, answer.toolsUsed, notes=notes)
+    feedback = answers.Answered(turn, plan.agent, answer.sessionId)
+    reply = answers.answer(answer.message, answer.toolsUsed, notes=notes, feedback=feedback)
     outcome = Outcome(what="answered", reply=reply, agent=plan.agent, session=answer.sessionId)
-    return Answer(outcome, Binding(thread, answer.sessionId, plan.session))
+    return Answer(outcome, Binding(thread, answer.sessionId, plan.session, plan.agent))
 
 
 def _failed(error: ProjectError, turn: TurnId) -> Outcome:

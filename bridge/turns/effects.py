@@ -4,60 +4,110 @@ from __future__ import annotations
 
 import logging
 
-from bridge.blocks import failures, notices
+from bridge.blocks import failures, notices, stops as words
 from bridge.blocks.reply import Reply
-from bridge.errors import SlackError, TooOften
-from bridge.ids import MessageKey, ThreadKey, TurnId, aside
-from bridge.inbound import Click, InboundMessage, SlashCommand, Submission
+from bridge.errors import SlackError, SlackRefused, TooOften
+from bridge.ids import MessageKey, TurnId, aside, thread_lane
+from bridge.inbound import Click, HomeOpened, InboundMessage, Shortcut, SlashCommand, Submission
+from bridge.store.feedback import Votes
 from bridge.store.inbox import Condition, Inbox, Paused
 from bridge.store.journal import Taken
 from bridge.store.sessions import Sessions
+from bridge.store.stops import Met, Stopped
 from bridge.turns import plan as plans
 from bridge.turns.outcome import NewThread, Outcome
 from bridge.turns.patience import Patience
 from bridge.turns.ports import Found, Mark, Place, Say
+from bridge.turns.reports import AfterReports, report_outcome
 from bridge.turns.show import whom_of
 
 log = logging.getLogger(__name__)
 
-SmallPlan = plans.Show | plans.OpenForm | plans.StartThread | plans.ChooseAgent | plans.SendAgain
+SmallPlan = (
+    plans.Show
+    | plans.OpenForm
+    | plans.PublishHome
+    | plans.StartThread
+    | plans.ChooseAgent
+    | plans.SendAgain
+    | plans.AskEdited
+    | plans.CastVote
+    | plans.StopTurn
+    | plans.Resume
+    | plans.Greet
+    | plans.PostReport
+)
 
 
 class Effects:
     """Carries out what needs neither an agent nor a run. Every effect here may be repeated."""
 
-    def __init__(self, say: Say, inbox: Inbox, sessions: Sessions, patience: Patience) -> None:
+    def __init__(
+        self, say: Say, inbox: Inbox, sessions: Sessions, patience: Patience, votes: Votes, *, reports: AfterReports
+    ) -> None:
         self._say = say
         self._inbox = inbox
         self._sessions = sessions
         self._patience = patience
+        self._votes = votes
+        self.reports = reports
 
-    async def carry_out(self, taken: Taken, plan: SmallPlan) -> Outcome | None:
-        """Carry out *plan*; returns what is to be shown, None where a form was opened."""
+    async def carry_out(self, taken: Taken, plan: SmallPlan) -> Outcome | str | None:
+        """Carry out *plan*; returns what is to be shown, or where nothing is, in a word what was done."""
         match plan:
             case plans.Show():
                 return Outcome(what=plan.what, reply=plan.reply)
             case plans.OpenForm():
                 return await self._open(taken, plan)
+            case plans.PublishHome():
+                return await self._publish(taken, plan)
             case plans.StartThread():
-                starts = NewThread(agent=plan.agent, text=plan.text)
+                starts = NewThread(agent=plan.agent, text=plan.text, thread_ts=plan.thread_ts)
                 return Outcome(what="thread begun", reply=plan.root, mark="bridge_root", starts=starts)
             case plans.ChooseAgent():
                 return await self._choose(plan)
-            case plans.SendAgain():
+            case plans.SendAgain() | plans.AskEdited():
                 return await self._again(plan)
+            case plans.CastVote():
+                return await self._vote(taken, plan)
+            case plans.StopTurn() | plans.Resume() | plans.Greet():
+                return await self._about_a_conversation(taken, plan)
+            case plans.PostReport():
+                return report_outcome(plan)
 
-    async def _open(self, taken: Taken, plan: plans.OpenForm) -> Outcome | None:
+    async def _open(self, taken: Taken, plan: plans.OpenForm) -> Outcome | str:
         body = taken.turn.body
-        trigger = body.trigger_id if isinstance(body, SlashCommand | Click | Submission) else ""
+        trigger = body.trigger_id if isinstance(body, SlashCommand | Click | Submission | Shortcut) else ""
         if trigger and taken.turn.takes == 1:
             try:
                 await self._say.open_form(trigger, plan.view)
             except SlackError as exc:  # most of all a trigger older than 3 s: a button brings a new one
                 log.info("a form could not be opened, offering a button", extra={"detail": exc.detail})
             else:
-                return None
+                return "form opened"
+        if not whom_of(body).can_be_told:
+            return "form not opened"  # the person knows: nothing came
         return Outcome(what="form offered", reply=plan.otherwise)
+
+    async def _publish(self, taken: Taken, plan: plans.PublishHome) -> str:
+        """Show a person's Home tab. One that Slack does not take now is shown anew when it is opened again."""
+        try:
+            await self._say.publish_home(taken.turn.body.user, plan.view, plan.view_hash)
+        except SlackRefused as exc:
+            if exc.error == "hash_conflict":
+                return "home is newer"
+            log.warning("slack does not take a home tab", extra={"error": exc.error})
+            return "home refused"
+        except SlackError as exc:
+            log.info("a home tab could not be shown", extra={"detail": exc.detail})
+            return "home not shown"
+        return "home shown"
+
+    async def refresh_home(self, taken: Taken) -> None:
+        """Have the Home tab of the turn's person drawn anew; once for each turn."""
+        body = taken.turn.body
+        opened = HomeOpened(team=body.team, channel="", user=body.user, user_team=body.user_team)
+        await self._patience.through_outages(lambda: self._inbox.put(opened, event=f"home:{taken.turn.id}"))
 
     async def _choose(self, plan: plans.ChooseAgent) -> Outcome:
         agent = await self._patience.through_outages(lambda: self._sessions.choose_agent(plan.thread, plan.agent))
@@ -65,9 +115,20 @@ class Effects:
             return Outcome(what="agent was chosen before", reply=plan.too_late)
         return Outcome(what="agent chosen", reply=plan.reply)
 
-    async def _again(self, plan: plans.SendAgain) -> Outcome:
-        status = await self._patience.through_outages(lambda: self._inbox.again(TurnId(plan.turn)))
-        match status:
+    async def _vote(self, taken: Taken, plan: plans.CastVote) -> Outcome:
+        user = taken.turn.body.user
+        how = await self._patience.through_outages(
+            lambda: self._votes.cast(plan.turn, user, is_up=plan.is_up, agent=plan.agent, session=plan.session)
+        )
+        return Outcome(what=f"vote {how}", reply=plan.reply)
+
+    async def _again(self, plan: plans.SendAgain | plans.AskEdited) -> Outcome:
+        async def queue() -> str:
+            if isinstance(plan, plans.AskEdited):
+                return await self._inbox.ask_edited(plan.message)
+            return await self._inbox.again(TurnId(plan.turn))
+
+        match await self._patience.through_outages(queue):
             case "queued" | "already":
                 return Outcome(what="sent again", reply=plan.reply)
             case "full":
@@ -75,13 +136,49 @@ class Effects:
             case _:
                 return Outcome(what="gone", reply=plan.gone)
 
+    async def _about_a_conversation(
+        self, taken: Taken, plan: plans.StopTurn | plans.Resume | plans.Greet
+    ) -> Outcome | str:
+        match plan:
+            case plans.StopTurn():
+                return await self._stop(taken, plan)
+            case plans.Resume():
+                return await self._resume(plan)
+            case plans.Greet():
+                return await self._greet(plan)
+
+    async def _greet(self, plan: plans.Greet) -> Outcome | str:
+        await self._say.suggest(plan.channel, plan.prompts)
+        return Outcome(what="greeted", reply=plan.reply) if plan.reply else "prompts"
+
+    async def _stop(self, taken: Taken, plan: plans.StopTurn) -> Outcome:
+        """Repeat the stop, which was given at the door, to learn what it met; the sign of work ends in any case."""
+        thread = plan.thread
+        only = MessageKey(thread.team, thread.channel, plan.only) if plan.only else None
+        stopped = await self._patience.through_outages(
+            lambda: self._inbox.stops.stop(thread_lane(thread), plan.given, by=taken.turn.id, only=only)
+        )
+        await self._say.idle(Place(thread.channel, thread.root))
+        return Outcome(what=f"stop: {stopped.met}", reply=_told(stopped))
+
+    async def _resume(self, plan: plans.Resume) -> Outcome:
+        stops, lane = self._inbox.stops, thread_lane(plan.thread)
+        count = await self._patience.through_outages(lambda: stops.drop(lane) if plan.drop else stops.go_on(lane))
+        if count is None:
+            return Outcome(what="nothing is held", reply=words.nothing_is_held())
+        if plan.drop:
+            return Outcome(what="dropped", reply=words.dropped(count))
+        return Outcome(what="gone on", reply=words.gone_on(count))
+
     async def start_thread(self, taken: Taken, starts: NewThread, root: str) -> None:
         """Queue the message of a thread that was begun by command, once, in the thread of *root*."""
         body = taken.turn.body
         message = InboundMessage(
-            team=body.team, channel=body.channel, user=body.user, text=starts.text, ts=root, is_mention=True
-        )
-        thread = ThreadKey(body.team, body.channel, root)
+            team=body.team, channel=body.channel, user=body.user, text=starts.text, ts=root, is_mention=True,
+            thread_ts=starts.thread_ts,
+            calls_in=bool(starts.thread_ts),
+        )  # fmt: skip
+        thread = message.thread
         put = await self._patience.through_outages(
             lambda: self._inbox.put(
                 message,
@@ -109,3 +206,15 @@ class Effects:
             await self._say.post(place, reply, Mark("bridge_notice", aside(turn, "notice")), Found({}))
         except SlackError:
             log.warning("a notice could not be posted", extra={"turn": turn})
+
+
+def _told(stopped: Stopped) -> Reply:
+    match stopped.met:
+        case Met.QUEUED:
+            return words.stopped_unsent(stopped.turn, stopped.waiting)
+        case Met.SENT:
+            return words.stopped_at_work(stopped.turn, stopped.waiting)
+        case Met.WITHDRAWN:
+            return words.taken_back()
+        case Met.NOTHING:
+            return words.nothing_to_stop(stopped.waiting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from bridge.blocks.reply import Reply
 from bridge.errors import RecordNotUnderstood
@@ -15,13 +15,32 @@ class NewThread(BaseModel):
 
     agent: int
     text: str
+    thread_ts: str = ""  # the thread that it is for, where the reply is no root
+
+
+class PostedReport(BaseModel):
+    """What is kept of a scheduled report once it is posted for its *slot*.
+
+    Its *words* are for the first question in its thread, its *numbers* for the next report to compare with. With
+    *binds* its thread is a conversation at once. It is *called* what its schedule says.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    report: str
+    called: str
+    slot: AwareDatetime
+    words: str
+    numbers: str = ""
+    binds: bool = False
 
 
 class Outcome(BaseModel):
     """*what* happened, in a word for the trace and the metrics, and the *reply* that shows it.
 
     *mark*, *agent* and *session* go into the message's metadata; *workflow* is the one that ran. *keeps_text*: the
-    reply has a button that sends the text again. *starts*: the reply is the root of a new thread.
+    reply has a button that sends the text again. *starts*: the reply is the root of a new thread. *ran* is the name of
+    the workflow of a run that was started, and *ended* how that ended.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -34,10 +53,15 @@ class Outcome(BaseModel):
     workflow: int | None = None
     keeps_text: bool = False
     starts: NewThread | None = None
+    report: PostedReport | None = None
+    ran: str = ""
+    ended: str = ""
 
     @property
     def about(self) -> str:
         """What was set to work, for the audit."""
+        if self.report is not None:
+            return f"report {self.report.report}"
         if self.workflow is not None:
             return f"workflow {self.workflow}"
         agent = self.starts.agent if self.starts else self.agent

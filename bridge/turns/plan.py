@@ -11,7 +11,8 @@ from datetime import timedelta
 from typing import Any
 
 from bridge.blocks.reply import Reply, View
-from bridge.ids import ThreadKey
+from bridge.ids import ThreadKey, TurnId
+from bridge.turns.outcome import PostedReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class OpenForm:
 class AskAgent:
     """Send *message* to the agent in the thread of this turn, continuing *session* where there is one.
 
-    With *is_first* the thread has no agent yet: it is bound to this one, unless another was faster.
+    With *is_first* the thread has no agent yet: it is bound to this one, unless another was faster. *title* is what the
+    conversation is called from now on (``""``: as before).
     """
 
     agent: int
@@ -42,6 +44,7 @@ class AskAgent:
     message: str
     session: int | None = None
     is_first: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +61,25 @@ class RunWorkflow:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishHome:
+    """Show *view* as the Home tab of this turn's person, unless it has changed since they saw *view_hash*."""
+
+    view: View
+    view_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StartThread:
     """Post *root* in the channel as the root of a new thread, and queue *text* there for the agent.
 
-    *text* has Slack's escapes, like that of a message that somebody typed there.
+    *text* has Slack's escapes, like that of a message that somebody typed there. With *thread_ts*, it is no new thread:
+    *root* is posted in that one.
     """
 
     agent: int
     root: Reply
     text: str
+    thread_ts: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +112,63 @@ class SendAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class AskEdited:
+    """Queue the new text of a *message* (by identity) that was changed too late; *reply* takes the offer's place."""
+
+    message: str
+    reply: Reply
+    gone: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class CastVote:
+    """Keep what the person of this turn thinks of an *agent*'s answer in a *session*, the one of an earlier *turn*."""
+
+    turn: TurnId
+    agent: int
+    session: int | None
+    is_up: bool
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class StopTurn:
+    """Stop what is in work in *thread*, or, with *only*, the turn of that one message (its ``ts``).
+
+    *given* is Slack's ts of when somebody asked for that: a turn that was begun later is left alone.
+    """
+
+    thread: ThreadKey
+    given: str
+    only: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Let what waits in *thread* behind a stopped turn go on, or *drop* it."""
+
+    thread: ThreadKey
+    drop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Greet:
+    """Offer *prompts* in the direct message with a person, and greet them there with *reply* where there is one."""
+
+    channel: str
+    prompts: list[dict[str, str]]
+    reply: Reply | None
+
+
+@dataclass(frozen=True, slots=True)
+class PostReport:
+    """Post a scheduled report with its *reply*, as the root of a thread in which it can be asked about."""
+
+    reply: Reply
+    posted: PostedReport
+
+
+@dataclass(frozen=True, slots=True)
 class TryLater:
     """Something that has to be looked up first cannot be had before *after*; the message waits."""
 
@@ -116,12 +186,19 @@ class Nothing:
 Plan = (
     Show
     | OpenForm
+    | PublishHome
     | AskAgent
     | RunWorkflow
     | StartThread
     | WaitForChoice
     | ChooseAgent
     | SendAgain
+    | AskEdited
+    | CastVote
+    | StopTurn
+    | Resume
+    | Greet
+    | PostReport
     | TryLater
     | Nothing
 )

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bridge.blocks.reply import Reply, View
+from bridge.errors import SlackUnreachable
 from bridge.ids import TurnId
 
 
@@ -29,6 +30,11 @@ class Whom:
     user: str
     thread_ts: str = ""
     response_url: str = ""
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether there is any way to them."""
+        return bool(self.response_url or self.channel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,36 @@ class Recalled:
     session: int
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What somebody said in a thread: a person by id, or an *app* by its name; *text* has Slack's escapes."""
+
+    user: str
+    app: str
+    text: str
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRead:
+    """What a thread says, read once: what the bot's own answers *recalled*, and what others said.
+
+    The *root*, whoever wrote it, and the *newest* after it, oldest first; *left_out* were more. A reading that was
+    *cut_short* has only the beginning.
+    """
+
+    recalled: Recalled | None = None
+    root: Said | None = None
+    newest: tuple[Said, ...] = ()
+    left_out: int = 0
+    cut_short: SlackUnreachable | None = None
+
+    @property
+    def all(self) -> tuple[Said, ...]:
+        """Root and newest."""
+        return (*((self.root,) if self.root else ()), *self.newest)
+
+
 class Say(Protocol):
     """The only way out to Slack. Every method may raise `bridge.errors.SlackError`.
 
@@ -79,8 +115,8 @@ class Say(Protocol):
         """Look for own messages with the mark of *turn*, not older than *since*."""
         ...
 
-    async def recall(self, place: Place) -> Recalled | None:
-        """Read from a thread's own messages which session it continued last; None where it says nothing."""
+    async def read_thread(self, place: Place, after: str = "", before: str = "") -> ThreadRead:
+        """Read which session a thread's own messages continued last, and what others said after and before a ``ts``."""
         ...
 
     async def whisper(self, whom: Whom, reply: Reply) -> None:
@@ -99,11 +135,31 @@ class Say(Protocol):
         """Open a modal."""
         ...
 
+    async def publish_home(self, user: str, view: View, view_hash: str) -> None:
+        """Show the Home tab of *user*; refused with ``hash_conflict`` where it is no longer the one of *view_hash*."""
+        ...
+
     async def working(self, place: Place, status: str) -> None:
         """Show that an agent works in a thread; best effort, never raises."""
         ...
 
     async def idle(self, place: Place) -> None:
+        """Take that sign away; best effort, never raises."""
+        ...
+
+    async def entitle(self, place: Place, title: str) -> None:
+        """Name the conversation of a thread; best effort, never raises."""
+        ...
+
+    async def suggest(self, channel: str, prompts: list[dict[str, str]]) -> None:
+        """Offer up to four prompts (``title``, ``message``) in a direct message; best effort, never raises."""
+        ...
+
+    async def waits(self, whom: Whom, ts: str, line: Reply) -> None:
+        """Show at the message *ts* that it waits, or tell its author with *line*; best effort, never raises."""
+        ...
+
+    async def waits_no_more(self, channel: str, ts: str) -> None:
         """Take that sign away; best effort, never raises."""
         ...
 
@@ -117,6 +173,14 @@ class Directory(Protocol):
 
     async def channel_name(self, channel: str) -> str:
         """The name without ``#``, or the id where it cannot be read."""
+        ...
+
+    async def time_zone(self, user: str) -> str:
+        """The time zone (``Europe/Berlin``), or ``""`` where it cannot be read."""
+        ...
+
+    async def may_post(self, channel: str) -> bool:
+        """Whether the bot is in *channel*; True where that cannot be known before it posts there."""
         ...
 
     async def in_group(self, user: str, group: str) -> bool:

@@ -23,6 +23,8 @@ from bridge.turns.sign import after_a_while
 
 log = logging.getLogger(__name__)
 
+_NAME = 200  # characters of what is kept for Home
+
 
 def to_json(plan: RunWorkflow) -> str:
     """The form in which the journal keeps what was started; `from_json` reads it."""
@@ -74,7 +76,7 @@ class Runs:
     async def unknown(self, taken: Taken) -> Outcome:
         """An earlier worker may have started the run, and never heard what came of it."""
         run = await self._described(taken, from_json(taken.turn.run))
-        return _outcome("unknown", cards.unknown(run), run)
+        return _outcome("unknown", cards.unknown(run), run, "outcome unknown")
 
     async def _described(self, taken: Taken, plan: RunWorkflow) -> cards.Run:
         started_by = await self._directory.user_name(taken.turn.body.user)
@@ -85,10 +87,11 @@ class Runs:
             result = await self._project.run_workflow(plan.workflow, plan.input)
         except ProjectError as exc:
             if exc.may_have_happened:
-                return Answer(_outcome("unknown", cards.unknown(run), run))
-            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began)), run))
+                return Answer(_outcome("unknown", cards.unknown(run), run, "outcome unknown"))
+            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began)), run, "failed"))
         results = json.dumps(result.nodeResults) if result.nodeResults else ""
-        return Answer(_outcome("ran", cards.finished(run, result, self._took(began)), run), results=results)
+        outcome = _outcome("ran", cards.finished(run, result, self._took(began)), run, result.status or "finished")
+        return Answer(outcome, results=results)
 
     def _took(self, began: datetime) -> timedelta:
         return self._now() - began
@@ -105,5 +108,7 @@ class Runs:
         return ts
 
 
-def _outcome(what: str, card: Reply, run: cards.Run) -> Outcome:
-    return Outcome(what=what, reply=card, mark=RUN_MARK, workflow=run.workflow)
+def _outcome(what: str, card: Reply, run: cards.Run, ended: str) -> Outcome:
+    return Outcome(
+        what=what, reply=card, mark=RUN_MARK, workflow=run.workflow, ran=run.name[:_NAME], ended=ended[:_NAME]
+    )

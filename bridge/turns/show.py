@@ -13,7 +13,17 @@ from bridge.blocks import notices
 from bridge.blocks.reply import Audience, Reply
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
 from bridge.ids import TurnId, aside
-from bridge.inbound import Click, Inbound, InboundMessage, Notice, SlashCommand, Submission
+from bridge.inbound import (
+    Click,
+    HomeOpened,
+    Inbound,
+    InboundMessage,
+    Notice,
+    Report,
+    Shortcut,
+    SlashCommand,
+    Submission,
+)
 from bridge.store.journal import Taken
 from bridge.turns.lease import SLACK_TIMEOUT, Lease
 from bridge.turns.outcome import Outcome
@@ -41,13 +51,17 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread_ts or body.message_ts)
         case Click() | Notice():
             return Place(body.channel, body.thread_ts)
-        case SlashCommand() | Submission():
+        case Submission():
+            return Place(body.channel, body.thread_ts)
+        case SlashCommand() | HomeOpened() | Shortcut() | Report():
             return Place(body.channel)
 
 
 def whom_of(body: Inbound) -> Whom:
     """Whom alone the private answer to *body* reaches."""
-    response_url = "" if isinstance(body, InboundMessage) else body.response_url
+    response_url = getattr(body, "response_url", "")
+    if isinstance(body, Submission):  # where it was opened, not where what comes of it is shown
+        return Whom(body.opened_in or body.channel, body.user, "", response_url)
     thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | Notice) else ""
     return Whom(body.channel, body.user, thread_ts, response_url)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bridge.blocks import failures, notices
@@ -32,12 +32,16 @@ from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
 from bridge.store.journal import FirstAgent, Journal, Taken, Unreadable
+from bridge.store.recent import NOTHING, Did
 from bridge.store.records import Step, Turn
 from bridge.store.sessions import Sessions
+from bridge.store.stops import TurnStopped
 from bridge.turns import plan as plans
 from bridge.turns.ask import NOT_ARRIVED, Answer, ask_agent, unknown
 from bridge.turns.effects import Effects
+from bridge.turns.lately import did
 from bridge.turns.lease import Lease
+from bridge.turns.line import Line
 from bridge.turns.outcome import Outcome
 from bridge.turns.patience import Draining, Patience
 from bridge.turns.ports import Say
@@ -45,6 +49,7 @@ from bridge.turns.runs import Runs, to_json
 from bridge.turns.show import MENU_MARK, Shower, place_of
 from bridge.turns.sign import working
 from bridge.turns.slots import Slots
+from bridge.turns.watching import Watches
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +76,8 @@ class Turns:
     metrics: Metrics
     max_age: timedelta
     now: Callable[[], datetime]
+    line: Line = field(default_factory=Line)
+    watches: Watches = field(default_factory=Watches)
 
     async def work(self, lease: Lease) -> None:
         """Bring the head of a lane to its end, however long that takes. Raises `LaneLost`."""
@@ -96,7 +103,10 @@ class Turns:
         if isinstance(taken, Unreadable):
             return await self._bury(lease, taken.turn, "a record that this release cannot read")
         with facts(turn=taken.turn.id):
-            return await self._go_on(taken, lease)
+            try:
+                return await self._go_on(taken, lease)
+            except TurnStopped:
+                return await self._stopped(taken)
 
     async def _leave_to_a_newer_release(self, lease: Lease) -> bool:
         """During a rolling upgrade the process that wrote this record runs beside us."""
@@ -110,6 +120,8 @@ class Turns:
         turn = taken.turn
         if turn.handed_out > _HANDED_OUT:
             return await self._bury(lease, turn.id, "begun again and again, never finished", turn)
+        if turn.is_stopped:
+            raise TurnStopped(turn.id)
         if turn.step is Step.POSTING:
             return await self._show(taken, Outcome.from_json(turn.outcome), lease, may_be_there=True)
         if turn.step is Step.SENT and not turn.was_sent_now:
@@ -122,6 +134,12 @@ class Turns:
             )
             return await self._record(taken, Answer(too_old), lease)
         return await self._carry_out(taken, await self._planned(taken), lease)
+
+    async def _stopped(self, taken: Taken) -> bool:
+        """Nothing is shown: what the stop did was said where it was given."""
+        if taken.turn.takes > 1:
+            await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
+        return await self._done(taken, "stopped", keep_text=True)
 
     async def _unknown(self, taken: Taken) -> Outcome:
         """An earlier worker may have sent the request, and never heard the answer."""
@@ -149,28 +167,35 @@ class Turns:
             case plans.WaitForChoice():
                 return await self._park(taken, plan, lease)
             case plans.TryLater():
-                async with self.slots.lent():
+                async with self.slots.lent(), self.watches.ends_when_stopped(taken.turn.id):
                     await self.patience.pause(plan.after)
                 return False
             case plans.Nothing():
                 return await self._done(taken, plan.reason)
             case _:
                 outcome = await self.effects.carry_out(taken, plan)
+                if isinstance(outcome, str):
+                    return await self._done(taken, outcome)
                 if outcome is None:
-                    return await self._done(taken, "form opened")
+                    return await self._done(taken, "prompts" if isinstance(plan, plans.Greet) else "form opened")
                 return await self._record(taken, Answer(outcome), lease)
 
     async def _ask(self, taken: Taken, plan: plans.AskAgent, lease: Lease) -> bool:
         if not await self._sent(taken, first=FirstAgent(_thread(taken), plan.agent) if plan.is_first else None):
             return False
+        not_arrived, is_finished = None, False
         async with working(self.say, place_of(taken.turn.body), plan.agent_name):
             try:
-                lease.check()
-                answer = await ask_agent(self.project, plan, taken.turn.id, _thread(taken), lease)
+                async with self.watches.ends_when_stopped(taken.turn.id):
+                    lease.check()
+                    answer = await ask_agent(self.project, plan, taken.turn.id, _thread(taken), lease)
             except NOT_ARRIVED as exc:
                 not_arrived = exc
             else:
-                return await self._record(taken, answer, lease)
+                is_finished = await self._record(taken, answer, lease)
+        if not_arrived is None:
+            await self.say.entitle(place_of(taken.turn.body), plan.title)
+            return is_finished
         await self.patience.through_outages(lambda: self.journal.unsent(taken))
         return await self._wait_for_service(taken, not_arrived)
 
@@ -205,19 +230,36 @@ class Turns:
         try:
             ts = await self.shower.show(taken, outcome, lease, may_be_there=may_be_there)
         except SlackRefused as exc:
+            if outcome.report is not None:
+                await self.effects.reports.refused(taken, outcome.report, exc.error)
             return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
         if taken.turn.takes > 1:
             await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
         if outcome.starts is not None and ts:
             await self.effects.start_thread(taken, outcome.starts, ts)
-        return await self._done(taken, outcome.what, posted=ts, keep_text=outcome.keeps_text, about=outcome.about)
+        if outcome.report is not None and ts:
+            await self.effects.reports.posted(taken, outcome.report, ts)
+        lately = did(taken, outcome, ts, self.now())
+        return await self._done(
+            taken, outcome.what, posted=ts, keep_text=outcome.keeps_text, about=outcome.about, lately=lately
+        )
 
     async def _done(
-        self, taken: Taken, what: str, *, posted: str = "", keep_text: bool = False, about: str = ""
+        self,
+        taken: Taken,
+        what: str,
+        *,
+        posted: str = "",
+        keep_text: bool = False,
+        about: str = "",
+        lately: Did = NOTHING,
     ) -> bool:
-        await self.patience.through_outages(
-            lambda: self.journal.done(taken, what=what, posted=posted, keep_text=keep_text, about=about)
+        is_home_stale = await self.patience.through_outages(
+            lambda: self.journal.done(taken, what=what, posted=posted, keep_text=keep_text, about=about, did=lately)
         )
+        if is_home_stale:
+            await self.effects.refresh_home(taken)
+        await self._take_hourglass_away(taken.turn)
         took = self.now() - taken.turn.accepted_at
         self.metrics.turn(taken.turn.body.kind, what, took.total_seconds())
         log.info("turn done", extra={"kind": taken.turn.body.kind, "what": what, "seconds": took.total_seconds()})
@@ -225,9 +267,17 @@ class Turns:
 
     async def _bury(self, lease: Lease, turn: TurnId, reason: str, record: Turn | None = None) -> bool:
         await self.patience.through_outages(lambda: self.journal.bury(lease.held, turn, reason=reason, record=record))
+        await self._take_hourglass_away(record)
+        if record is not None and record.takes > 1:
+            await self.say.idle(place_of(record.body))  # an earlier worker may have left its sign
         self.metrics.dead_letter()
         log.error("a turn could not be finished and is a dead letter", extra={"turn": turn, "reason": reason})
         return True
+
+    async def _take_hourglass_away(self, turn: Turn | None) -> None:
+        """Only now, when the turn has ended and the lane goes on: nothing waits for it (`bridge.turns.hourglass`)."""
+        if turn is not None and turn.has_hourglass and isinstance(turn.body, InboundMessage):
+            await self.say.waits_no_more(turn.body.channel, turn.body.ts)
 
     async def _park(self, taken: Taken, plan: plans.WaitForChoice, lease: Lease) -> bool:
         menu = Outcome(what="menu", reply=plan.menu, mark=MENU_MARK)
@@ -241,14 +291,14 @@ class Turns:
 
     async def _wait_for_service(self, taken: Taken, exc: ProjectError) -> bool:
         """The message is kept, and tried again by itself; then the head is taken anew, for it may have changed."""
-        async with self.slots.lent():
+        async with self.slots.lent(), self.watches.ends_when_stopped(taken.turn.id):
             if isinstance(exc, Busy):
                 await self.patience.pause(exc.retry_after or _TRANSIENT)
             elif self.project.is_up:
                 await self.patience.pause(_TRANSIENT)
             else:
                 await self._tell_that_it_is_down(taken)
-                await self.patience.wait_for(self.project.wait_until_up())
+                await self.patience.wait_for(self.line.wait(taken.turn.accepted_at, self.project.wait_until_up))
         return False
 
     async def _tell_that_it_is_down(self, taken: Taken) -> None:

@@ -1,8 +1,8 @@
 """The worker of a process: takes lanes from the inbox, and works on each in a task of its own.
 
-Four loops in one TaskGroup: new lanes (a blocking read), lanes of the dead (every second), renewal of the leases
-held here (every quarter of the lease), and the heartbeat of the namespace. Redis being away ends none of them:
-each waits and goes on by itself.
+Five loops in one TaskGroup: new lanes (a blocking read), lanes of the dead (every second), renewal of the leases
+held here (every quarter of the lease), the heartbeat of the namespace, and a subscription to stops. Redis being away
+ends none of them: each waits and goes on by itself.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from bridge.store.namespace import Namespace
 from bridge.turns.lease import LEASE, Lease
 from bridge.turns.patience import stop_if_cancelled
 from bridge.turns.slots import Slots
+from bridge.turns.watching import Watches
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Worker:
     """Works on lanes until `draining` is set.
 
     *blocking* is a Redis connection of its own, for reads that wait. *drain* is how long turns in flight may take
-    to finish after that; *block* how long one such read waits.
+    to finish after that; *block* how long one such read waits; *watches* are told of what is stopped.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Worker:
         draining: asyncio.Event,
         monotonic: Callable[[], float],
         block: timedelta = _BLOCK,
+        watches: Watches | None = None,
     ) -> None:
         self._inbox = inbox
         self._journal = journal
@@ -66,6 +68,7 @@ class Worker:
         self._draining = draining
         self._monotonic = monotonic
         self._block = block
+        self._watches = watches or Watches()
         self.depth = 0  # lanes that have work, anywhere
         self._held: dict[str, Lease] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -82,6 +85,7 @@ class Worker:
             upkeep = [
                 group.create_task(self._repeat(_RENEW_EVERY, self._renew)),
                 group.create_task(self._repeat(_HEARTBEAT_EVERY, self._heartbeat)),
+                group.create_task(self._repeat(_STORE_RETRY, lambda: self._watches.listen(self._inbox.stops))),
             ]
             takers = [
                 group.create_task(self._repeat(timedelta(0), lambda: self._take_new(begin), until_draining=True)),

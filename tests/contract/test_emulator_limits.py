@@ -40,9 +40,14 @@ def chart(points: int) -> Block:
     return {"type": "data_visualization", "title": "T", "chart": {"type": "pie", "segments": segments}}
 
 
+def table(*cells: str) -> Block:
+    return {"type": "data_table", "caption": "T", "rows": [[{"type": "raw_text", "text": text}] for text in cells]}
+
+
 TAKEN: dict[str, list[Block]] = {
     "nothing": [],
     "a section of 3000": [section("x" * 3000)],
+    "10000 characters in cells": [table(*["x" * 2500] * 2)] * 2,
     "fifty blocks": [{"type": "divider"}] * 50,
     "a button of 75 with a value of 2000": [actions(button(text="x" * 75, value="v" * 2000))],
     "a button with a question": [
@@ -139,6 +144,12 @@ REFUSED: dict[str, tuple[list[Any], str, str]] = {
     ),
     "7 segments": ([chart(7)], "no more than 6 items allowed", "/blocks/0/chart/segments"),
     "three charts": ([chart(1)] * 3, "no more than 2 data_visualization blocks allowed", "/blocks"),
+    "10001 characters in cells": (
+        [table(*["x" * 2500] * 2), table("x" * 2500, "x" * 2501)],
+        "no more than 10000 characters in the cells of all data_table blocks allowed",
+        "/blocks",
+    ),
+    "an empty cell": ([table("x", "")], "must be more than 0 characters", "/blocks/0/rows/1/0/text"),
     "an alert in a message": ([{"type": "alert", "text": plain("x")}], "unsupported type: alert", "/blocks/0/type"),
 }
 

@@ -81,6 +81,7 @@ async def test_who_never_wrote_to_the_app_has_a_direct_message_once_it_is_opened
 
 
 async def test_a_reaction_is_told_only_to_an_app_that_asked_for_it(slack: EmulatedSlack, app: App) -> None:
+    slack.unsubscribed.add("reaction_added")
     ts = await slack.say(sample.ALICE, sample.GENERAL, "hello")
     await slack.react(sample.BOB, sample.GENERAL, ts, "tada")
     slack.unsubscribed.clear()

@@ -105,7 +105,7 @@ def test_every_method_that_is_called_has_its_scope_and_every_scope_its_use() -> 
     assert {"chat.postMessage", "users.info", "usergroups.users.list"} <= called
     assert [name for name, scopes in wanted.items() if scopes and not scopes & NAMES] == []
     used = {scope for scopes in wanted.values() for scope in scopes}
-    assert NAMES - used == {"app_mentions:read", "commands"}
+    assert NAMES - used == {"app_mentions:read", "commands", "reactions:read"}
 
 
 def test_every_event_has_the_scope_that_slack_wants_for_it() -> None:
@@ -114,9 +114,11 @@ def test_every_event_has_the_scope_that_slack_wants_for_it() -> None:
         "message.channels": "channels:history",
         "message.groups": "groups:history",
         "message.im": "im:history",
+        "agent_session_stopped": "chat:write",
+        "reaction_added": "reactions:read",
     }
 
-    assert set(EVENTS) == wanted.keys()
+    assert set(EVENTS) - {"app_home_opened"} == wanted.keys()  # which needs none
     assert set(wanted.values()) <= NAMES
 
 
@@ -146,3 +148,17 @@ def test_a_socket_has_no_address() -> None:
     assert where_slack_sends("", socket=True) is None
     with pytest.raises(ConfigurationError, match="exclude one another"):
         where_slack_sends("https://bridge.example.com", socket=True)
+
+
+def test_home_is_switched_on_and_every_shortcut_is_one_that_the_bridge_knows() -> None:
+    features = made()["features"]
+
+    assert features["app_home"]["home_tab_enabled"] is True
+    assert "app_home_opened" in EVENTS
+    assert {(one["name"], one["type"]) for one in features["shortcuts"]} == {
+        ("Run a workflow", "global"),
+        ("Ask an agent", "global"),
+        ("Ask an agent about this", "message"),
+        ("Run a workflow with this", "message"),
+    }
+    assert len({one["callback_id"] for one in features["shortcuts"]}) == 4

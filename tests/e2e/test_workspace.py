@@ -67,6 +67,19 @@ async def test_a_newcomer_lists_the_workflows(opens: Opens) -> None:
         await expect(shown).to_contain_text("Only visible to you")
 
 
+async def test_the_statistics_are_drawn(opens: Opens) -> None:
+    async with opens(CAROL, "general") as window:
+        await window.write("/stats")
+
+        shown = window.page.get_by_test_id("ephemeral").last
+        await window.sees(shown.get_by_role("img", name="Pie chart: Categories"))
+        await window.sees(shown.get_by_role("img", name="Bar chart: Tags"))
+        await window.sees(shown.get_by_role("region", name="Tags").get_by_role("cell", name="412"))
+
+        await window.write("/stats since 7d")
+        await window.sees(shown.get_by_text("Nothing to compare with yet"))
+
+
 async def test_a_command_runs_a_workflow_and_its_card_is_there_for_all(opens: Opens) -> None:
     async with opens(ALICE, "random") as alice, opens(BOB, "random") as bob:
         await alice.write("/workflows run Summarise text the quick brown fox")

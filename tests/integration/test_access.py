@@ -34,7 +34,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
-    async with a_shared_world(redis_server.url) as world:
+    async with a_shared_world(redis_server.url, BRIDGE_CONTEXT="off") as world:
         yield world
 
 
@@ -80,7 +80,7 @@ async def test_a_strangers_reply_is_refused_and_those_of_home_are_answered(world
     await world.slack.say(STRANGER, SHARED, "!workflows run 1 hello", thread_ts=root)
     await world.slack.say(STRANGER, SHARED, "nice", thread_ts=root, broadcast=True)
     await world.whispered(STRANGER, 3)
-    await world.replied(BOB, SHARED, root, "what is my name?")
+    await world.replied(ALICE, SHARED, root, "what is my name?")
 
     assert world.chats() == ["my name is Alice", "what is my name?"]
     assert {message.thread_ts for message in world.whispers(STRANGER)} == {root}

@@ -80,7 +80,7 @@ async def test_a_person_who_is_not_named_is_refused_everywhere(world: World) -> 
     await world.replied(BOB, GENERAL, root, "and I?")
 
     assert "not open for you" in told
-    assert world.chats() == ["hello there", "and I?"]
+    assert world.chats() == ["hello there", "bob: and I?"]
     assert runs(world) == ["hello"]
 
 
@@ -129,7 +129,8 @@ async def test_a_refused_person_does_not_keep_others_from_the_thread(world: Worl
     await world.mention(ALICE, GENERAL, "this is", thread_ts=root)
     await world.answered(GENERAL, root)
 
-    assert world.chats() == ["this is"]
+    (asked,) = world.chats()
+    assert asked.endswith("\nalice: this is")
     assert all(message.user == BRIDGE for message in world.answers(GENERAL, root))
 
 
@@ -145,5 +146,9 @@ async def test_where_only_mentions_count_a_reply_without_one_is_left_alone(redis
         await world.slack.say(ALICE, DM_ALICE, "no mention needed")
         await wait_until(lambda: len(world.chats()) == 3, "the direct message is answered")
 
-        assert world.chats() == ["hello there", "and for you", "no mention needed"]
+        first, second, third = world.chats()
+        assert (first, third) == ("hello there", "no mention needed")
+        assert "since your last answer" in second
+        assert "\n> bob: between us\n" in second
+        assert second.endswith("\nbob: and for you")
         assert "Memory answers here" in await world.whispered(ALICE)

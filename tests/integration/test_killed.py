@@ -6,7 +6,7 @@ import signal
 
 from bridge.playground.project.answers import Hang, Proper
 from bridge.playground.slack.faults import DropAfter, Slow
-from bridge.playground.slack.sample import ALICE, BOB, GENERAL, RANDOM
+from bridge.playground.slack.sample import ALICE, GENERAL, RANDOM
 from support.waiting import wait_until
 from support.world import TAKEOVER_SECONDS, World, words_of
 
@@ -19,7 +19,7 @@ async def test_a_request_whose_answer_never_came_is_said_to_be_unknown_and_can_b
     bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "remember the number 42")
     await wait_until(lambda: len(world.chats()) == 1, "the agent was asked")
-    await world.slack.say(BOB, GENERAL, "and the number 43", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, "and the number 43", thread_ts=root)
 
     await bridge.kill()
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
@@ -43,7 +43,7 @@ async def test_what_waited_in_several_threads_is_answered_in_order_after_the_res
     roots = [await world.mention(ALICE, channel, f"first in {channel}") for channel in (GENERAL, RANDOM)]
     for number in range(3):
         for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
-            await world.slack.say(BOB, channel, f"number {number} in {channel}", thread_ts=root)
+            await world.slack.say(ALICE, channel, f"number {number} in {channel}", thread_ts=root)
 
     await bridge.kill()
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
@@ -116,7 +116,7 @@ async def test_two_processes_share_the_work_and_answer_everything_once(world: Wo
     for number in range(20):
         world.slack.events_url = f"{(first, second)[number % 2].url}/slack/events"
         roots.append(await world.mention(ALICE, GENERAL, f"thread {number}"))
-        await world.slack.say(BOB, GENERAL, f"reply {number}", thread_ts=roots[-1])
+        await world.slack.say(ALICE, GENERAL, f"reply {number}", thread_ts=roots[-1])
 
     for root in roots:
         await world.answered(GENERAL, root, 2, timeout=30)

@@ -17,7 +17,7 @@ async def test_a_message_that_waited_too_long_is_offered_and_not_sent(world: Wor
     world.project.on("POST", CHAT, Proper(delay=1.5))
     root = await world.mention(ALICE, GENERAL, "the first")
     await wait_until(world.chats, "the agent was asked")
-    await world.slack.say(BOB, GENERAL, "please hurry", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, "please hurry", thread_ts=root)
     said = await world.answered(GENERAL, root, 2)
     assert world.chats() == ["the first"]
 

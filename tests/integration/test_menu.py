@@ -49,7 +49,7 @@ async def test_everything_waits_for_the_choice_that_anybody_may_make_and_is_answ
     await world.slack.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
     said = await world.answered(GENERAL, root, 4)
 
-    assert world.chats() == ["my name is Alice", "and I am Bob", "what is my name?"]
+    assert world.chats() == ["alice: my name is Alice", "bob: and I am Bob", "alice: what is my name?"]
     assert paths(world) == {"/api/sdk/agents/1/chat"}
     assert said[0] == "Memory answers in this thread."
     assert "Alice" in said[3]
@@ -100,12 +100,12 @@ async def test_what_waits_behind_the_menu_can_be_edited_and_withdrawn(world: Wor
 async def test_withdrawing_the_message_that_the_menu_is_about_leaves_the_others_to_be_answered(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "never mind")
     menu = await a_menu(world, GENERAL, root)
-    await world.slack.say(BOB, GENERAL, "but I mind", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, "but I mind", thread_ts=root)
 
     await world.slack.delete(GENERAL, root)
     await a_menu(world, GENERAL, root, number=1)
     await world.slack.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
-    await wait_until(lambda: any("but I mind" in words for words in world.said(GENERAL, root)), "Bob is answered")
+    await wait_until(lambda: any("but I mind" in words for words in world.said(GENERAL, root)), "the other is answered")
 
     assert world.chats() == ["but I mind"]
 

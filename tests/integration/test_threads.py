@@ -42,7 +42,7 @@ async def a_conversation(world: World, channel: str = GENERAL) -> str:
 async def asked_next(world: World, root: str, channel: str = GENERAL) -> list[str]:
     """What has reached the agent, once a last message is answered."""
     before = len([words for words in world.said(channel, root) if "the last one" in words])
-    await world.slack.say(BOB, channel, "the last one", thread_ts=root)
+    await world.slack.say(ALICE, channel, "the last one", thread_ts=root)
     await wait_until(
         lambda: len([words for words in world.said(channel, root) if "the last one" in words]) > before,
         "the last message is answered",
@@ -82,7 +82,7 @@ async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_sessio
     world.project.on("POST", CHAT, Proper(delay=0.4))
 
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
-    await world.slack.say(BOB, GENERAL, "one", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, "one", thread_ts=root)
     await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     said = await world.answered(GENERAL, root, 3)
 
@@ -116,7 +116,7 @@ async def test_a_name_before_a_colon_is_ordinary_text_in_a_bound_thread(world: W
     root = await a_conversation(world)
 
     await world.replied(ALICE, GENERAL, root, "Writer: hello")
-    await world.slack.say(BOB, GENERAL, f"<@{BRIDGE}> Writer: hello", thread_ts=root)
+    await world.slack.say(ALICE, GENERAL, f"<@{BRIDGE}> Writer: hello", thread_ts=root)
     await world.answered(GENERAL, root, 3)
 
     assert world.chats() == ["Writer: hello", "Writer: hello"]
@@ -262,7 +262,7 @@ async def test_an_answer_carries_its_session_and_its_tools(world: World) -> None
     assert metadata["event_payload"]["agent"] == 4
     assert metadata["event_payload"]["session"] == max(world.project.talks)
     assert "search_docs, current_time" in said[0]
-    assert answer.blocks[-1]["type"] == "context"
+    assert [block["type"] for block in answer.blocks] == ["markdown", "context", "context_actions"]
 
 
 async def test_a_quick_answer_costs_one_call_to_slack(world: World) -> None:

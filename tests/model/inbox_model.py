@@ -6,7 +6,7 @@ reachable state and checks the promises. The model is tested by its mutants: eac
 to be caught.
 
 What is modelled is what ``bridge/store/scripts`` does: one yielded move is one script, one effect outside, or one
-misfortune. Run: ``python tests/model/inbox_model.py``
+misfortune. A stop is given at one moment and arrives at a later one. Run: ``python tests/model/inbox_model.py``
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Budget(NamedTuple):
     withdrawals: int = 0
     deaths: int = 0  # a turn cannot be finished: Slack refuses it for good, or nobody came to an end with it
     retries: int = 0  # somebody wants a dead letter to be done after all
+    stops: int = 0  # somebody wants the turn that is in work to end
 
 
 class Turn(NamedTuple):
@@ -43,6 +44,8 @@ class Turn(NamedTuple):
     is_withdrawn: bool = False
     died: str = ""  # at which step
     was_retried: bool = False  # and so it has lost its place
+    stopped_at: str = ""  # at which step
+    is_held: bool = False  # it waited behind one that was stopped, and nobody has said that it shall go on
 
 
 class Worker(NamedTuple):
@@ -64,6 +67,8 @@ class State(NamedTuple):
     ready: tuple[int, ...] = ()  # entries that nobody has
     pending: frozenset[tuple[int, int]] = frozenset()  # (entry, owner)
     is_parked: bool = False
+    is_held: bool = False  # one was stopped: what waits behind it does not go on by itself
+    given: int = NONE  # how many messages there were when the stop was given that is under way
     has_agent: bool = True
     turns: tuple[Turn, ...] = (Turn(),) * MESSAGES
     workers: tuple[Worker, ...] = (Worker(), Worker())
@@ -136,6 +141,19 @@ MUTANTS = {
     "retry leaves it on the list": Budget(deaths=1, retries=2),
     "retry asks what was answered": Budget(deaths=1, retries=1),
     "retry of the unknown as the same turn": Budget(kills=1, deaths=1, retries=1),
+    "sent in spite of stop": Budget(stops=1),
+    "take in spite of stop": Budget(stops=1),
+    "take over in spite of stop": Budget(kills=1, stops=1),
+    "outcome in spite of stop": Budget(stops=1),
+    "unsent in spite of stop": Budget(refusals=1, stops=1),
+    "stop without its time": Budget(stops=1),
+    "stop holds nothing": Budget(stops=1),
+    "park in spite of stop": Budget(stops=1),
+    "stop wakes nobody": Budget(stops=1),
+    "go on wakes nobody": Budget(stops=1),
+    "withdrawal ends the hold": Budget(withdrawals=1, stops=1),
+    "hold of what was withdrawn": Budget(withdrawals=1, stops=1),
+    "hold outlives its lane": Budget(stops=1),
 }
 """What is left out, and how much has to go wrong for that to be seen."""
 
@@ -158,10 +176,19 @@ LIVES = {
     "a dead letter and lost replies": (True, Budget(losses=1, deaths=1, retries=1)),
     "a letter that dies twice": (True, Budget(deaths=2, retries=2)),
     "a dead letter and a withdrawal": (False, Budget(withdrawals=1, deaths=2, retries=1)),
+    "a stop and a kill": (True, Budget(kills=1, stops=1)),
+    "a stop and a slow worker": (True, Budget(stalls=1, stops=1)),
+    "a stop and lost replies": (True, Budget(losses=1, stops=1)),
+    "a stop and requests that do not arrive": (True, Budget(refusals=1, losses=1, stops=1)),
+    "a stop and a withdrawal": (True, Budget(withdrawals=1, stops=1)),
+    "a stop and a drain": (True, Budget(refusals=1, releases=1, stops=1)),
+    "two stops": (True, Budget(stops=2)),
+    "a stop before an agent is chosen": (False, Budget(kills=1, stops=1)),
+    "a stop of a dead letter": (True, Budget(deaths=1, retries=1, stops=1)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
 
-_WITHOUT_AGENT = ("park", "choice", "withdrawal wakes")
+_WITHOUT_AGENT = ("park", "choice", "withdrawal wakes", "stop wakes")
 
 
 class Lane:
@@ -202,6 +229,7 @@ class Lane:
                 yield f"deliver {m}", self._put(s._replace(delivered=delivered), m)
             if s.left.withdrawals and m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
                 yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
+        yield from self._stops(s)
         if not s.has_agent:
             yield "choose", self._choose(s)
         for m, turn in enumerate(s.turns):
@@ -214,14 +242,61 @@ class Lane:
             return s
         wakes = not s.box or self.mutant == "always wake"
         s = s._replace(seen=s.seen | {m}, box=(*s.box, m)).with_turn(m, **Turn()._asdict())
-        return s.woken() if wakes else s
+        return s.woken() if wakes else self._let_go_on(s)  # whoever writes on wants to go on
+
+    def _stops(self, s: State) -> Iterator[Move]:
+        """Give a stop, let it arrive some time later, and decide about what waits behind what was stopped."""
+        if s.left.stops and s.given == NONE:
+            yield "give a stop", s._replace(given=sum(map(bool, s.delivered))).spend("stops")
+        if s.given != NONE:
+            yield "stop", self._stop(s._replace(given=NONE), s.given)
+        if s.is_held:
+            yield "go on", self._let_go_on(s)
+            yield "drop", self._drop(s)
+
+    def _stop(self, s: State, given: int) -> State:
+        """STOP: mark the head, if the stop is meant for it, and hold what waits behind."""
+        if not s.box:
+            return s
+        head, *behind = s.box
+        turn = s.turns[head]
+        is_later = head >= given or turn.was_retried
+        if (
+            (is_later and self.mutant != "stop without its time")
+            or turn.is_held
+            or turn.is_withdrawn
+            or turn.stopped_at
+            or turn.step not in {"queued", "sent"}
+        ):
+            return s
+        s = s.with_turn(head, stopped_at="too early" if is_later else turn.step)._replace(is_held=True)
+        for waiting in behind:
+            s = s.with_turn(waiting, is_held=True)
+        return self._unparked(s, "stop wakes nobody")
+
+    def _let_go_on(self, s: State) -> State:
+        """GO ON: whatever is parked in a lane that is held is parked for that."""
+        if not s.is_held:
+            return s
+        s = s._replace(is_held=False, turns=tuple(turn._replace(is_held=False) for turn in s.turns))
+        return self._unparked(s, "go on wakes nobody")
+
+    def _drop(self, s: State) -> State:
+        """DROP: what is held is withdrawn."""
+        for m in s.box:
+            if s.turns[m].is_held and s.turns[m].step == "queued":
+                s = s.with_turn(m, is_withdrawn=True)
+        return self._let_go_on(s)
 
     def _withdraw(self, s: State, m: int) -> State:
         s = s.with_turn(m, is_withdrawn=True)
+        if self.mutant == "withdrawal ends the hold":
+            s = s._replace(is_held=False)
         return self._unparked(s, "withdrawal wakes nobody") if s.box[:1] == (m,) else s
 
     def _choose(self, s: State) -> State:
-        return self._unparked(s._replace(has_agent=True), "choice wakes nobody")
+        s = self._let_go_on(s._replace(has_agent=True))
+        return self._unparked(s, "choice wakes nobody")
 
     def _retry(self, s: State, m: int) -> State:
         """RETRY: at the end of the lane; a new turn where nobody knows whether the old one arrived."""
@@ -292,7 +367,7 @@ class Lane:
             return
         head = s.box[0]
         turn = s.turns[head]
-        forgotten = turn.is_withdrawn and self.mutant != "take in spite of withdrawal"
+        forgotten = self._is_off(turn, "take in spite of withdrawal", "take in spite of stop")
         if head == 1 and turn.step == "queued" and s.has_agent and not forgotten:
             taken = s.with_turn(head, step="sent", by=s.workers[i].token).with_worker(i, at="sending", turn=head)
         else:
@@ -301,20 +376,27 @@ class Lane:
         yield from self._release(s, i)
 
     def _next_place(self, s: State, turn: Turn, i: int) -> str:
+        if turn.stopped_at and turn.step != "queued" and self.mutant != "take over in spite of stop":
+            return "posted"  # nothing to show: on to DONE
         if turn.step == "queued":
-            if turn.is_withdrawn and self.mutant != "take in spite of withdrawal":
-                return "posted"  # nothing to show: on to DONE
+            if self._is_off(turn, "take in spite of withdrawal", "take in spite of stop"):
+                return "posted"
             return "decided" if s.has_agent else "menu"
         if turn.step == "sent":
             is_own = turn.by == s.workers[i].token and self.mutant != "no token"
             return "sending" if is_own or self.mutant == "ask again" else "unsure"
         return "posting" if self.mutant == "no look" else "looking"
 
+    def _is_off(self, turn: Turn, *mutants: str) -> bool:
+        """Whether somebody took the message back, or stopped its turn."""
+        is_stopped = bool(turn.stopped_at) and (turn.stopped_at, self.mutant) != ("unsent", "unsent in spite of stop")
+        return (turn.is_withdrawn and self.mutant not in mutants[:1]) or (is_stopped and self.mutant not in mutants[1:])
+
     def _menu(self, s: State, i: int) -> Iterator[Move]:
         """PARK, after the menu was shown: unless somebody has chosen, or withdrawn, meanwhile."""
         head = s.workers[i].turn
         chosen = s.has_agent and self.mutant != "park without looking for the choice"
-        forgotten = s.turns[head].is_withdrawn and self.mutant != "park without looking for the withdrawal"
+        forgotten = self._is_off(s.turns[head], "park without looking for the withdrawal", "park in spite of stop")
         if chosen or forgotten:
             yield from self._script(s, i, "need not park", s.holding(i))
             return
@@ -325,10 +407,8 @@ class Lane:
     def _decided(self, s: State, i: int) -> Iterator[Move]:
         """SENT, unless the message was withdrawn meanwhile."""
         turn = s.workers[i].turn
-        if s.turns[turn].is_withdrawn and self.mutant not in {
-            "sent in spite of withdrawal",
-            "take in spite of withdrawal",
-        }:
+        forgotten = self._is_off(s.turns[turn], "sent in spite of withdrawal", "sent in spite of stop")
+        if forgotten and not self.mutant.startswith("take in spite"):
             yield from self._script(s, i, "must look again", s.holding(i))
             return
         sent = s.with_turn(turn, step="sent", by=s.workers[i].token).with_worker(i, at="sending")
@@ -351,6 +431,8 @@ class Lane:
         again = s.holding(i)
         if s.turns[turn].step == "sent" and self.mutant != "unsent forgotten":
             again = again.with_turn(turn, step="queued", by=NONE)
+            if s.turns[turn].stopped_at:
+                again = again.with_turn(turn, stopped_at="unsent")
         if self.mutant == "unsent without fence" and not self._owns(s, i):
             yield f"UNSENT {turn} of another", again.idle(i)
             return
@@ -358,6 +440,8 @@ class Lane:
 
     def _calling(self, s: State, i: int) -> Iterator[Move]:
         yield from self._outcome(s, i, "answer")
+        if s.turns[s.workers[i].turn].stopped_at:
+            yield "hears of the stop", s.with_worker(i, at="posted")
 
     def _unsure(self, s: State, i: int) -> Iterator[Move]:
         yield from self._outcome(s, i, "unknown")
@@ -372,15 +456,26 @@ class Lane:
         """DEAD: as DONE, and the record stays as it is."""
         worker = s.workers[i]
         dead = s.with_turn(worker.turn, step="dead", died=s.turns[worker.turn].step)
-        dead = dead.retired(worker.entry)._replace(box=s.box[1:]).idle(i)
-        wakes = bool(dead.box) and self.mutant != "death wakes nobody"
-        yield from self._script(s, i, f"buries {worker.turn}", dead.woken() if wakes else dead)
+        dead = dead.retired(worker.entry).idle(i)
+        yield from self._script(s, i, f"buries {worker.turn}", self._popped(dead, "death wakes nobody"))
+
+    def _popped(self, s: State, mutant: str) -> State:
+        """Take the head away: what waits behind it goes on, or is held."""
+        s = s._replace(box=s.box[1:])
+        if not s.box:
+            return s if self.mutant == "hold outlives its lane" else s._replace(is_held=False)
+        is_forgotten = s.turns[s.box[0]].is_withdrawn and self.mutant != "hold of what was withdrawn"
+        if s.is_held and not is_forgotten and self.mutant != "stop holds nothing":
+            return s._replace(is_parked=True)
+        return s if self.mutant == mutant else s.woken()
 
     def _outcome(self, s: State, i: int, outcome: str) -> Iterator[Move]:
         """OUTCOME and POSTING in one step. What is written already stays."""
         turn = s.workers[i].turn
         written = s if s.turns[turn].step == "posting" else s.with_turn(turn, step="posting", outcome=outcome)
-        yield from self._script(s, i, f"OUTCOME {outcome} {turn}", written.with_worker(i, at="posting"))
+        is_shown = not s.turns[turn].stopped_at or self.mutant == "outcome in spite of stop"
+        after = written.with_worker(i, at="posting" if is_shown else "posted")
+        yield from self._script(s, i, f"OUTCOME {outcome} {turn}", after)
 
     def _looking(self, s: State, i: int) -> Iterator[Move]:
         """Look for the post of an earlier worker, which is over: the lease outlasts it."""
@@ -402,10 +497,8 @@ class Lane:
     def _posted(self, s: State, i: int) -> Iterator[Move]:
         """DONE: pop, retire, and wake somebody if more waits."""
         worker = s.workers[i]
-        rest = s.box[1:]
-        done = s.with_turn(worker.turn, step="done").retired(worker.entry)._replace(box=rest).idle(i)
-        wakes = bool(rest) and self.mutant != "never wake after done"
-        yield from self._script(s, i, f"DONE {worker.turn}", done.woken() if wakes else done)
+        done = s.with_turn(worker.turn, step="done").retired(worker.entry).idle(i)
+        yield from self._script(s, i, f"DONE {worker.turn}", self._popped(done, "never wake after done"))
 
     def _release(self, s: State, i: int) -> Iterator[Move]:
         if not s.left.releases or not self._owns(s, i):
@@ -431,7 +524,21 @@ def broken(s: State, budget: Budget) -> str:
             return f"message {m} was dealt with though it was withdrawn"
         if "unknown" in said and budget[:2] == s.left[:2]:
             return f"message {m} has an unknown outcome, and no worker was lost"
-    return _out_of_order(s) or _wrong_entries(s)
+    return _wrongly_stopped(s) or _out_of_order(s) or _wrong_entries(s)
+
+
+def _wrongly_stopped(s: State) -> str:
+    posted = {turn for turn, _ in s.posts}
+    for m, turn in enumerate(s.turns):
+        if turn.stopped_at == "too early":
+            return f"message {m} was stopped before it was written"
+        if turn.stopped_at and m in posted:
+            return f"message {m} was answered though it was stopped"
+        if (turn.stopped_at == "queued" and m in s.sent) or (turn.stopped_at == "unsent" and turn.step == "sent"):
+            return f"message {m} was sent though it was stopped"
+        if turn.is_held and ((m in s.sent and not turn.was_retried) or turn.step == "sent"):
+            return f"message {m} was sent though nobody said that it shall go on"
+    return ""
 
 
 def _out_of_order(s: State) -> str:
@@ -448,8 +555,10 @@ def _out_of_order(s: State) -> str:
 def _wrong_entries(s: State) -> str:
     """Check the invariant: a lane with work has exactly one entry or is parked; one without has none."""
     entries = len(s.ready) + len(s.pending) + s.is_parked
-    if s.is_parked and s.turns[s.box[0]].is_withdrawn:
-        return "a lane waits behind a message that was withdrawn"
+    if s.is_parked and (s.turns[s.box[0]].is_withdrawn or s.turns[s.box[0]].stopped_at):
+        return "a lane waits behind a message that was withdrawn or stopped"
+    if s.is_held and not s.box:
+        return "an empty lane is held, and what comes would be"
     return "" if entries == bool(s.box) else f"{entries} entries for a lane with {len(s.box)} turns"
 
 
@@ -457,7 +566,9 @@ def at_the_end(s: State) -> str:
     """Name what is wrong with a state in which nothing more can happen."""
     if s.box or any(turn.step not in {"done", "dead", "replaced"} for turn in s.turns):
         return "stuck with work left"
-    answered = {turn for turn, _ in s.posts} | {m for m, turn in enumerate(s.turns) if turn.is_withdrawn}
+    answered = {turn for turn, _ in s.posts} | {
+        m for m, turn in enumerate(s.turns) if turn.is_withdrawn or turn.stopped_at
+    }
     done = {m for m, turn in enumerate(s.turns) if turn.step == "done"}
     return "" if done <= answered else "a message got neither an answer nor a word"
 

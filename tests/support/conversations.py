@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 
@@ -22,7 +23,7 @@ from bridge.playground.slack.sample import (
     RANDOM,
     SHARED,
 )
-from support.ledger import AGAIN, AGENTS, Started, Thread, Written
+from support.ledger import AGAIN, AGENTS, Deliveries, Started, Thread, Written
 from support.waiting import wait_until
 from support.world import World, words_of
 
@@ -43,6 +44,9 @@ class Town:
     threads: list[Thread] = field(default_factory=list)
     runs: list[Started] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._deliveries = Deliveries(self.world)
+
     async def live(self, *stories: Story) -> None:
         """Let all *stories* happen at once, to their end."""
         self.world.project.agents = list(AGENTS)
@@ -61,17 +65,18 @@ class Town:
         for one in (*self.threads, *self.runs):
             yield from one.faults()
 
-    async def begin(self, user: str, channel: str, words: str, *, agent: str = "") -> Thread:
+    async def begin(self, user: str, channel: str, words: str, *, agent: str = "", is_patient: bool = True) -> Thread:
         """Begin a thread: by a mention, or in a direct message without one.
 
-        The others wait until that was taken: in a channel, a reply that comes before it is not for the bot.
+        Who *is_patient* waits until that was taken: in a channel, a reply that comes before it is not for the bot.
         """
-        thread = Thread(self.world, channel)
+        thread = Thread(self.world, self._deliveries, channel)
         self.threads.append(thread)
         mention = "" if channel.startswith("D") else f"<@{BRIDGE}> "
         await self.write(thread, user, f"{mention}{agent and f'{agent}: '}{words}", words)
         thread.root = thread.written[0].ts
-        await wait_until(thread.are_all_accepted, f"{words} is taken", PATIENCE)
+        if is_patient:
+            await wait_until(thread.are_all_accepted, f"{words} is taken", PATIENCE)
         return thread
 
     async def reply(self, thread: Thread, user: str, words: str) -> Written:
@@ -106,10 +111,10 @@ class Town:
         tries = iter(range(_TRIES))
 
         async def once() -> Delivery:
-            given = f"{name}-{next(tries)}"
+            given, now = f"{name}-{next(tries)}", time.time()
             delivery = await self.world.slack.command(user, channel, "/workflows", f"run {workflow} {given}")
             is_taken = delivery.is_acked and "not be taken" not in delivery.body
-            self.runs.append(Started(self.world, channel, given, is_accepted=is_taken))
+            self.runs.append(Started(self.world, user, channel, given, is_taken, now))
             return delivery
 
         await self.insist(once)

@@ -6,7 +6,7 @@ import inspect
 import pkgutil
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -44,6 +44,13 @@ ATTACKS = {
 }
 
 
+class _Everything(frozenset[Any]):
+    """A set from which nothing is missing: what is chosen with it is all there."""
+
+    def __contains__(self, _wanted: object) -> bool:
+        return True
+
+
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Go through every public function of `bridge.blocks`, by ``module.name``."""
     for module in pkgutil.iter_modules(bridge.blocks.__path__):
@@ -58,21 +65,26 @@ def returns(function: Callable[..., Any]) -> Any:
     return typing.get_type_hints(function)["return"]
 
 
-def results(function: Callable[..., Any], words: str) -> Iterator[Any]:
-    """Call *function* with *words* in every argument, in each way there is to have them there."""
+def results(function: Callable[..., Any], words: str, *, only_needed: bool = False) -> Iterator[Any]:
+    """Call *function* with *words* in every argument, or every needed one, in each way there is to have them there."""
     hints = typing.get_type_hints(function)
     for error in _errors(words) if BridgeError in hints.values() else [None]:
         for json in (words, {words: [words, {"name": words, "id": words}]}, [words, {"name": words}]):
             given = {BridgeError: error, Any: json}
-            yield _called(function, hints, lambda hint, name, given=given: _made(hint, words, given, name))
+            make = lambda hint, name, given=given: _made(hint, words, given, name)  # noqa: E731 - one of each round
+            yield _called(function, hints, make, only_needed=only_needed)
             if Any not in hints.values():
                 break
 
 
-def _called(function: Callable[..., Any], hints: Mapping[str, Any], make: Callable[[Any, str], Any]) -> Any:
+def _called(
+    function: Callable[..., Any], hints: Mapping[str, Any], make: Callable[[Any, str], Any], *, only_needed: bool
+) -> Any:
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
+        if only_needed and parameter.default is not parameter.empty:
+            continue
         match parameter.kind:
             case parameter.VAR_POSITIONAL:
                 positional += [make(hints[parameter.name], parameter.name)] * 2
@@ -142,6 +154,8 @@ def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
 
 def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(hint, typing.NewType):
+        return _made(hint.__supertype__, words, given)
     if isinstance(hint, typing.TypeVar):
         return _made(import_module("bridge.project.models").Workflow, words, given)
     if origin is typing.Annotated:
@@ -152,6 +166,8 @@ def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
         return tuple(_made(one, words, given) for one in arguments if one is not Ellipsis)
     if origin in {list, Sequence, Iterable, Iterator}:
         return [_made(arguments[0], words, given)] * 2
+    if origin is AbstractSet:
+        return _Everything()
     if origin in {dict, Mapping}:
         return {words: _made(arguments[1], words, given)}
     if origin is Callable:

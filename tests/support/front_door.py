@@ -22,15 +22,18 @@ from starlette.types import ASGIApp, Message
 
 from bridge.chats.access import Access
 from bridge.chats.receive import Receiver
+from bridge.chats.stopping import Stopping
 from bridge.metrics import Metrics
 from bridge.project import Catalog
 from bridge.slack.actions import Actions
+from bridge.slack.agent_view import AgentView
 from bridge.slack.bolt import Listeners, bolt_app, over_http
 from bridge.slack.commands import Commands
 from bridge.slack.door import Door
 from bridge.slack.guard import Guard
 from bridge.slack.messages import Messages
 from bridge.slack.server import EVENTS_PATH
+from bridge.slack.stops import StopsSurface
 from bridge.slack.web import SlackWeb
 from bridge.store.limits import UNLIMITED, Limits
 from support.saying import US
@@ -144,6 +147,7 @@ async def a_front_door(
         )
         messages, door = Messages(receiver, US, metrics), Door(inbox, access, metrics)
         actions = Actions(door, US, Catalog(bench.project), access, bench.say)
-        bolt = bolt_app(web, US, messages, Commands(door, US, ""), actions)
+        stops = StopsSurface(Stopping(inbox, access), US, metrics)
+        bolt = bolt_app(web, US, stops, AgentView(door, US), messages, Commands(door, US, ""), actions)
         listeners = Listeners(bolt, messages.on_message)
         yield FrontDoor(bench, metrics, Guard(over_http(listeners), SECRET, metrics))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.chats.access import Access
+from bridge.chats.context import Context
 from bridge.chats.decide import Decide
 from bridge.chats.planning import Chats
 from bridge.chats.receive import Receiver
@@ -20,13 +21,17 @@ from bridge.metrics import Metrics
 from bridge.playground.slack import payloads, sample
 from bridge.playground.slack.entities import Channel, Message, Person, View
 from bridge.project import Catalog, ProjectClient
+from bridge.reports.statistics import Statistics
 from bridge.slack.actions import Actions
 from bridge.slack.commands import Commands
 from bridge.slack.directory import SlackDirectory
 from bridge.slack.door import Door
 from bridge.slack.messages import Messages
 from bridge.slack.web import Identity, SlackWeb
+from bridge.store.recent import Recent
+from bridge.store.snapshots import SnapshotStore
 from bridge.turns.plan import AskAgent, ChooseAgent, OpenForm, Plan, RunWorkflow, SendAgain, Show
+from support.reports import reports_of
 from support.store import ROOT, Store, message
 from support.turns import MemorySay
 from support.wire_slack import Json, Reaction, WireSlack, refused
@@ -93,11 +98,15 @@ class Gate:
         self.actions = Actions(door, self.identity, catalog, self.access, say)
         chats = Chats(
             catalog=catalog, sessions=self.store.sessions, directory=directory, say=say, bot_user=sample.BRIDGE,
-            default_agent="", store_since=lambda: None,
+            default_agent="", store_since=lambda: None, context=Context(say, directory, sample.BRIDGE),
         )  # fmt: skip
+        statistics = Statistics(self.project, SnapshotStore(self.store.scripts), self.store.clock)
         deps = Deps(
-            catalog, self.project, self.store.sessions, self.store.results, self.access.may_run, directory.user_name
-        )
+            catalog, self.project, self.store.sessions, self.store.results, self.access.may_run, directory.user_name,
+            statistics=statistics,
+            recent=Recent(self.store.scripts),
+            reports=reports_of(self.store.scripts, statistics, directory),
+        )  # fmt: skip
         self.decide = Decide(chats, deps)
         self.slack.script["usergroups.users.list"] = [lambda asked: _json(self.groups[asked["usergroup"]])]
 

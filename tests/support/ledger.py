@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -23,6 +24,8 @@ from support.world import World, words_of
 UNKNOWN = "not known"
 AGAIN = "turn:again"
 _NOT_TAKEN = 429
+_GIVEN_UP = 40.0  # seconds without another try; more than lie between any two
+_ANSWERED = re.compile(r"re: ([\w-]+)")
 
 
 def _long(_talk: Talk, message: str) -> Reply:
@@ -63,11 +66,29 @@ class Written:
         return {self.words, self.changed} - {""}
 
 
+class Deliveries:
+    """The tries to deliver each message, by its ts."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._read = 0
+        self._by_ts: dict[str, list[Delivery]] = {}
+
+    def of(self, ts: str) -> list[Delivery]:
+        """Those of one message."""
+        for delivery in self._world.slack.deliveries[self._read :]:
+            self._read += 1
+            if delivery.kind == "event":
+                self._by_ts.setdefault(str(delivery.payload["event"].get("ts")), []).append(delivery)
+        return self._by_ts.get(ts, [])
+
+
 @dataclass
 class Thread:
     """A thread, and what people wrote in it, in order."""
 
     world: World
+    deliveries: Deliveries
     channel: str
     root: str = ""
     written: list[Written] = field(default_factory=list)
@@ -76,10 +97,14 @@ class Thread:
         """What the bot has posted there."""
         return self.world.answers(self.channel, self.root) if self.root else []
 
+    def answers(self) -> list[tuple[str, Message]]:
+        """The words that were answered, each with its answer, in the order of the answers."""
+        found = [(_ANSWERED.search(words_of(message)), message) for message in self.said()]
+        return [(one[1], message) for one, message in found if one]
+
     def answered(self) -> list[str]:
-        """The words that were answered, in the order of the answers."""
-        found = [re.search(r"re: ([\w-]+)", words_of(message)) for message in self.said()]
-        return [one[1] for one in found if one]
+        """The words that were answered, in that order."""
+        return [words for words, _message in self.answers()]
 
     def unknown(self) -> list[Message]:
         """The notices that say that an outcome is not known."""
@@ -90,14 +115,9 @@ class Thread:
         mine = {text for one in self.written for text in one.texts}
         return [words for call in chats(self.world) if (words := call.body["message"]) in mine]
 
-    def deliveries(self, one: Written) -> list[Delivery]:
-        """The tries to deliver it."""
-        sent = [delivery for delivery in self.world.slack.deliveries if delivery.kind == "event"]
-        return [delivery for delivery in sent if delivery.payload["event"].get("ts") == one.ts]
-
     def accepted_at(self, one: Written) -> float:
         """When Slack was told that it was taken."""
-        acked = [delivery.at + delivery.ms / 1000 for delivery in self.deliveries(one) if delivery.is_acked]
+        acked = [delivery.at + delivery.ms / 1000 for delivery in self.deliveries.of(one.ts) if delivery.is_acked]
         return min(acked, default=math.inf)
 
     def is_settled(self) -> bool:
@@ -106,15 +126,20 @@ class Thread:
 
     def are_all_accepted(self) -> bool:
         """Whether Slack was told of all that they were taken."""
-        return all(map(self._was_accepted, self.written))
+        return all(map(self.was_accepted, self.written))
+
+    def were_given_up(self) -> bool:
+        """Whether Slack has stopped trying to deliver one of them."""
+        return any(_has_given_up(self.deliveries.of(one.ts)) for one in self.written)
 
     def owed(self) -> list[Written]:
         """What was accepted, still stands and has no answer."""
         answered = set(self.answered())
-        standing = [one for one in self.written if not one.withdrawn and self._was_accepted(one)]
+        standing = [one for one in self.written if not one.withdrawn and self.was_accepted(one)]
         return [one for one in standing if not one.texts & answered]
 
-    def _was_accepted(self, one: Written) -> bool:
+    def was_accepted(self, one: Written) -> bool:
+        """Whether Slack was told that it was taken."""
         return self.accepted_at(one) < math.inf
 
     def faults(self) -> Iterator[str]:
@@ -139,8 +164,12 @@ class Thread:
         by_words = {text: one for one in self.written for text in one.texts if not one.again}
         order = [by_words[words] for words in found if words in by_words]
         for earlier, later in combinations(order, 2):
-            if self.accepted_at(later) < min(delivery.at for delivery in self.deliveries(earlier)):
+            if self.accepted_at(later) < min(delivery.at for delivery in self.deliveries.of(earlier.ts)):
                 yield f"out of order: {what} {earlier.words} before {later.words}"
+
+
+def _has_given_up(tries: list[Delivery]) -> bool:
+    return bool(tries) and not any(one.is_acked for one in tries) and time.time() - tries[-1].at > _GIVEN_UP
 
 
 def chats(world: World) -> list[ProjectCall]:
@@ -150,22 +179,32 @@ def chats(world: World) -> list[ProjectCall]:
 
 @dataclass
 class Started:
-    """A run that somebody asked for, by an *input* that nobody else uses."""
+    """A run that *user* asked for at *asked_at*, by an *input* that nobody else uses."""
 
     world: World
+    user: str
     channel: str
     input: str
     is_accepted: bool
+    asked_at: float
 
     def cards(self) -> list[str]:
         """What the channel shows of it."""
         shown = [one for one in self.world.slack.messages(self.channel) if one.user == BRIDGE]
         return [words_of(one) for one in shown if self.input in str(one.blocks)]
 
+    def told(self) -> list[str]:
+        """What *user* alone was told there since: that the workflow could not be looked up, for one."""
+        private = self.world.slack.workspace.private_messages
+        mine = [one for one in private if (one.to, one.channel) == (self.user, self.channel)]
+        return [words_of(one) for one in mine if float(one.ts) >= self.asked_at]
+
     def is_settled(self) -> bool:
-        """Whether its card says how it ended, where there has to be one."""
+        """Whether its card says how it ended, or somebody was told why there is none."""
         cards = self.cards()
-        return not any("running" in card for card in cards) and (bool(cards) or not self.is_accepted)
+        if any("running" in card for card in cards):
+            return False
+        return bool(cards or self.told()) or not self.is_accepted
 
     def faults(self) -> Iterator[str]:
         """Say what is wrong."""

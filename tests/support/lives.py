@@ -22,7 +22,7 @@ from support.waiting import wait_until
 from support.world import World, a_world
 
 RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack does not give up on whoever takes some seconds to be born
-PATIENCE = 15.0
+PATIENCE = 40.0
 IDLE_MS = 60_000
 
 Accident = Callable[[World, Mortal], Awaitable[None]]
@@ -58,19 +58,26 @@ class Life:
 async def lived(life: Life, url: str, mortals: Mortals) -> Life:
     """Let it happen, and note what is wrong in the end."""
     began = time.monotonic()
-    async with a_world(url, f"life-{secrets.token_hex(4)}", retry_delays=RETRIES) as world:
-        town, succession = Town(world), Succession(world, mortals, life)
-        async with succession.going_on():
-            try:
-                await town.live(*life.stories)
-                await wait_until(lambda: _is_at_rest(world), "nobody waits in Redis", PATIENCE)
-            except* AssertionError as group:
-                life.faults += [f"waits for ever: {exc}" for exc in group.exceptions]
-            life.faults += list(town.faults())
-        life.asked = sum(len(thread.asked()) for thread in town.threads)
-        life.unknown = sum(len(thread.unknown()) for thread in town.threads)
+    try:
+        async with a_world(url, f"life-{secrets.token_hex(4)}", retry_delays=RETRIES) as world:
+            await _in_world(life, world, mortals)
+    except (AssertionError, TimeoutError) as exc:  # what the world itself finds: an error in a log, nobody ever ready
+        life.faults.append(f"{type(exc).__name__}: {str(exc)[-1500:]}")
     life.seconds = time.monotonic() - began
     return life
+
+
+async def _in_world(life: Life, world: World, mortals: Mortals) -> None:
+    town, succession = Town(world), Succession(world, mortals, life)
+    async with succession.going_on():
+        try:
+            await town.live(*life.stories)
+            await wait_until(lambda: _is_at_rest(world), "nobody waits in Redis", PATIENCE)
+        except* AssertionError as group:
+            life.faults += [f"waits for ever: {exc}" for exc in group.exceptions]
+        life.faults += list(town.faults())
+    life.asked = sum(len(thread.asked()) for thread in town.threads)
+    life.unknown = sum(len(thread.unknown()) for thread in town.threads)
 
 
 class Succession:

@@ -33,6 +33,12 @@ class Forked:
             with suppress(ProcessLookupError):  # it has ended, and the news of it is under way
                 os.kill(self.pid, number)
 
+    def end(self, code: int) -> None:
+        """Take note of its end."""
+        if self.returncode is None:
+            self.returncode = code
+        self.ended.set()
+
     async def wait(self) -> int:
         """Wait for its end."""
         await self.ended.wait()
@@ -58,8 +64,9 @@ class Mortals:
                     self._all[pid] = Forked(pid)
                     self._born.put_nowait(pid)
                 case {"ended": int() as pid, "code": int() as code}:
-                    self._all[pid].returncode = code
-                    self._all[pid].ended.set()
+                    self._all[pid].end(code)
+        for forked in self._all.values():  # nobody is left to tell of them
+            forked.end(-signal.SIGKILL)
 
     async def fork(self, environ: Mapping[str, str], fate: str) -> tuple[Forked, Path, Path]:
         """Begin a bridge; gives it with the files of its log and its diary."""

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,11 +54,20 @@ def slack_calls() -> set[str]:
     return {name for name in named if not name.startswith(SLACK_READS)}
 
 
+_RUNS = re.compile(r'\b_?run\(\s*"(\w+)"')
+
+
 def script_names() -> list[str]:
     """Every script of the store."""
     folder = files("bridge.store") / "scripts"
     names = [one.name.removesuffix(".lua") for one in folder.iterdir() if one.name.endswith(".lua")]
     return sorted(set(names) - {"prelude"})
+
+
+def scripts_in_use() -> set[str]:
+    """Those that the code runs."""
+    code = "".join(one.read_text() for one in Path(str(files("bridge"))).rglob("*.py"))
+    return set(script_names()) & set(_RUNS.findall(code))
 
 
 @cache

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from redis import Redis
-from redis.exceptions import ConnectionError as NoConnection
+from redis.exceptions import ConnectionError as NoConnection, TimeoutError as NoAnswer
 
 START_SECONDS = 10.0
 
@@ -43,10 +43,10 @@ class RealRedis:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self) -> None:
-        """Start it, over what an earlier one left, and wait until it answers."""
+    def start(self, *options: str) -> None:
+        """Start it, over what an earlier one left, and wait until it answers; *options* are for this time."""
         words = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", ""]
-        words += ["--appendonly", "yes", "--loglevel", "warning", "--logfile", "redis.log"]
+        words += ["--appendonly", "yes", "--loglevel", "warning", "--logfile", "redis.log", *options]
         self.socket.unlink(missing_ok=True)
         self._process = subprocess.Popen([server_program(), *words], stdin=subprocess.DEVNULL)  # noqa: S603
         deadline = time.monotonic() + START_SECONDS
@@ -54,7 +54,7 @@ class RealRedis:
             while True:
                 try:
                     client.ping()
-                except NoConnection:  # not there yet, or still loading
+                except (NoConnection, NoAnswer):  # not there yet, or still loading
                     if time.monotonic() > deadline:
                         raise
                     time.sleep(0.01)

@@ -13,7 +13,9 @@ from bridge.turns.ports import Mark, Place
 HERE = Place("C1", "1699999999.000001")
 TURN = TurnId("abcDEF123-_xyz00")
 MARK = Mark("bridge_turn", TURN, agent=3, session=77)
-US = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1", scopes=frozenset({"files:write"}))
+US = Identity(
+    team="T1", enterprise="", bot_user="UBOT", bot_id="B1", scopes=frozenset({"files:write", "channels:history"})
+)
 NO_FILES = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")
 FOOTER = {"type": "context", "elements": [{"type": "plain_text", "text": "used search"}]}
 SECTION = {"type": "section", "text": {"type": "plain_text", "text": "hi"}}

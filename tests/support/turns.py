@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ import httpx
 from redis.asyncio import Redis
 
 from bridge.blocks.reply import Reply, View
+from bridge.chats.context import Context
 from bridge.chats.decide import Decide
 from bridge.chats.planning import Chats
 from bridge.commands.deps import Deps
@@ -24,15 +25,22 @@ from bridge.errors import SlackAmbiguous, SlackError
 from bridge.ids import TurnId
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
+from bridge.reports.statistics import Statistics
+from bridge.store.feedback import Votes
 from bridge.store.inbox import Held
+from bridge.store.recent import Recent
+from bridge.store.snapshots import SnapshotStore
 from bridge.turns.effects import Effects
 from bridge.turns.lease import Lease
 from bridge.turns.patience import Patience
-from bridge.turns.ports import Found, Mark, Place, Recalled, Whom
+from bridge.turns.ports import Found, Mark, Place, Recalled, ThreadRead, Whom
+from bridge.turns.reports import AfterReports
 from bridge.turns.runs import Runs
 from bridge.turns.show import Shower
 from bridge.turns.slots import Slots
 from bridge.turns.turn import Turns
+from bridge.turns.watching import Watches
+from support.reports import reports_of, schedules_of
 from support.store import START, Process, Store, a_store
 
 BOT = "UBOT"
@@ -45,6 +53,7 @@ PROJECT = {
     "id": 1, "name": "P", "description": "", "visibility": "private", "promptCount": 0, "memberCount": 0,
     "createdAt": MOMENT,
 }  # fmt: skip
+STATS = {"promptCount": 1, "runCount": 4321, "versionCount": 3, "categories": [], "tags": [], "lastUpdated": MOMENT}
 REFUSED = httpx.ConnectError("refused")
 
 Answer = httpx.Response | Exception
@@ -77,7 +86,17 @@ class MemorySay:
     updates: list[tuple[str, Reply]] = field(default_factory=list)
     responses: list[tuple[str, Reply]] = field(default_factory=list)
     forms: list[tuple[str, View]] = field(default_factory=list)
+    homes: list[tuple[str, View, str]] = field(default_factory=list)
+    home_troubles: list[SlackError] = field(default_factory=list)
     signs: list[str] = field(default_factory=list)
+    titles: list[tuple[Place, str]] = field(default_factory=list)
+    prompts: list[tuple[str, list[dict[str, str]]]] = field(default_factory=list)
+    thread: ThreadRead = field(default_factory=ThreadRead)  # what every thread says
+    windows: list[tuple[str, str]] = field(default_factory=list)
+    hourglasses: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    taken_away: list[str] = field(default_factory=list)
+    sign_gate: asyncio.Event = field(default_factory=asyncio.Event)
     looks: int = 0
     attempts: int = 0
     troubles: list[SlackError | None] = field(default_factory=list)
@@ -89,6 +108,7 @@ class MemorySay:
     def __post_init__(self) -> None:
         self.gate.set()
         self.after.set()
+        self.sign_gate.set()
 
     @property
     def words(self) -> list[str]:
@@ -117,13 +137,22 @@ class MemorySay:
         found = [one.ts for one in self.messages if one.place == place and one.mark.turn == turn]
         return Found({0: found[0]} if found else {})
 
-    async def recall(self, place: Place) -> Recalled | None:
+    async def read_thread(self, place: Place, after: str = "", before: str = "") -> ThreadRead:
         self.looks += 1
+        self.windows.append((after, before))
         if self.look_troubles:
             raise self.look_troubles.pop(0)
         marks = [one.mark for one in self.messages if one.place == place and one.mark.kind == "bridge_turn"]
         found = [Recalled(mark.agent, mark.session) for mark in marks if mark.agent and mark.session]
-        return found[-1] if found else None
+        return replace(self.thread, recalled=found[-1] if found else None)
+
+    async def waits(self, whom: Whom, ts: str, line: Reply) -> None:  # noqa: ARG002 - the port's
+        self.hourglasses.append(ts)
+        self.lines.append(line.text)
+        await self.sign_gate.wait()
+
+    async def waits_no_more(self, channel: str, ts: str) -> None:  # noqa: ARG002 - the port's
+        self.taken_away.append(ts)
 
     async def whisper(self, whom: Whom, reply: Reply) -> None:
         trouble = self.troubles.pop(0) if self.troubles else None
@@ -137,6 +166,11 @@ class MemorySay:
     async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:  # noqa: ARG002 - the port's
         self.updates.append((ts, reply))
 
+    async def publish_home(self, user: str, view: View, view_hash: str) -> None:
+        if self.home_troubles:
+            raise self.home_troubles.pop(0)
+        self.homes.append((user, view, view_hash))
+
     async def open_form(self, trigger_id: str, view: View) -> None:
         self.forms.append((trigger_id, view))
 
@@ -145,6 +179,13 @@ class MemorySay:
 
     async def idle(self, place: Place) -> None:  # noqa: ARG002 - the port's
         self.signs.append("idle")
+
+    async def entitle(self, place: Place, title: str) -> None:
+        if title:
+            self.titles.append((place, title))
+
+    async def suggest(self, channel: str, prompts: list[dict[str, str]]) -> None:
+        self.prompts.append((channel, prompts))
 
 
 @dataclass
@@ -156,6 +197,8 @@ class MemoryDirectory:
     groups: dict[str, set[str]] = field(default_factory=dict)
     home: set[str] = field(default_factory=set)
     guests: set[str] = field(default_factory=set)
+    zones: dict[str, str] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)  # channels that the bot is not in
     trouble: SlackError | None = None
 
     async def user_name(self, user: str) -> str:
@@ -163,6 +206,12 @@ class MemoryDirectory:
 
     async def channel_name(self, channel: str) -> str:
         return self.channels.get(channel, channel)
+
+    async def time_zone(self, user: str) -> str:
+        return self.zones.get(user, "")
+
+    async def may_post(self, channel: str) -> bool:
+        return channel not in self.closed
 
     async def in_group(self, user: str, group: str) -> bool:
         return user in self.groups.get(group, set())
@@ -183,6 +232,8 @@ class Service:
     """The project service at the wire: *chats* are answers to the messages to come, *always* is to every request."""
 
     agents: list[dict[str, Any]] = field(default_factory=lambda: [SUPPORT])
+    details: dict[str, Any] = field(default_factory=dict)
+    workflows: list[dict[str, Any]] = field(default_factory=lambda: [WORKFLOW])
     chats: list[Answer | None] = field(default_factory=list)
     always: Answer | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -216,7 +267,9 @@ class Service:
         if path.startswith("agents/"):
             found = [agent for agent in self.agents if str(agent["id"]) == path.split("/")[1]]
             return httpx.Response(200, json=found[0]) if found else httpx.Response(404)
-        lists = {"agents": self.agents, "workflows": [WORKFLOW], "project": PROJECT}
+        if path.startswith("workflows/"):
+            return httpx.Response(200, json=self.details)
+        lists = {"agents": self.agents, "workflows": self.workflows, "project": PROJECT, "stats": STATS}
         return httpx.Response(200, json=lists[path])
 
     async def _chat(self, agent: int, body: dict[str, Any]) -> httpx.Response:
@@ -264,10 +317,13 @@ class Bench:
     is_suspended: bool = False
     default_agent: str = ""
     runners: frozenset[str] = frozenset()
+    has_context: bool = True
+    mentions_only: bool = False
     store_since: Callable[[], datetime | None] = lambda: START
     metrics: Metrics = field(default_factory=Metrics)
     leases: list[Lease] = field(default_factory=list)
     on_sleep: Callable[[], Awaitable[None]] | None = None
+    watches: Watches = field(default_factory=Watches)
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -287,7 +343,10 @@ class Bench:
             bot_user=BOT,
             default_agent=self.default_agent,
             store_since=self.store_since,
-        )
+            context=Context(
+                self.say, self.directory, BOT, is_on=self.has_context, mentions_only=self.mentions_only
+            ),
+        )  # fmt: skip
 
     def turns(self, process: Process) -> Turns:
         """Put together what one process needs to do turns."""
@@ -297,16 +356,32 @@ class Bench:
         async def may_run(user: str) -> bool:
             return not self.runners or user in self.runners
 
-        deps = Deps(chats.catalog, self.project, store.sessions, store.results, may_run, self.directory.user_name)
+        statistics = Statistics(self.project, SnapshotStore(store.scripts), store.clock)
+        deps = Deps(
+            chats.catalog, self.project, store.sessions, store.results, may_run, self.directory.user_name,
+            statistics=statistics,
+            recent=Recent(store.scripts),
+            in_thread=chats.context.quoting,
+            channel_name_of=self.directory.channel_name,
+            workspace="https://acme.slack.com/",
+            reports=reports_of(
+                store.scripts, statistics, self.directory, name=process.name,
+                has_default_agent=bool(self.default_agent),
+            ),
+        )  # fmt: skip
         runs = Runs(
             project=self.project, say=self.say, directory=self.directory, journal=process.journal, patience=patience,
             now=store.clock,
         )  # fmt: skip
         return Turns(
             plan=Decide(chats, deps), journal=process.journal, sessions=store.sessions,
-            effects=Effects(self.say, process.inbox, store.sessions, patience), project=self.project, runs=runs,
+            effects=Effects(
+                self.say, process.inbox, store.sessions, patience, Votes(store.scripts, self.metrics, now=store.clock),
+                reports=AfterReports(schedules_of(store.scripts, store.clock, process.name), patience),
+            ), project=self.project, runs=runs,
             say=self.say, shower=Shower(self.say, patience), patience=patience, slots=self.slots,
             metrics=self.metrics, max_age=MAX_AGE, now=store.clock,
+            watches=self.watches,
         )  # fmt: skip
 
     def lease(self, process: Process, held: Held) -> Lease:

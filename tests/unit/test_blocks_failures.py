@@ -45,6 +45,13 @@ EXAMPLES = [
     errors.NoSuch("workflow", "Reprot", ["Report"]),
     errors.NoSuch("agent", "x"),
     errors.SeveralFit("workflow", "Rep", [(number, f"Report {number}") for number in range(30)]),
+    *(
+        errors.BadSchedule(part, typed)
+        for typed in ("5 o'clock", "")
+        for part in ("often", "time", "weekday", "monthday", "cron", "zone", "channel", "compare", "only", "option")
+    ),
+    errors.BadSchedule("many", ""),
+    errors.BadSchedule("of a later release", ""),
     errors.BadInput("Expecting value", 1, 2),
     *(
         errors.NotAllowed(reason)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -23,9 +24,14 @@ from bridge.inbound import Click, Submission
 from bridge.metrics import Metrics
 from bridge.project.catalog import Catalog
 from bridge.project.client import ProjectClient
+from bridge.reports.statistics import Statistics
+from bridge.store.recent import Recent
 from bridge.store.scripting import Scripts
 from bridge.store.sessions import Results, Sessions
+from bridge.store.snapshots import SnapshotStore
 from bridge.turns.plan import ChooseAgent, Nothing, OpenForm, Plan, RunWorkflow, SendAgain, Show, StartThread
+from support.reports import reports_of
+from support.turns import MemoryDirectory
 
 THREAD = ThreadKey("T1", "C1", "1.000")
 CALL = Call(team="T1", channel="C1", user="U1", turn=TurnId("turn-1"), response_url="https://hooks.example/r")
@@ -92,7 +98,11 @@ async def deps(scripts: Scripts, service: Service) -> AsyncIterator[Deps]:
 
     async with ProjectClient("http://project.example", "key", transport=httpx.MockTransport(service)) as client:
         sessions = Sessions(scripts, session_lifetime=timedelta(days=90))
-        yield Deps(Catalog(client), client, sessions, Results(scripts), may_run, _name_of)
+        statistics = Statistics(client, SnapshotStore(scripts), lambda: datetime.now(UTC))
+        yield Deps(
+            Catalog(client), client, sessions, Results(scripts), may_run, _name_of, statistics=statistics,
+            recent=Recent(scripts), reports=reports_of(scripts, statistics, MemoryDirectory()),
+        )  # fmt: skip
 
 
 def shown(plan: Plan) -> Reply:
@@ -122,6 +132,7 @@ def button_of(reply: Reply) -> Click:
         ("/agents show support", "search"),
         ("/project", "The shop."),
         ("/stats", "4,321"),
+        ("/stats since 7d", "Nothing to compare with yet"),
         ("/help", "/agents chat <agent> <message>"),
         ("/workflows help", "/workflows run <workflow> [input]"),
         ("/stats help", "Show the project's statistics."),
@@ -152,7 +163,7 @@ async def test_only_reading_commands_know_how_to_share(deps: Deps) -> None:
     [
         ("/workflows rnu 3", "/workflows run <workflow> [input]"),
         ("/workflows xyz", "/workflows list [words]"),
-        ("/stats report daily", "/stats"),
+        ("/stats sinse 7d", "/stats since <when>"),
         ("/stat", "/stats"),
         ("/agentz list", "/agents"),
     ],
@@ -284,10 +295,23 @@ async def test_a_session_is_told_while_the_service_is_away(deps: Deps, service: 
     assert "Agent 1 answers here" in shown(await router.answer("/session", deps, here)).text
 
 
+@pytest.mark.parametrize("line", ["/stats since tuesday", "/stats since 2999-01-01", "/stats since"])
+async def test_a_time_that_cannot_be_compared_with_is_answered_with_one_that_can(deps: Deps, line: str) -> None:
+    with pytest.raises(BadUsage, match=r"/acme-stats since (7d|<when>)"):
+        await router.answer(line, replace(deps, command_prefix="acme-"), CALL)
+
+
+async def test_numbers_are_written_as_the_person_is_used_to(deps: Deps) -> None:
+    async def locale_of(user: str) -> str:
+        return {"U1": "de-DE"}[user]
+
+    reply = shown(await router.answer("/stats", replace(deps, locale_of=locale_of), CALL))
+
+    assert "4.321 runs" in reply.text
+
+
 async def test_commands_are_shown_with_the_configured_prefix(deps: Deps) -> None:
-    prefixed = Deps(
-        deps.catalog, deps.project, deps.sessions, deps.results, deps.may_run, _name_of, command_prefix="acme-"
-    )
+    prefixed = replace(deps, command_prefix="acme-")
 
     assert "/acme-workflows show <workflow>" in words_of(shown(await router.answer("/help", prefixed, CALL)))
     with pytest.raises(BadUsage, match="/acme-workflows show"):

@@ -40,6 +40,16 @@ async def test_a_person_has_the_name_that_others_see(
     assert await SlackDirectory(web, HOME).user_name("U1") == name
 
 
+async def test_a_locale_is_asked_for_and_unknown_where_slack_does_not_tell(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["users.info"] = [person(locale="de-DE"), person(), refused("missing_scope", needed="users:read")]
+    directory = SlackDirectory(web, HOME)
+
+    locales = [await directory.user_locale(user) for user in ("U1", "U2", "U3", "U3", "U1")]
+
+    assert locales == ["de-DE", "", "", "", "de-DE"]
+    assert [asked["include_locale"] for asked in slack.calls("users.info")] == ["true"] * 3
+
+
 async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, web: SlackWeb) -> None:
     clock = Clock()
     slack.script["users.info"] = [person(name="ada"), person(name="grace")]
@@ -219,3 +229,32 @@ async def test_who_stops_asking_does_not_take_the_answer_from_the_others() -> No
     may_end.set()
 
     assert await second == "A"
+
+
+@pytest.mark.parametrize(("about", "zone"), [({"tz": "Europe/Berlin"}, "Europe/Berlin"), ({"tz": None}, ""), ({}, "")])
+async def test_a_person_has_the_time_zone_that_slack_tells(
+    slack: WireSlack, web: SlackWeb, about: dict[str, Any], zone: str
+) -> None:
+    slack.script["users.info"] = [person(**about)]
+
+    assert await SlackDirectory(web, HOME).time_zone("U1") == zone
+
+
+@pytest.mark.parametrize(
+    ("answer", "may_post"),
+    [
+        ({"is_member": True}, True),
+        ({"is_member": False}, False),
+        ({"is_member": True, "is_archived": True}, False),
+        ({"is_im": True}, True),
+        ("channel_not_found", False),
+        ("missing_scope", True),  # it shows when something is posted
+    ],
+)
+async def test_the_bot_may_post_where_it_is_a_member(
+    slack: WireSlack, web: SlackWeb, answer: dict[str, Any] | str, *, may_post: bool
+) -> None:
+    said = refused(answer) if isinstance(answer, str) else {"ok": True, "channel": {"id": "C1", **answer}}
+    slack.script["conversations.info"] = [said]
+
+    assert await SlackDirectory(web, HOME).may_post("C1") is may_post

@@ -37,14 +37,23 @@ BLOCKS = {name: function for name, function in SHOWN.items() if returns(function
 
 NOT_SHOWN_AS_THEY_ARE = {
     # words that a reply is made of, by the functions above
+    "changes.change", "changes.name_change", "changes.news", "changes.since_words", "numbers.per_cent",
+    "numbers.signed", "numbers.whole", "stats.nothing_yet", "stats.taken",
     "failures.sentence", "forms.json_problem", "json_text.pretty", "kit.clean", "kit.counted", "kit.cut", "kit.named",
     "kit.one_line", "kit.quoted", "kit.spoken", "shapes.listed", "shapes.name_of", "shapes.names_in", "shapes.steps_of",
     # what is parsed; each has tests of its own
     "kit.date", "kit.escape", "kit.fallback", "kit.quiet", "links.honest", "markdown.neutralised", "markdown.pieces",
     "markdown.plain", "markdown.split",
+    # pictures, of which `stats.stats_card` is made
+    "charts.bars", "charts.line", "charts.pie", "charts.summed",
     # read, counted, sent to the service or put into a button, and never shown
+    "numbers.style_of", "stats.numbers_of", "stats.ordered",
+    "asking.place_of", "asking.question_text", "asking.read_ask_form", "asking.read_default_form", "home.permalink",
+    "lists.active_first", "lists.by_name", "lists.clamped", "workflows.facts_of",
     "failures.worded", "forms.form_values", "forms.match_rank", "forms.read_run_form", "json_text.compact",
     "json_text.typed_json", "kit.text_length", "links.hosts_in", "lists.matching", "mrkdwn.mentions_in",
+    "answers.read_vote", "notices.edited", "quotation.spoken", "quotation.with_quotation",
+    "quotation.below_report", "reports.field_of", "reports.form_words", "reports.pause_notice", "reports.shown_on",
     "mrkdwn.message_text", "mrkdwn.plain_command_text", "notices.paused", "runs.again_value", "shapes.how_many",
 }  # fmt: skip
 
@@ -64,7 +73,7 @@ def posted(**shown: Any) -> ApiCall:
 def as_messages(reply: Reply) -> Iterator[ApiCall]:
     """Lay out *reply* as it is posted, and as it is where Slack refuses its blocks."""
     for part in parts.lay_out(reply):
-        yield posted(text=part.text, blocks=list(part.blocks))
+        yield from (posted(text=part.text, blocks=list(form)) for form in (part.blocks, *part.plainer))
         for text in parts.pieces(part.instead or part.text):
             yield posted(text=text)
 

@@ -171,7 +171,9 @@ def test_nothing_ends_a_block_of_code(words: str) -> None:
 
 def test_a_line_of_a_list_is_one_line() -> None:
     named = [a_workflow(f"x\n{FORGED}\u2028y"), a_workflow(f"y\r{FORGED}")]
-    reply = lists.list_reply("Workflows", named, lambda item: kit.paragraph(kit.one_line(item.name)))
+    reply = lists.list_reply(
+        "Workflows", named, lambda item: kit.paragraph(kit.one_line(item.name)), lists.Spot(), ("a", "b")
+    )
 
     assert "\n" not in reply.text
     assert [text for text in texts_of(reply.blocks) if "\n" in text] == []

@@ -124,7 +124,7 @@ async def test_a_person_is_held_to_their_messages_wherever_and_others_are_not(op
     await say(door, "three", 201)
     await say(door, "four", 202, user="U2")
 
-    assert door.bench.service.messages == ["one", "two", "four"]
+    assert door.bench.service.messages == ["one", "two", "U2: four"]
     ((user, words),) = told(door)
     assert user == "U1"
     assert "Please send it again then. It goes on in" in words

@@ -149,25 +149,25 @@ async def test_the_newest_answer_of_a_thread_says_which_session_it_was(slack: Wi
     notice = {"ts": "18", "bot_id": "B1", "metadata": {"event_type": "bridge_notice", "event_payload": {}}}
     slack.script["conversations.replies"] = [{"ok": True, "messages": [marked(), newer, forged, notice]}]
 
-    assert await say.recall(HERE) == Recalled(agent=3, session=78)
+    assert (await say.read_thread(HERE)).recalled == Recalled(agent=3, session=78)
 
 
 async def test_a_thread_without_answers_says_nothing(say: SlackSay) -> None:
-    assert await say.recall(HERE) is None
+    assert (await say.read_thread(HERE)).recalled is None
 
 
 async def test_a_page_that_comes_too_late_does_not_take_away_what_was_recalled(slack: WireSlack, say: SlackSay) -> None:
     first: Json = {"ok": True, "messages": [marked()], "response_metadata": {"next_cursor": "more"}}
     slack.script["conversations.replies"] = [first, limited(60)]
 
-    assert await say.recall(HERE) == Recalled(agent=3, session=77)
+    assert (await say.read_thread(HERE)).recalled == Recalled(agent=3, session=77)
 
 
 async def test_a_thread_that_cannot_be_read_recalls_nothing_by_mistake(slack: WireSlack, say: SlackSay) -> None:
     slack.script["conversations.replies"] = [limited(60)]
 
     with pytest.raises(SlackUnreachable):
-        await say.recall(HERE)
+        await say.read_thread(HERE)
 
 
 async def test_what_nobody_saw_of_a_file_may_be_sent_again(slack: WireSlack, say: SlackSay) -> None:

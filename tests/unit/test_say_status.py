@@ -12,6 +12,8 @@ from support.wire_slack import CutOff, Raw, Reaction, WireSlack, limited, refuse
 
 AGENTS = "agents.sessions.setStatus"
 ASSISTANT = "assistant.threads.setStatus"
+RENAME = "agents.sessions.rename"
+PROMPTS = "assistant.threads.setSuggestedPrompts"
 HERE = Place("C1", "1.1")
 
 
@@ -109,3 +111,41 @@ async def test_outside_of_a_thread_there_is_no_sign(slack: WireSlack, status: St
     await status.idle(Place("C1"))
 
     assert slack.asked == []
+
+
+async def test_the_older_method_shows_in_turn_two_texts_that_are_both_true(slack: WireSlack, status: Status) -> None:
+    slack.script[AGENTS] = [refused("unknown_method")]
+
+    await status.working(HERE, "is asking Support…")
+
+    assert slack.calls(ASSISTANT)[0]["loading_messages"] == ["is asking Support…", "is still waiting for the answer…"]
+
+
+async def test_a_thread_is_named_but_only_twenty_in_a_minute(slack: WireSlack, status: Status) -> None:
+    for number in range(25):
+        await status.entitle(Place("D1", f"{number}.0"), f"title {number}")
+    await status.entitle(HERE, "")
+
+    assert [call["title"] for call in slack.calls(RENAME)] == [f"title {number}" for number in range(20)]
+    assert slack.calls(RENAME)[0] == {"channel_id": "D1", "thread_ts": "0.0", "title": "title 0"}
+
+
+@pytest.mark.parametrize(("error", "calls"), [("feature_disabled", 1), ("not_authorized", 2)])
+async def test_titles_are_not_tried_again_where_the_workspace_has_none(
+    slack: WireSlack, status: Status, error: str, calls: int
+) -> None:
+    slack.script[RENAME] = [refused(error)]
+
+    await status.entitle(HERE, "one")
+    await status.entitle(HERE, "two")
+
+    assert len(slack.calls(RENAME)) == calls
+
+
+async def test_prompts_are_offered_without_a_thread(slack: WireSlack, status: Status) -> None:
+    prompts = [{"title": "Ask", "message": "Support: What can you do?"}]
+
+    await status.suggest("D1", prompts)
+    await status.suggest("D1", [])
+
+    assert slack.asked == [(PROMPTS, {"channel_id": "D1", "prompts": prompts})]

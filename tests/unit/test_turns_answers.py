@@ -30,7 +30,7 @@ async def test_a_first_message_is_answered_in_its_thread_and_binds_the_session(r
         assert (answer.mark.kind, answer.mark.turn, answer.mark.agent, answer.mark.session) == (
             "bridge_turn", turn, 7, 42,
         )  # fmt: skip
-        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=7, session=42)
+        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=7, session=42, heard=ROOT)
         assert await bench.store.field(turn, "step") == "done"
         assert not await bench.store.holds_words("hello")
 
@@ -119,7 +119,7 @@ async def test_a_session_that_is_gone_is_begun_anew_with_the_same_message(redis:
         ]
         assert "hello again" in bench.say.words[-1]
         assert "begins a new one" in str(bench.say.messages[-1].reply.footer)
-        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=7, session=43)
+        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=7, session=43, heard=ts(1))
 
 
 @pytest.mark.parametrize(

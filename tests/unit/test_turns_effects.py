@@ -166,7 +166,7 @@ async def test_the_choice_in_a_menu_lets_the_message_go_on(redis: Redis) -> None
         await bench.work()
 
         assert bench.service.asked == [{"message": "first", "agent": 8}]
-        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=42)
+        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=42, heard=ROOT)
 
 
 async def test_the_button_of_an_unknown_outcome_sends_once_however_often_it_is_pressed(redis: Redis) -> None:

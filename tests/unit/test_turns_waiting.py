@@ -263,4 +263,4 @@ async def test_the_agent_that_is_named_after_the_menu_wakes_the_thread_with_its_
         await bench.work()
 
         assert bench.service.asked == [{"message": "first", "agent": 8}]
-        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=42)
+        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=42, heard=ROOT)

@@ -142,8 +142,8 @@ def _in_context(value: Any, pointer: str) -> Any:
 
 _CELL: Final = by_type(
     {
-        "raw_text": shape({"type": anything, "text": string(3000)}),
-        "raw_number": shape({"type": anything, "value": number(-1e15, 1e15)}, {"text": string(3000)}),
+        "raw_text": shape({"type": anything, "text": string(3000, least=1)}),
+        "raw_number": shape({"type": anything, "value": number(-1e15, 1e15)}, {"text": string(3000, least=1)}),
         "rich_text": shape({"type": anything, "elements": anything}, {"block_id": string(255)}),
     }
 )

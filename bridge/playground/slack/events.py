@@ -24,7 +24,7 @@ class Events:
         self.twins: tuple[str, ...] = ("app_mention", "message")
         self.twin_gap = 0.0
         self.echoes_own = True
-        self.unsubscribed = {"reaction_added", "reaction_removed"}
+        self.unsubscribed = {"reaction_removed"}
         self._workspace = workspace
         self._deliverer = deliverer
 

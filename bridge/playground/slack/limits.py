@@ -20,6 +20,7 @@ BLOCKS_IN_A_VIEW: Final = 100
 MARKDOWN_IN_A_MESSAGE: Final = 12_000
 TEXT_IN_ALL_BLOCKS: Final = 13_200  # not documented: https://github.com/slackapi/bolt-js/issues/2509
 CHARTS_IN_A_MESSAGE: Final = 2
+CELLS_IN_A_MESSAGE: Final = 10_000  # characters; https://docs.slack.dev/reference/block-kit/blocks/data-table-block
 METADATA: Final = 16_000
 VIEW_BYTES: Final = 250_000
 VIEWS_ON_EACH_OTHER: Final = 3
@@ -50,6 +51,9 @@ def check_blocks(blocks: Any) -> None:
         raise Refusal("msg_blocks_too_long")
     if sum(block["type"] == "data_visualization" for block in blocks) > CHARTS_IN_A_MESSAGE:
         words = f"no more than {CHARTS_IN_A_MESSAGE} data_visualization blocks allowed"
+        raise Refusal("invalid_blocks", messages=[problem(words, "/blocks")])
+    if _length([block["rows"] for block in blocks if block["type"] == "data_table"]) > CELLS_IN_A_MESSAGE:
+        words = f"no more than {CELLS_IN_A_MESSAGE} characters in the cells of all data_table blocks allowed"
         raise Refusal("invalid_blocks", messages=[problem(words, "/blocks")])
 
 

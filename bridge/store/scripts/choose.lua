@@ -4,5 +4,5 @@ local conversation = prefix .. 'thread:' .. ARGV[1]
 redis.call('HSETNX', conversation, 'v', 1)
 redis.call('HSETNX', conversation, 'agent', ARGV[3])
 redis.call('PEXPIRE', conversation, ARGV[4])
-if redis.call('HDEL', prefix .. 'parked', ARGV[2]) == 1 then activate(ARGV[2]) end
+if not let_go_on(ARGV[2]) then unpark(ARGV[2]) end
 return redis.call('HGET', conversation, 'agent')

@@ -3,8 +3,9 @@
 -- ARGV: entry, consumer, lane, turn, now (ms), step ('done' | 'dead'), what or '', identity of the posted
 --       message (its ts is the last part) or '',
 --       keep the text ('1'), lifetime (ms), lifetime of the audit (ms, '0': none), its length, and for it: user,
---       channel, thread, did, about, allowed ('1').
--- Returns 'ok' | 'lost'.
+--       channel, thread, did, about, allowed ('1'); and for 'done': the person, a line of the run that ended or '', the
+--       thread in which they were answered or '', how many of each are kept, their lifetime (ms).
+-- Returns 'ok' | 'lost' | 'stale' (so is now the person's Home, who has looked at it in the last hour).
 local entry, consumer, lane, turn, now, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_of(turn)
@@ -19,7 +20,9 @@ if ARGV[8] ~= '' then
   redis.call('HSET', key, 'posted', string.match(ARGV[8], '[^:]*$'))
   redis.call('SET', prefix .. 'shown:' .. ARGV[8], turn, 'PX', ARGV[10])
 end
-if step == 'done' then redis.call('HDEL', key, 'outcome') end
+if step == 'done' and redis.call('HEXISTS', key, 'stopped') == 0 then
+  redis.call('HDEL', key, 'outcome') -- the answer that nobody was shown stays
+end
 if ARGV[9] ~= '1' or redis.call('HEXISTS', key, 'again') == 1 then redis.call('HDEL', key, 'body', 'run') end
 redis.call('PEXPIRE', key, ARGV[10])
 if step == 'dead' then
@@ -35,5 +38,23 @@ if ARGV[11] ~= '0' then
 end
 redis.call('LPOP', box_of(lane))
 retire(entry)
-if redis.call('LLEN', box_of(lane)) > 0 then activate(lane) end
+go_on_behind(lane)
+
+-- What the person did lately, for their Home tab.
+local person, ran, talk, most, lately_ms = ARGV[19], ARGV[20], ARGV[21], tonumber(ARGV[22]), tonumber(ARGV[23])
+local is_news = false
+if ran and ran ~= '' then
+  local runs = prefix .. 'recent:r:' .. person
+  redis.call('LPUSH', runs, ran)
+  redis.call('LTRIM', runs, 0, most - 1)
+  redis.call('PEXPIRE', runs, lately_ms)
+  is_news = true
+end
+if talk and talk ~= '' then
+  local talks = prefix .. 'recent:t:' .. person
+  is_news = redis.call('ZADD', talks, now, talk) == 1
+  redis.call('ZREMRANGEBYRANK', talks, 0, -most - 1)
+  redis.call('PEXPIRE', talks, lately_ms)
+end
+if is_news and redis.call('PTTL', prefix .. 'home:' .. person) > lately_ms - 3600000 then return 'stale' end
 return 'ok'

@@ -8,12 +8,47 @@ local function turn_of(id) return prefix .. 'turn:' .. id end
 -- Wake somebody for a lane: the invariant is that a lane with work has exactly one entry, or is parked.
 local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
 
+-- Queue a turn that the bridge begins by itself, in a lane where nothing else is.
+local function queue_our_own(turn, lane, version, now, body, kind, came)
+  redis.call('HSET', turn_of(turn), 'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+    'thread', '', 'kind', kind, 'came', came)
+  redis.call('RPUSH', box_of(lane), turn)
+  activate(lane)
+end
+
 -- How many wait in a lane: the one in work does not.
 local function waiting_in(lane)
   local count = redis.call('LLEN', box_of(lane))
   local head = redis.call('LINDEX', box_of(lane), 0)
   if head and redis.call('HGET', turn_of(head), 'step') ~= 'queued' then count = count - 1 end
   return count
+end
+
+-- What a lane waited for has come.
+local function unpark(lane)
+  if redis.call('HDEL', prefix .. 'parked', lane) == 1 then activate(lane) end
+end
+
+-- A stop holds what waits behind the turn that it stopped, until somebody wants it to go on. Whatever is parked in a
+-- lane that is held is parked for that. Says whether it was held.
+local function let_go_on(lane)
+  if redis.call('HDEL', prefix .. 'held', lane) == 0 then return false end
+  unpark(lane)
+  return true
+end
+
+-- The head of the lane was popped. If more waits, wake somebody for it, unless it is held; what was withdrawn is not
+-- waited with, because it only has to be done with.
+local function go_on_behind(lane)
+  local head = redis.call('LINDEX', box_of(lane), 0)
+  if not head then
+    redis.call('HDEL', prefix .. 'held', lane)
+  elseif redis.call('HEXISTS', prefix .. 'held', lane) == 1
+      and redis.call('HEXISTS', turn_of(head), 'withdrawn') == 0 then
+    redis.call('HSET', prefix .. 'parked', lane, head)
+  else
+    activate(lane)
+  end
 end
 
 -- The entry has been dealt with, whoever held it.

@@ -3,10 +3,11 @@
 --       now (ms), seen (ms), thread lifetime (ms), body, nothing to decide ('1'), agent or '',
 --       end of its time by this server's clock (ms) or '', kind of what came in,
 --       turns that a thread may begin in a minute, the person and the turns that they may begin (0: not limited),
---       a line for the trace on how it came, lifetime of the message's mark (ms).
+--       a line for the trace on how it came, lifetime of the message's mark (ms),
+--       who speaks to the agent with it or ''.
 -- condition: 'none'; 'start' binds the thread; 'bound' wants it bound; 'search' wants it not yet searched.
--- Returns {'queued', waiting before it} | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
---          | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}.
+-- Returns {'queued', waiting before it, all before it: the one in work too} | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
+--          | {'muted'} | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body, plain = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 local agent = ARGV[13]
@@ -30,6 +31,8 @@ end
 local conversation = prefix .. 'thread:' .. thread
 if condition == 'bound' and redis.call('EXISTS', conversation) == 0 then return {'unbound'} end
 if condition == 'search' and redis.call('EXISTS', prefix .. 'looked:' .. thread) == 1 then return {'unbound'} end
+local talks = ARGV[21] ~= ''
+if talks and redis.call('HEXISTS', conversation, 'muted') == 1 then return {'muted'} end
 local waiting = waiting_in(lane)
 if waiting >= limit then return {'full'} end
 local minute, paces = 60000, {}
@@ -48,14 +51,26 @@ if condition == 'start' then
   starts = redis.call('HSETNX', conversation, 'v', 1) == 1 and agent == ''
   if agent ~= '' then redis.call('HSETNX', conversation, 'agent', agent) end
 end
-if condition == 'start' or condition == 'bound' then redis.call('PEXPIRE', conversation, thread_ms) end
+if condition == 'start' or condition == 'bound' then
+  if ARGV[21] ~= '' and redis.call('HSETNX', conversation, 'speaker', ARGV[21]) == 0
+     and redis.call('HGET', conversation, 'speaker') ~= ARGV[21] then
+    redis.call('HSET', conversation, 'several', 1) -- from now on the agent is told who speaks
+  end
+  redis.call('PEXPIRE', conversation, thread_ms)
+end
 for _, mark in ipairs(marks) do redis.call('SET', mark[1], turn, 'PX', mark[2]) end
-redis.call('HSET', turn_of(turn), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
+local version = ARGV[15] == 'report' and 2 or 1 -- of the first release that can read it
+redis.call('HSET', turn_of(turn), 'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
   'kind', ARGV[15], 'came', ARGV[19])
 if waiting > 0 then redis.call('HSET', turn_of(turn), 'behind', waiting) end
 if starts then redis.call('HSET', turn_of(turn), 'starts', 1) -- its words may choose the agent
 elseif plain == '1' then redis.call('HSET', turn_of(turn), 'plain', 1) end
 if condition == 'search' then redis.call('HSET', turn_of(turn), 'searches', 1) end
-redis.call('RPUSH', box_of(lane), turn)
-if redis.call('LLEN', box_of(lane)) == 1 then activate(lane) end
-return {'queued', waiting}
+local ahead = redis.call('RPUSH', box_of(lane), turn) - 1
+if ahead == 0 then
+  activate(lane)
+else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
+  local held = redis.call('HGET', prefix .. 'held', lane)
+  if held and (tonumber(string.match(message, '[^:]*$')) or 0) > tonumber(held) then let_go_on(lane) end
+end
+return {'queued', waiting, ahead}

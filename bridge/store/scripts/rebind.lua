@@ -11,4 +11,9 @@ else
   redis.call('HDEL', conversation, 'session')
 end
 redis.call('PEXPIRE', conversation, ARGV[5])
+if ARGV[4] ~= '' and ARGV[3] ~= '' then
+  local bound = prefix .. 'bound:' .. string.match(ARGV[1], '^[^:]*') .. ':' .. ARGV[4]
+  redis.call('HSETNX', bound, ARGV[1], ARGV[3] .. ':')
+  redis.call('PEXPIRE', bound, ARGV[5])
+end
 return '1'

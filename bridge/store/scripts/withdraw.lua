@@ -6,8 +6,5 @@ local key = turn_of(turn)
 local seen = redis.call('HMGET', key, 'step', 'lane')
 if seen[1] ~= 'queued' then return 'late' end
 redis.call('HSET', key, 'withdrawn', 1)
-if redis.call('HGET', prefix .. 'parked', seen[2]) == turn then
-  redis.call('HDEL', prefix .. 'parked', seen[2])
-  activate(seen[2])
-end
+if redis.call('HGET', prefix .. 'parked', seen[2]) == turn then unpark(seen[2]) end
 return 'withdrawn'

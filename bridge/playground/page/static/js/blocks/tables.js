@@ -27,7 +27,7 @@ export function dataTable(block, surface) {
     frame(
       block.caption,
       h("caption", {}, block.caption),
-      h("thead", {}, h("tr", {}, head.map((one, index) => sortable(one, index, widget)))),
+      h("thead", {}, h("tr", {}, head.map((one, index) => sortable(one, index, widget, align(rows[0]?.[index]))))),
       h("tbody", {}, shown.map((row) => h("tr", {}, row.map((one, index) => bodyCell(one, index === block.row_header_column_index))))),
     ),
     rows.length > each && pager(widget, Math.ceil(rows.length / each)),
@@ -38,7 +38,7 @@ export function dataTable(block, surface) {
 const frame = (label, ...children) =>
   h("div", { class: "table-frame", tabindex: 0, role: "region", "aria-label": label }, h("table", {}, children));
 
-function sortable(one, index, widget) {
+function sortable(one, index, widget, look) {
   const isBy = widget.by === index;
   const sort = () => {
     Object.assign(widget, { by: index, isDown: isBy && !widget.isDown, page: 0 });
@@ -47,7 +47,7 @@ function sortable(one, index, widget) {
   const order = widget.isDown ? "descending" : "ascending";
   return h(
     "th",
-    { scope: "col", class: align(one), "aria-sort": isBy ? order : null },
+    { scope: "col", class: look, "aria-sort": isBy ? order : null },
     h("button", { type: "button", class: "sort", onclick: sort }, cell(one), isBy && (widget.isDown ? " ↓" : " ↑")),
   );
 }

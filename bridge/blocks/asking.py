@@ -1,0 +1,178 @@
+"""The forms that have to do with agents: one begins a conversation, one chooses who answers in a channel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bridge.blocks import kit
+from bridge.blocks.forms import CHANNEL, FormErrors, Origin, channel_menu, modal, text_input
+from bridge.blocks.menu import agent_options
+from bridge.blocks.reply import Audience, Block, Reply, View
+from bridge.project.models import Agent
+
+ASK: Final = "ask"
+DEFAULT: Final = "default"
+"""The forms' callback_ids."""
+
+AGENT: Final = "agent"
+MESSAGE: Final = "message"
+ABOUT: Final = "about"
+WHERE: Final = "where"
+
+OPEN_ASK: Final = "ask:form"
+OPEN_DEFAULT: Final = "default:form"
+"""Buttons that open them; the first one's value may name an agent."""
+
+NOBODY: Final = "none"
+_IN_THREAD: Final = "thread"
+_DIRECT: Final = "direct"
+_CHOOSE_AGENT: Final = "Choose an agent from the list."
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A form that was filled in well: what to ask which agent, and the words of others that it is about."""
+
+    agent: int
+    message: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something from a form goes: a channel, and a thread in it."""
+
+    channel: str
+    thread_ts: str = ""
+
+
+def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -> View:
+    """Draw the form that begins a conversation; *about* are the words of a message whose shortcut was used."""
+    fields = [
+        kit.input_block(AGENT, "Agent", kit.external_select(AGENT, "Choose an agent", _chosen(agent))),
+        kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
+    ]
+    if about is not None:
+        hint = "The agent gets this as a quotation, and in the thread what was said before it."
+        is_cut = len(about) > kit.PLAIN_TEXT_INPUT
+        hint = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit in here." if is_cut else hint
+        fields.append(kit.input_block(ABOUT, "About this message", text_input(ABOUT, about), hint=hint, optional=True))
+    return modal(ASK, "Ask an agent", "Ask", [*fields, _where(origin)], origin)
+
+
+def default_form(origin: Origin) -> View:
+    """Draw the form that chooses who answers mentions in a channel."""
+    menu = kit.external_select(AGENT, "Choose an agent, or nobody")
+    is_channel = bool(origin.channel) and origin.channel != origin.direct
+    channels = channel_menu(CHANNEL, origin.channel if is_channel else "", with_direct=False)
+    fields = [
+        kit.input_block(CHANNEL, "Channel", channels),
+        kit.input_block(AGENT, "Who answers when I am mentioned there", menu),
+    ]
+    return modal(DEFAULT, "Who answers here", "Save", fields, origin)
+
+
+def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
+    """Check what `bridge.blocks.forms.form_values` gave of the first form."""
+    agent, message = str(values.get(AGENT) or ""), str(values.get(MESSAGE) or "")
+    errors = {} if agent.isdecimal() else {AGENT: _CHOOSE_AGENT}
+    if not message.strip():
+        errors[MESSAGE] = "Write what you want to know."
+    return FormErrors(errors) if errors else Question(int(agent), message.strip(), str(values.get(ABOUT) or "").strip())
+
+
+def read_default_form(values: Mapping[str, Any]) -> int | FormErrors | None:
+    """Check what `form_values` gave of the second form: the agent's id, None for nobody."""
+    agent, errors = str(values.get(AGENT) or ""), {}
+    if agent != NOBODY and not agent.isdecimal():
+        errors[AGENT] = _CHOOSE_AGENT
+    if not values.get(CHANNEL):
+        errors[CHANNEL] = "Choose a channel from the list."
+    if errors:
+        return FormErrors(errors)
+    return None if agent == NOBODY else int(agent)
+
+
+def place_of(form: str, values: Mapping[str, Any], origin: Origin) -> Place:
+    """Find where what comes of a form is to be shown."""
+    where = str(values.get(WHERE) or "") if form == ASK else str(values.get(CHANNEL) or "")
+    match where:
+        case "":
+            return Place(origin.channel)
+        case _ if form == ASK and where == _IN_THREAD:
+            return Place(origin.channel, origin.thread_ts)
+        case _ if form == ASK and where == _DIRECT:
+            return Place(origin.direct)
+        case _:
+            return Place(where)
+
+
+def agent_choices(agents: Sequence[Agent], query: str, *, form: str) -> list[Block]:
+    """Offer agents, and nobody where that is a choice."""
+    found = agent_options(agents, query)
+    if form != DEFAULT or query.strip():
+        return found
+    return [kit.option("Nobody in particular", NOBODY), *found[: kit.OPTIONS - 1]]
+
+
+def question_text(question: Question, author: str, said_before: str = "") -> str:
+    """Write what the agent gets: the question, and marked as a quotation what it is about.
+
+    *said_before* is the thread before it, as it is to be read.
+    """
+    parts = [question.message]
+    if question.about:
+        who = f" by {kit.one_line(author, 80)}" if author else ""
+        parts.append(f"This is about a message{who}:\n{_quoted(question.about)}")
+    if said_before:
+        parts.append(f"What was said in its thread:\n{_quoted(said_before)}")
+    return "\n\n".join(parts)
+
+
+def question_shown(agent: Agent, question: Question, asked_by: str, author: str) -> Reply:
+    """Show in the thread, or as its root, what was asked there."""
+    who = f"{kit.named(asked_by, 80)} asks" if asked_by else "Asked of"
+    whom = kit.named(agent.name, 80)
+    blocks = [kit.rich(kit.quotation(kit.clean(question.message)))]
+    if question.about:
+        by = f"About a message by {kit.named(author, 80)}:" if author else "About a message:"
+        blocks += [kit.context(by), kit.rich(kit.quotation(kit.cut(kit.clean(question.about), kit.CODE_TEXT)))]
+    blocks.append(kit.context(f"{who} {whom}. Answers and questions go on in this thread."))
+    return kit.reply(f"{who} {whom}: {question.message}", *blocks, audience=Audience.CHANNEL)
+
+
+def offer_ask_form(agent: Agent | None = None) -> Reply:
+    """Offer the form with a button, for when it could not be opened by itself."""
+    words = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"
+    return kit.reply(words, kit.section(words), kit.actions(ask_button(agent, "Open the form")))
+
+
+def offer_default_form() -> Reply:
+    """Offer the form with a button, for when it could not be opened by itself."""
+    words = "Who is to answer in a channel?"
+    return kit.reply(words, kit.section(words), kit.actions(kit.button("Open the form", OPEN_DEFAULT, "")))
+
+
+def ask_button(agent: Agent | None, words: str) -> Block:
+    """Make a button that opens the form."""
+    return kit.button(words, OPEN_ASK, str(agent.id) if agent else "")
+
+
+def _where(origin: Origin) -> Block:
+    if not origin.thread_ts:
+        return kit.input_block(WHERE, "Ask in", channel_menu(WHERE, origin.direct or origin.channel))
+    choices = [kit.option("The thread of the message, for everybody there", _IN_THREAD)]
+    if origin.direct and origin.direct != origin.channel:
+        choices.append(kit.option("Our direct message, just for you", _DIRECT))
+    hint = "" if origin.direct else "Open my Home tab once, and I can answer you in our direct message, too."
+    return kit.input_block(WHERE, "Ask in", kit.select(WHERE, "Choose where", choices, choices[0]), hint=hint)
+
+
+def _chosen(agent: Agent | None) -> Block | None:
+    return kit.option(agent.name or f"agent {agent.id}", str(agent.id)) if agent else None
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.strip().splitlines())

@@ -1,0 +1,24 @@
+"""What a person finds who opens the bot's Messages tab: a greeting, once, and prompts to begin with."""
+
+from __future__ import annotations
+
+from bridge.blocks import conversations
+from bridge.chats.planning import Chats
+from bridge.errors import ProjectError
+from bridge.inbound import Click
+from bridge.turns.plan import Greet, Nothing
+
+
+async def greet(chats: Chats, click: Click) -> Greet | Nothing:
+    """Offer what fits the agents there are; the default one's own words of welcome greet.
+
+    Who only looks is not told that the service is away.
+    """
+    try:
+        agents = await chats.catalog.get_agents()
+    except ProjectError as exc:
+        return Nothing("the service is away", {"why": type(exc).__name__})
+    default = chats.default_of(await chats.sessions.channel_default(click.team, click.channel), agents)
+    prompts = conversations.prompts(agents, default)
+    is_new = await chats.sessions.greet_once(click.team, click.user)
+    return Greet(click.channel, prompts, conversations.greeting(default) if is_new else None)

@@ -1,0 +1,34 @@
+"""Lists of workflows and agents, and the buttons that turn their pages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bridge.blocks import agents, workflows
+from bridge.blocks.agents import agent_list
+from bridge.blocks.lists import Spot
+from bridge.blocks.reply import Reply
+from bridge.blocks.workflows import workflow_list
+from bridge.commands.deps import Call, Deps
+from bridge.inbound import Click
+from bridge.turns.plan import Plan, Show
+
+TURNS: Final = frozenset({*workflows.TURNS, *agents.TURNS})
+"""The buttons of both lists."""
+
+
+async def agents_listed(deps: Deps, call: Call, spot: Spot) -> Reply:
+    """List agents, the one that answers in the channel marked."""
+    default = await deps.sessions.channel_default(call.team, call.channel)
+    return agent_list(await deps.catalog.get_agents(), spot.words, default, spot.page)
+
+
+async def turned(deps: Deps, call: Call, click: Click) -> Plan:
+    """Turn a page. A list that everybody sees stays as it is, and who turns it gets one of their own."""
+    spot = Spot.parse(click.value)
+    if click.action_id in workflows.TURNS:
+        reply = workflow_list(await deps.catalog.get_workflows(), spot.words, spot.page)
+    else:
+        reply = await agents_listed(deps, call, spot)
+    is_own = click.is_ephemeral or click.channel.startswith("D")
+    return Show(reply.model_copy(update={"replaces_original": is_own}))

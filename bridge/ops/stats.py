@@ -1,0 +1,164 @@
+"""`bridge stats`: the statistics for people, and for programs as JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from bridge.blocks.changes import Changes, Difference, NamesChanged, change, name_change, news
+from bridge.blocks.numbers import whole
+from bridge.blocks.stats import NAMES, numbers_of, ordered
+from bridge.metrics import Metrics
+from bridge.ops.rows import printable
+from bridge.project import ProjectClient
+from bridge.project.models import Stats
+from bridge.reports.snapshots import counted
+from bridge.reports.statistics import Statistics
+from bridge.store.connection import connect
+from bridge.store.scripting import Scripts
+from bridge.store.snapshots import SnapshotStore
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_KINDS: Final = {"categories": "category", "tags": "tag"}
+_FIELDS: Final = {"prompts": "promptCount", "runs": "runCount", "versions": "versionCount"}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The statistics, and what *changed* since the moment that was asked for.
+
+    *kept_since* is when the first snapshot was taken: None where there is none, or nowhere to look for one.
+    """
+
+    stats: Stats
+    changed: Changes | None = None
+    kept_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the service is, and, unless *redis* is ``""``, the snapshots."""
+
+    base_url: str
+    api_key: str
+    redis: str
+    namespace: str
+
+
+async def read(place: Place, since: datetime | None, now: datetime) -> Compared:
+    """Ask the service; compare with the snapshot nearest to *since*. Raises `ProjectError` and `StoreUnavailable`."""
+    async with AsyncExitStack() as stack:
+        project = await stack.enter_async_context(ProjectClient(place.base_url, place.api_key))
+        stats = await project.get_stats()
+        if since is None or not place.redis:
+            return Compared(stats)
+        redis = connect(place.redis)
+        stack.push_async_callback(redis.aclose)
+        scripts = Scripts(redis, place.namespace, Metrics())
+        statistics = Statistics(project, SnapshotStore(scripts), lambda: now)
+        changed = await statistics.changes_since(stats, since)
+        return Compared(stats, changed, await statistics.counted_since())
+
+
+def to_text(compared: Compared, *, asked_since: bool) -> str:
+    """Write them for people."""
+    stats, changed = compared.stats, compared.changed
+    lines = [f"{name.capitalize():<10} {whole(n):>15}{_ending(changed, name)}" for name, n in numbers_of(stats).items()]
+    for what, counts in _lists(stats):
+        lines += ["", what.capitalize()]
+        lines += [_line(name, count, _names(changed, what)) for name, count in counts]
+    for what in NAMES:
+        lines += news(what, NamesChanged(vanished=_names(changed, what).vanished))
+    lines += ["", f"Last updated {stats.lastUpdated:%Y-%m-%d %H:%M} UTC", *(_since(compared) if asked_since else [])]
+    return "\n".join(printable(line) for line in lines)
+
+
+def to_json(compared: Compared) -> str:
+    """Write them for programs: the service's own fields, and beside them ``since``, what changed, or null."""
+    stats, changed = compared.stats, compared.changed
+    since: dict[str, Any] | None = None
+    if changed:
+        since = {"at": changed.since.isoformat()}
+        since |= {_FIELDS[name]: difference.by for name, difference in _differences(changed).items()}
+        since |= {what: _names_json(_names(changed, what)) for what in NAMES}
+    return json.dumps(json.loads(stats.model_dump_json()) | {"since": since})
+
+
+def to_csv(compared: Compared) -> str:
+    """Write them as a table: ``kind,name,count``, and ``then,change`` where they are compared."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["kind", "name", "count", *(["then", "change"] if compared.changed else [])])
+    writer.writerows(_rows(compared))
+    return file.getvalue().rstrip("\n")
+
+
+def _rows(compared: Compared) -> Iterator[list[Any]]:
+    differences = _differences(compared.changed) if compared.changed else {}
+    for name, number in numbers_of(compared.stats).items():
+        yield ["number", name, number, *_then(differences.get(name))]
+    for what in NAMES:
+        names = _names(compared.changed, what)
+        now = counted(getattr(compared.stats, what))
+        new = {name: Difference(count, 0) for name, count in names.new}
+        gone = {name: Difference(0, count) for name, count in names.vanished}
+        moved = {**names.moved, **new, **gone}
+        for name in [*now, *gone]:
+            compare = _then(moved.get(name)) if name in moved or not compared.changed else ["", ""]
+            yield [_KINDS[what], _cell(name), now.get(name, 0), *compare]
+
+
+def _then(difference: Difference | None) -> list[int]:
+    return [difference.then, difference.by] if difference else []
+
+
+def _cell(name: str) -> str:
+    """Keep a name from being taken for a formula by whoever opens the table."""
+    return f"'{name}" if name.startswith(_FORMULA) else name
+
+
+def _lists(stats: Stats) -> list[tuple[str, Sequence[tuple[str, int]]]]:
+    found = [("categories", ordered(stats.categories)), ("tags", ordered(stats.tags))]
+    return [(what, counts) for what, counts in found if counts]
+
+
+def _line(name: str, count: int, names: NamesChanged) -> str:
+    changed = name_change(names, name)
+    return f"{whole(count):>11}  {name or '(no name)'}{f' ({changed})' if changed not in {'', '0'} else ''}"
+
+
+def _ending(changed: Changes | None, name: str) -> str:
+    return f"  ({change(_differences(changed)[name])})" if changed else ""
+
+
+def _differences(changed: Changes) -> dict[str, Difference]:
+    return {"prompts": changed.prompts, "runs": changed.runs, "versions": changed.versions}
+
+
+def _names(changed: Changes | None, what: str) -> NamesChanged:
+    if changed is None:
+        return NamesChanged()
+    return changed.categories if what == "categories" else changed.tags
+
+
+def _names_json(names: NamesChanged) -> dict[str, Any]:
+    changed = {name: difference.by for name, difference in names.moved.items() if difference.by}
+    return {"new": dict(names.new), "vanished": dict(names.vanished), "changed": changed}
+
+
+def _since(compared: Compared) -> list[str]:
+    if compared.changed:
+        return [f"Changes are since {_utc(compared.changed.since)}"]
+    if compared.kept_since:
+        return [f"Nothing to compare with yet: numbers are kept since {_utc(compared.kept_since)}"]
+    return ["Nothing to compare with: no numbers are kept, or REDIS_URL is not set"]
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,62 @@
+"""Shortcuts, global ones and those of a message: kept first, carried out by a worker.
+
+https://docs.slack.dev/interactivity/implementing-shortcuts
+"""
+
+from __future__ import annotations
+
+import re
+
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.response import BoltResponse
+
+from bridge.inbound import Shortcut
+from bridge.slack.door import NOT_TAKEN, Body, Door, listen, ok, tell
+from bridge.slack.payloads import mapping, text
+from bridge.slack.web import Identity
+from bridge.turns.ports import Say, Whom
+
+
+def parse(body: Body, identity: Identity) -> Shortcut:
+    """Make a value of a ``shortcut`` or ``message_action`` payload."""
+    user, message = mapping(body.get("user")), mapping(body.get("message"))
+    message_ts = text(body, "message_ts") or text(message, "ts")
+    return Shortcut(
+        team=identity.team,
+        channel=text(mapping(body.get("channel")), "id"),
+        user=text(user, "id"),
+        user_team=text(user, "team_id"),
+        is_shared=not text(user, "team_id"),  # where Slack does not say whose workspace it is, it may be another one
+        name=text(body, "callback_id"),
+        text=text(message, "text"),
+        author=text(message, "user"),
+        message_ts=message_ts,
+        thread_ts=text(message, "thread_ts") or message_ts,
+        response_url=text(body, "response_url"),
+        trigger_id=text(body, "trigger_id"),
+    )
+
+
+class Shortcuts:
+    """The surface of shortcuts."""
+
+    def __init__(self, door: Door, identity: Identity, say: Say) -> None:
+        self._door = door
+        self._identity = identity
+        self._say = say
+
+    def register(self, app: AsyncApp) -> None:
+        """Listen to every shortcut: the list of them is in `bridge.commands.shortcuts`."""
+        anything = re.compile(".*", re.DOTALL)
+        listen(lambda **how: app.shortcut(anything, **how), self.on_shortcut)
+
+    async def on_shortcut(self, body: Body) -> BoltResponse:
+        """Keep it. Slack never repeats it, so a person whose shortcut was not taken is told, where that is possible."""
+        shortcut = parse(body, self._identity)
+        taken = await self._door.take(
+            shortcut, identity=f"trigger:{shortcut.trigger_id}" if shortcut.trigger_id else ""
+        )
+        whom = Whom(shortcut.channel, shortcut.user, response_url=shortcut.response_url)
+        if taken == "not taken" and whom.can_be_told:
+            await tell(self._say, whom, NOT_TAKEN)
+        return ok()

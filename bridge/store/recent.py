@@ -1,0 +1,174 @@
+"""What a person did lately, and what the bridge keeps for their next time: all of it bounded, and with a lifetime.
+
+Runs and conversations are written by the very script that ends a turn (`finish`), so that neither costs
+a round trip; it also says when that made the person's Home tab stale. Of words only one kind is kept: the input of a
+workflow, for as long as the person wants the form to remember it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from bridge.ids import ThreadKey
+from bridge.store.connection import translated
+from bridge.store.keys import REMEMBERED, SHOWN_LATELY, milliseconds
+from bridge.store.records import Conversation
+from bridge.store.scripting import Scripts
+
+MOST = 10
+"""How many runs, and how many conversations, are kept of each person."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentRun:
+    """A run that a person started: the *workflow* and its *name* then, how it *ended*, and when (*at*).
+
+    Its card is the message *ts* in *channel*, where the bot itself could post it.
+    """
+
+    workflow: int
+    name: str
+    ended: str
+    at: datetime
+    channel: str = ""
+    ts: str = ""
+
+    def to_line(self) -> str:
+        """Write it as the list keeps it."""
+        return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTalk:
+    """A conversation that a person took part in; *agent* is None where it is kept no longer."""
+
+    thread: ThreadKey
+    agent: int | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """What a person did with a turn that has ended: a *run* that they started, a *talk* in which they were answered."""
+
+    run: RecentRun | None = None
+    talk: ThreadKey | None = None
+
+    def arguments(self, person: str) -> tuple[str | int, ...]:
+        """What `finish` takes of it."""
+        run, talk = self.run.to_line() if self.run else "", str(self.talk or "")
+        return person, run, talk, MOST, milliseconds(SHOWN_LATELY)
+
+
+NOTHING: Final = Did()
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What one person did lately, the newest first."""
+
+    runs: tuple[RecentRun, ...] = ()
+    talks: tuple[RecentTalk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The input that a person gave to a workflow, as it was *typed* into the form, and its *kind* there."""
+
+    kind: str
+    typed: str
+
+
+class Recent:
+    """Reads and keeps it. Every method may raise `StoreUnavailable`; what cannot be read any more is left out."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+        self._redis = scripts.redis
+
+    async def of(self, team: str, user: str) -> Lately:
+        """List what a person did lately."""
+        with translated():
+            async with self._redis.pipeline(transaction=False) as pipe:
+                pipe.lrange(self._key("recent:r", team, user), 0, MOST - 1)
+                pipe.zrevrange(self._key("recent:t", team, user), 0, MOST - 1, withscores=True)
+                runs, talks = await pipe.execute()
+        threads = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in talks]
+        return Lately(_runs(runs), await self._talks(threads))
+
+    async def _talks(self, threads: Sequence[tuple[ThreadKey, datetime]]) -> tuple[RecentTalk, ...]:
+        if not threads:
+            return ()
+        with translated():
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for thread, _ in threads:
+                    pipe.hgetall(f"{self._scripts.prefix}thread:{thread}")
+                bound: list[dict[str, str]] = await pipe.execute()
+        found = zip(threads, bound, strict=True)
+        return tuple(RecentTalk(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found)
+
+    async def home(self, team: str, user: str) -> str:
+        """What was kept of a person's Home tab by `keep_home`; ``""`` where they never opened it."""
+        with translated():
+            return str(await self._redis.get(self._key("home", team, user)) or "")
+
+    async def keep_home(self, team: str, user: str, place: str) -> None:
+        """Keep that a person looks at Home, and *place*: where in it, and their direct message with the bot."""
+        with translated():
+            await self._redis.set(self._key("home", team, user), place, px=milliseconds(SHOWN_LATELY))
+
+    async def input_of(self, team: str, user: str, workflow: int) -> Remembered | None:
+        """What a person wanted to be remembered of a workflow."""
+        with translated():
+            text = await self._redis.get(self._input_key(team, user, workflow))
+        match _loaded(text):
+            case {"kind": str() as kind, "typed": str() as typed}:
+                return Remembered(kind, typed)
+        return None
+
+    async def remember(self, team: str, user: str, workflow: int, remembered: Remembered | None) -> None:
+        """Remember an input for a month, or forget it with None."""
+        key = self._input_key(team, user, workflow)
+        with translated():
+            if remembered is None:
+                await self._redis.delete(key)
+                return
+            value = json.dumps({"kind": remembered.kind, "typed": remembered.typed})
+            await self._redis.set(key, value, px=milliseconds(REMEMBERED))
+
+    def _input_key(self, team: str, user: str, workflow: int) -> str:
+        return f"{self._key('input', team, user)}:{workflow}"
+
+    def _key(self, what: str, team: str, user: str) -> str:
+        return f"{self._scripts.prefix}{what}:{team}:{user}"
+
+
+def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:
+    found: list[RecentRun] = []
+    for line in lines:
+        match _loaded(line):
+            case {
+                "workflow": int() as workflow,
+                "name": str() as name,
+                "ended": str() as ended,
+                "at": int() as at,
+                **card,
+            }:
+                channel, ts = str(card.get("channel", "")), str(card.get("ts", ""))
+                found.append(RecentRun(workflow, name, ended, _moment(at), channel, ts))
+    return tuple(found)
+
+
+def _loaded(text: str | bytes | None) -> Any:
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return None
+
+
+def _moment(milliseconds_: float) -> datetime:
+    return datetime.fromtimestamp(milliseconds_ / 1000, UTC)

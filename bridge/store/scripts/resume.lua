@@ -1,0 +1,13 @@
+-- Somebody has decided about what waits behind a stopped turn: it goes on, or it is withdrawn and done with.
+-- ARGV: lane, drop ('1'). Returns how many waited, or -1: nothing is held (any more).
+local lane, count = ARGV[1], 0
+if redis.call('HEXISTS', prefix .. 'held', lane) == 0 then return -1 end
+for _, id in ipairs(redis.call('LRANGE', box_of(lane), 0, -1)) do
+  local seen = redis.call('HMGET', turn_of(id), 'step', 'withdrawn')
+  if not seen[2] and seen[1] ~= 'sent' then
+    count = count + 1
+    if ARGV[2] == '1' and seen[1] == 'queued' then redis.call('HSET', turn_of(id), 'withdrawn', 1) end
+  end
+end
+let_go_on(lane)
+return count

@@ -1,0 +1,52 @@
+-- Stop the turn that is in work in a lane, or the turn of one message; what waits behind it is held. The mark in the
+-- turn's record is what counts; who works on it is told as well. A stop is stamped: it never touches a turn that was
+-- begun later. The stop's own turn remembers what it met, so that it may be asked for again, and again.
+-- ARGV: the stop's own turn or '', lane, identity of the one message that is meant or '', when it was given (Slack's
+--       ts), now (ms).
+-- Returns {'queued' | 'sent' (how far the turn was) | 'withdrawn' (it waited) | 'nothing', turn or '', how many wait, thread or ''}.
+local self, lane, message, given = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local turn = self ~= '' and redis.call('HGET', turn_of(self), 'met')
+if not turn then
+  if message ~= '' then turn = redis.call('GET', prefix .. 'seen:m:' .. message)
+  else turn = redis.call('LINDEX', box_of(lane), 0) end
+  if self ~= '' and redis.call('EXISTS', turn_of(self)) == 1 then
+    redis.call('HSET', turn_of(self), 'met', turn or '')
+  end
+end
+if not turn or turn == '' then return {'nothing', '', 0, ''} end
+
+local key = turn_of(turn)
+local seen = redis.call('HMGET', key, 'lane', 'step', 'stopped', 'withdrawn', 'kind', 'body', 'at', 'of', 'retries',
+  'thread')
+local step, kind = seen[2], seen[5] or 'message'
+lane = seen[1] or lane
+local function others() -- that wait behind it
+  local count = 0
+  for _, id in ipairs(redis.call('LRANGE', box_of(lane), 0, -1)) do
+    if id ~= turn and redis.call('HEXISTS', turn_of(id), 'withdrawn') == 0 then count = count + 1 end
+  end
+  return count
+end
+if seen[3] then return {seen[3], turn, seen[3] == 'withdrawn' and 0 or others(), seen[10] or ''} end
+
+-- What was queued again, by a button or an operator, is younger than its message.
+local begun = tonumber(seen[7] or '0') / 1000
+if not (seen[8] or seen[9]) then
+  local is_read, body = pcall(cjson.decode, seen[6] or '')
+  begun = is_read and type(body) == 'table' and tonumber(body.ts) or begun
+end
+local is_open = (step == 'queued' or step == 'sent') and not seen[4] and kind == 'message'
+if not is_open or begun > given then return {'nothing', '', 0, ''} end
+
+local is_head = redis.call('LINDEX', box_of(lane), 0) == turn
+if not is_head or redis.call('HEXISTS', prefix .. 'held', lane) == 1 then
+  if message == '' then return {'nothing', turn, others() + 1, ''} end -- all of them wait since an earlier stop
+  redis.call('HSET', key, 'stopped', 'withdrawn', 'withdrawn', 1, 't_stopped', ARGV[5])
+  if is_head then unpark(lane) end
+  return {'withdrawn', turn, 0, seen[10] or ''}
+end
+redis.call('HSET', key, 'stopped', step, 'withdrawn', 1, 't_stopped', ARGV[5])
+redis.call('HSET', prefix .. 'held', lane, ARGV[4])
+unpark(lane)
+redis.call('PUBLISH', prefix .. 'stops', turn)
+return {step, turn, others(), seen[10] or ''}

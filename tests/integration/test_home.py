@@ -1,0 +1,143 @@
+"""Home, forms and shortcuts, as Slack sends and shows them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.slack.entities import Message, View
+from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, DM_BOB, GENERAL, STRANGER
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world, words_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url) as world:
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    return opened
+
+
+async def home_of(world: World, user: str) -> View:
+    """Let somebody open their Home tab."""
+    before = len(world.called("views.publish"))
+    await world.slack.open_home(user)
+    await wait_until(lambda: len(world.called("views.publish")) > before, "home is published")
+    return world.slack.workspace.homes[user]
+
+
+async def modal_of(world: World, user: str, form: str) -> View:
+    """Wait for a form that was just asked for."""
+    await wait_until(
+        lambda: any(view.content["callback_id"] == form for view in world.slack.views(user)), f"the form {form} is open"
+    )
+    return world.slack.views(user)[-1]
+
+
+def shown(view: View) -> str:
+    return json.dumps(view.blocks, ensure_ascii=False)
+
+
+async def a_root(world: World, channel: str, words: str) -> Message:
+    """Wait for a thread that the bot has begun."""
+
+    def found() -> list[Message]:
+        own = [one for one in world.slack.messages(channel) if one.user == BRIDGE and one.thread_ts in {"", one.ts}]
+        return [one for one in own if words in words_of(one)]
+
+    await wait_until(lambda: len(found()) > 0, "the thread is begun")
+    return found()[-1]
+
+
+async def test_chat_in_home_begins_a_conversation_in_the_direct_message(world: World) -> None:
+    home = await home_of(world, ALICE)
+
+    await world.slack.click_in_view(ALICE, home.id, "ask:form", block_id="agent:3")
+    form = await modal_of(world, ALICE, "ask")
+    await world.slack.submit(form.id, {"message": "What do you <remember> & why?"}, ALICE)
+    root = await a_root(world, DM_ALICE, "What do you <remember>")
+    await world.answered(DM_ALICE, root.ts, 2)
+
+    assert world.chats() == ["What do you <remember> & why?"]
+    await wait_until(lambda: "Your conversations" in shown(world.slack.workspace.homes[ALICE]), "home shows it")
+
+
+async def test_a_run_from_home_keeps_its_card_in_the_direct_message(world: World) -> None:
+    home = await home_of(world, ALICE)
+    await world.slack.click_in_view(ALICE, home.id, "run:form", block_id="workflow:1")
+    form = await modal_of(world, ALICE, "run")
+    wrong = await world.slack.submit(form.id, {"input": "{", "kind": "json"}, ALICE)
+    await world.slack.submit(form.id, {"input": '{"a": 1}', "kind": "json", "remember": ["yes"]}, ALICE)
+    await a_root(world, DM_ALICE, "completed")
+    await wait_until(lambda: "Your last runs" in shown(world.slack.workspace.homes[ALICE]), "home shows the run")
+
+    await world.slack.click_in_view(ALICE, home.id, "run:form", block_id="recent:0")
+    again = await modal_of(world, ALICE, "run")
+
+    assert "input" in (wrong.json or {})["errors"]
+    assert '{\\"a\\": 1}' in shown(again), "what was typed is remembered"
+
+
+async def test_a_question_about_a_message_is_answered_in_its_thread(world: World) -> None:
+    root = await world.slack.say(BOB, GENERAL, "The build is red since noon.")
+    ts = await world.slack.say(CAROL, GENERAL, "It is the <cache>, I think.", thread_ts=root)
+
+    await world.slack.message_shortcut(ALICE, GENERAL, ts, "ask_about")
+    form = await modal_of(world, ALICE, "ask")
+    agents = await world.slack.suggestions(ALICE, "agent", "memory", view_id=form.id)
+    await world.slack.submit(form.id, {"agent": agents[0], "message": "Is that so?"}, ALICE)
+    await wait_until(lambda: len(world.answers(GENERAL, root)) >= 2, "the question and its answer are in the thread")
+
+    (asked,) = world.chats()
+    assert asked.rstrip().count("Is that so?") == 1
+    assert "> It is the <cache>, I think." in asked
+    assert "The build is red since noon." in asked
+    await world.replied(BOB, GENERAL, root, "And now?")
+    assert world.chats()[-1].endswith("And now?")
+
+
+async def test_a_question_about_a_message_can_be_asked_in_private(world: World) -> None:
+    await home_of(world, BOB)
+    ts = await world.slack.say(CAROL, GENERAL, "We ship on Friday.")
+
+    await world.slack.message_shortcut(BOB, GENERAL, ts, "ask_about")
+    form = await modal_of(world, BOB, "ask")
+    agents = await world.slack.suggestions(BOB, "agent", "memory", view_id=form.id)
+    await world.slack.submit(form.id, {"agent": agents[0], "message": "Is that wise?", "where": "direct"}, BOB)
+    root = await a_root(world, DM_BOB, "Is that wise?")
+    await world.answered(DM_BOB, root.ts, 2)
+
+    assert world.answers(GENERAL, ts) == []
+    assert "> We ship on Friday." in world.chats()[0]
+
+
+async def test_a_global_shortcut_runs_a_workflow_where_its_person_wants(world: World) -> None:
+    await world.slack.shortcut(CAROL, "run")
+    form = await modal_of(world, CAROL, "run")
+    flows = await world.slack.suggestions(CAROL, "workflow", "echo", view_id=form.id)
+    await world.slack.submit(form.id, {"workflow": flows[0], "input": "from a shortcut", "channel": GENERAL}, CAROL)
+
+    card = await a_root(world, GENERAL, "completed")
+    assert "carol" in words_of(card)
+
+
+async def test_a_stranger_sees_nothing_of_the_project(world: World) -> None:
+    home = await home_of(world, STRANGER)
+    await world.slack.shortcut(STRANGER, "ask")
+    page = await modal_of(world, STRANGER, "page")
+
+    assert len(home.blocks) == 1
+    assert "run:form" not in shown(home)
+    assert len(page.blocks) == 1
+    assert world.whispers(STRANGER) == []

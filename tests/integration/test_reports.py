@@ -1,0 +1,106 @@
+"""Scheduled reports with two bridges at work: each slot is posted once, and its thread is a conversation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.slack.entities import Message
+from bridge.playground.slack.sample import ALICE, BRIDGE, DM_ALICE, GENERAL, NOBOT, RANDOM
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world, words_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url) as world:
+        await world.start_bridge()
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    return opened
+
+
+def reports(world: World, channel: str) -> list[Message]:
+    shown = world.slack.messages(channel)
+    return [one for one in shown if (one.metadata or {}).get("event_type") == "bridge_report"]
+
+
+async def keep(world: World, channel: str, words: str) -> str:
+    """Keep a report by command; gives its id."""
+    before = set(await world.redis.zrange(f"{{{world.namespace}}}:reports", 0, -1))
+    await world.slack.command(ALICE, channel, "/stats", words)
+    assert "is kept" in await world.whispered(ALICE)
+    (made,) = set(await world.redis.zrange(f"{{{world.namespace}}}:reports", 0, -1)) - before
+    return str(made)
+
+
+async def becomes_due(world: World, report: str) -> float:
+    """Let a report be due now, as if its time had come; gives the moment."""
+    due = time.time()
+    await world.redis.zadd(f"{{{world.namespace}}}:due", {report: int(due * 1000)})
+    return due
+
+
+async def test_one_of_two_bridges_posts_a_slot_and_answers_questions_about_it(world: World) -> None:
+    report = await keep(world, GENERAL, "report daily 09:00 --only runs,tags")
+    due = await becomes_due(world, report)
+    await wait_until(lambda: reports(world, GENERAL), "the report is posted")
+    (post,) = reports(world, GENERAL)
+    assert float(post.ts) - due < 2, "it was found within a second"
+    assert "Report daily 09:00, Europe/Berlin" in words_of(post)
+
+    await world.mention(ALICE, GENERAL, "1: why so many?", thread_ts=post.ts)
+    await world.answered(GENERAL, post.ts, 2)  # the report itself is the first
+
+    (asked,) = world.chats()
+    assert "> Statistics: " in asked
+    assert asked.endswith("why so many?")
+    assert len(reports(world, GENERAL)) == 1
+
+
+async def test_a_report_for_a_channel_that_is_archived_tells_its_owner_once_and_pauses(world: World) -> None:
+    report = await keep(world, RANDOM, "report weekly mon 09:00")
+    channel = world.slack.workspace.channels[RANDOM]
+    world.slack.workspace.change_channel(channel, is_archived=True)
+
+    await becomes_due(world, report)
+    await wait_until(lambda: told(world), "its owner is told")
+    await world.slack.command(ALICE, GENERAL, "/stats", "reports")
+
+    listed = await world.whispered(ALICE, 2)
+    assert "paused: its channel is archived" in listed
+    assert len(told(world)) == 1
+    world.slack.workspace.change_channel(channel, is_archived=False)
+
+
+async def test_a_channel_without_the_bot_is_refused_at_once(world: World) -> None:
+    await world.slack.command(ALICE, NOBOT, "/stats", "report daily 09:00")
+
+    assert "I am not in that channel" in await world.whispered(ALICE)
+
+
+async def test_the_form_keeps_a_report_without_words(world: World) -> None:
+    await world.slack.command(ALICE, GENERAL, "/stats", "report")
+    await wait_until(lambda: world.slack.views(ALICE), "the form is open")
+    view = world.slack.views(ALICE)[-1]
+
+    wrong = await world.slack.submit(view.id, {"often": "cron", "cron": "every day"}, ALICE)
+    assert "cron" in (wrong.json or {})["errors"]
+    await world.slack.submit(view.id, {"often": "weekly fri", "time": "16:45"}, ALICE)
+
+    assert "Report weekly fri 16:45" in await world.whispered(ALICE)
+
+
+def told(world: World) -> list[str]:
+    shown = world.slack.messages(DM_ALICE)
+    return [words for one in shown if one.user == BRIDGE and "is paused" in (words := words_of(one))]

@@ -1,0 +1,107 @@
+"""Stop, as people do it in Slack: its own button, a command, a cross on the message; and the Messages tab."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.project.conversation import scripted
+from bridge.playground.project.sample import Agent
+from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB, GENERAL
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world, words_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="Memory") as world:
+        world.project.agents = [
+            Agent(1, "Memory", None, "m", scripted("re: {message}"), welcome_message="Hello, I am Memory."),
+            Agent(2, "Sloth", None, "m", scripted("re: {message}"), seconds=30),
+        ]
+        yield world
+
+
+@pytest.fixture
+def world(opened: World) -> World:
+    opened.look_from_here()
+    return opened
+
+
+async def begin_slowly(world: World, channel: str, words: str) -> str:
+    """Let an agent work for longer than anybody waits here, so that only a stop ends it."""
+    mention = "" if channel.startswith("D") else f"<@{BRIDGE}> "
+    root = await world.slack.say(ALICE, channel, f"{mention}Sloth: {words}")
+    await wait_until(lambda: words in world.chats(), "the agent is asked")
+    await wait_until(lambda: shown(world, channel, root) == "processing", "its work is shown")
+    return root
+
+
+def shown(world: World, channel: str, root: str) -> str:
+    return world.slack.workspace.session(channel, root).lifecycle
+
+
+async def ended(world: World, channel: str, root: str) -> str:
+    said = await world.answered(channel, root, 1, timeout=4.0)
+    await wait_until(lambda: shown(world, channel, root) == "active", "nothing is shown to be at work")
+    return said[-1]
+
+
+async def test_slacks_own_stop_ends_the_call_and_what_waits_is_asked_about(world: World) -> None:
+    root = await begin_slowly(world, DM_ALICE, "stop-native")
+    await world.slack.say(ALICE, DM_ALICE, "behind-native", thread_ts=root)
+
+    await world.slack.press_stop(ALICE, DM_ALICE, root)
+
+    assert "no answer to it will be shown" in await ended(world, DM_ALICE, root)
+    await world.slack.click(ALICE, DM_ALICE, world.answers(DM_ALICE, root)[0].ts, "held:drop")
+    await wait_until(lambda: "1 message was dropped" in world.said(DM_ALICE, root)[0], "it is dropped")
+    assert world.chats() == ["stop-native"]
+
+
+async def test_a_written_stop_passes_what_it_stops_and_a_repeated_one_stops_nothing_more(world: World) -> None:
+    root = await begin_slowly(world, GENERAL, "stop-written")
+
+    await world.mention(BOB, GENERAL, "!stop", thread_ts=root)  # comes as two events
+
+    assert "Stopped" in await ended(world, GENERAL, root)
+    assert len(world.answers(GENERAL, root)) == 1
+
+
+async def test_a_cross_of_the_asker_stops_and_one_of_anybody_else_does_not(world: World) -> None:
+    root = await begin_slowly(world, GENERAL, "stop-crossed")
+
+    await world.slack.react(BOB, GENERAL, root, "x")
+    await world.slack.react(ALICE, GENERAL, root, "eyes")
+    assert shown(world, GENERAL, root) == "processing"
+    await world.slack.react(ALICE, GENERAL, root, "x")
+
+    assert "Stopped" in await ended(world, GENERAL, root)
+
+
+def greetings(world: World) -> int:
+    return sum("I am Memory" in words_of(one) for one in world.slack.workspace.top_level(DM_BOB))
+
+
+async def test_who_opens_the_messages_tab_is_greeted_and_finds_prompts(world: World) -> None:
+    await world.slack.open_messages(BOB)
+    await wait_until(lambda: greetings(world), "somebody greets")
+    await world.slack.open_messages(BOB)
+    await wait_until(lambda: len(world.called("assistant.threads.setSuggestedPrompts")) > 1, "prompts are offered")
+
+    assert greetings(world) == 1
+    assert all("thread_ts" not in call.args for call in world.called("assistant.threads.setSuggestedPrompts"))
+    assert 1 < len(world.slack.workspace.session(DM_BOB, "").prompts) <= 4
+
+
+async def test_a_direct_message_is_named_by_its_first_words(world: World) -> None:
+    root = await world.slack.say(BOB, DM_BOB, "what do I call this")
+    await world.answered(DM_BOB, root)
+
+    await wait_until(lambda: world.slack.workspace.session(DM_BOB, root).title, "it has a title")
+    assert world.slack.workspace.session(DM_BOB, root).title == "what do I call this"

@@ -1,0 +1,45 @@
+"""Run the soak: ``python -m soak``, with ``SECONDS``, ``SWEEP`` and ``SEED`` in the environment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import uvloop
+
+from soak.load import Result, elapsed, soaked
+from soak.sweep import swept
+
+_MOST_FAULTS = 50
+
+
+def main() -> int:
+    """Soak, print the table, and say in the exit code whether all promises held."""
+    seed = int(os.environ.get("SEED") or secrets.randbelow(1_000_000))
+    seconds = float(os.environ.get("SECONDS") or 600)
+    began = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory(prefix="soak-") as folder,
+        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+    ):
+        work = swept(seed, Path(folder)) if os.environ.get("SWEEP") == "1" else soaked(seconds, seed, Path(folder))
+        result = runner.run(work)
+    result.rows += [("seed", seed), ("took", elapsed(began))]
+    print(table(result))  # noqa: T201 - the table is what is asked for
+    return int(bool(result.faults))
+
+
+def table(result: Result) -> str:
+    """Lay it out; what was broken comes below."""
+    width = max(len(name) for name, _ in result.rows)
+    lines = [f"{name:<{width}}  {value}" for name, value in result.rows]
+    return "\n".join([*lines, *(f"BROKEN  {fault}" for fault in result.faults[:_MOST_FAULTS])])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

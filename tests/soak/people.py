@@ -1,0 +1,81 @@
+"""People who talk on, whatever happens, in threads that are counted in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+from contextlib import suppress
+
+from bridge.playground.slack.sample import (
+    ALICE,
+    BOB,
+    CAROL,
+    DM_ALICE,
+    DM_BOB,
+    DM_CAROL,
+    GENERAL,
+    PRIVATE,
+    RANDOM,
+    SHARED,
+)
+from support.conversations import Town
+from support.ledger import Thread
+
+PLACES = (
+    (ALICE, GENERAL),
+    (BOB, GENERAL),
+    (CAROL, RANDOM),
+    (BOB, RANDOM),
+    (ALICE, PRIVATE),
+    (BOB, PRIVATE),
+    (CAROL, SHARED),
+    (ALICE, DM_ALICE),
+    (BOB, DM_BOB),
+    (CAROL, DM_CAROL),
+)
+LENGTH = 25  # messages of a thread, after which its author begins another
+AHEAD = 4  # messages that may wait before somebody waits for an answer
+_LOOK = 0.25
+_AGENTS = ("Memory", "Memory", "Slow", "Memory", "Novelist")
+
+
+class Person:
+    """Writes in one thread after another, in one place."""
+
+    def __init__(self, town: Town, user: str, channel: str, chance: random.Random) -> None:
+        self._town = town
+        self._user = user
+        self._channel = channel
+        self._chance = chance
+
+    async def talk(self, is_over: asyncio.Event) -> None:
+        """Talk until *is_over*."""
+        for number in itertools.count():
+            name = f"{self._user}-{self._channel}-{number}"
+            agent = self._chance.choice(_AGENTS)
+            thread = await self._town.begin(self._user, self._channel, f"{name}-000", agent=agent, is_patient=False)
+            await self._go_on(thread, name, is_over)
+            if is_over.is_set():
+                return
+
+    async def _go_on(self, thread: Thread, name: str, is_over: asyncio.Event) -> None:
+        for number in range(1, LENGTH):
+            await asyncio.sleep(self._chance.uniform(0.3, 2.0))
+            while len(thread.owed()) - len(thread.unknown()) >= AHEAD or not thread.are_all_accepted():
+                if is_over.is_set() or thread.were_given_up():
+                    return
+                await asyncio.sleep(_LOOK)
+            if is_over.is_set():
+                return
+            await self._town.reply(thread, self._user, f"{name}-{number:03d}")
+
+
+async def run_things(town: Town, chance: random.Random, is_over: asyncio.Event) -> None:
+    """Start a workflow now and then."""
+    for number in itertools.count():
+        await asyncio.sleep(chance.uniform(3, 8))
+        if is_over.is_set():
+            return
+        with suppress(AssertionError):  # nobody took it, and a command is never repeated by Slack
+            await town.run(chance.choice((ALICE, BOB, CAROL)), SHARED, 1, f"run-{number:04d}")

@@ -1,0 +1,38 @@
+"""Kill a bridge at each single passage of each point, and in as many lives its successor, too."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from soak.load import Result
+from support.lives import Life, all_lived, all_lives, lived, shown
+from support.mortals import the_mortals
+from support.real_redis import RealRedis
+
+_AT_ONCE = 16
+
+
+async def swept(seed: int, folder: Path) -> Result:
+    """Live all those lives."""
+    data, logs = folder / "redis", folder / "logs"
+    data.mkdir()
+    logs.mkdir()
+    with RealRedis(data) as redis:
+        async with the_mortals(logs) as mortals:
+            peace = await lived(Life(), redis.url, mortals)
+            lives = all_lives(peace, random.Random(seed))  # noqa: S311 - the same seed makes the same choices
+            await all_lived(lives, redis.url, mortals, at_once=_AT_ONCE)
+    everything = [peace, *lives]
+    fates = [fate for life in lives for fate in life.fates]
+    missed = [fate for life in lives for fate in life.missed]
+    rows: list[tuple[str, object]] = [
+        ("points", len(peace.points())),
+        ("lives", len(lives)),
+        ("bridges killed", len(fates) - len(missed)),
+        ("ends that did not come about", len(missed)),
+        ("messages that reached an agent", sum(life.asked for life in everything)),
+        ("unknown, said so with a button", sum(life.unknown for life in everything)),
+        ("promises broken", sum(len(life.faults) for life in everything)),
+    ]
+    return Result(rows, shown(everything).splitlines())

@@ -1,0 +1,119 @@
+"""What goes wrong: one misfortune after the other, each of some kind, each mended after a while."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from bridge.playground.project.answers import Answer, DropAfter, DropBefore
+from bridge.playground.slack import faults
+from soak.fleet import Fleet
+from support.real_redis import RealRedis
+from support.world import World
+
+_CHAT = "/api/sdk/agents/1/chat"
+_SLACK = (
+    faults.RateLimited(2),
+    faults.Http(500),
+    faults.Http(503),
+    faults.Slow(2.0),
+    faults.DropBefore(),
+    faults.DropAfter(),
+)
+_SERVICE = (
+    Answer(500, {"error": "boom"}),
+    Answer(429, {"error": "slow down"}, headers={"Retry-After": "1"}),
+    Answer(200, body=b"<html>hello</html>"),
+    Answer(200, body=b'{"sessionId": 1, "mess'),
+    DropBefore(),
+    DropAfter(),
+)
+
+
+_MORE_OFTEN = ("bridge killed", "bridge killed", "redis killed", "slack fails", "service fails")
+
+
+class Trouble:
+    """Makes it, for a *world* with a *fleet* of bridges and a Redis."""
+
+    def __init__(self, world: World, fleet: Fleet, redis: RealRedis, chance: random.Random) -> None:
+        self.made: Counter[str] = Counter()
+        self._world = world
+        self._fleet = fleet
+        self._redis = redis
+        self._chance = chance
+        self._kinds: dict[str, Callable[[], Awaitable[None]]] = {
+            "bridge killed": self._kill,
+            "bridge suspended": self._suspend,
+            "bridge told to end": self._end,
+            "redis killed": self._kill_redis,
+            "redis suspended": self._suspend_redis,
+            "service down": self._stop_service,
+            "service fails": self._let_service_fail,
+            "slack fails": self._let_slack_fail,
+            "slack repeats itself": self._repeat,
+        }
+
+    def another_chance(self) -> random.Random:
+        """Give somebody choices of their own, which nobody else's haste can change."""
+        return random.Random(self._chance.random())  # noqa: S311 - the same seed makes the same choices
+
+    async def go_on(self, is_over: asyncio.Event) -> None:
+        """Make trouble until *is_over*."""
+        while not is_over.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._chance.uniform(0.5, 4)):
+                    await is_over.wait()
+                return
+            kind = self._chance.choice([*self._kinds, *_MORE_OFTEN])
+            self.made[kind] += 1
+            await self._kinds[kind]()
+
+    async def _kill(self) -> None:
+        self._fleet.signal_one(signal.SIGKILL)
+
+    async def _suspend(self) -> None:
+        bridge = self._fleet.signal_one(signal.SIGSTOP)
+        await self._for(2, 22)  # often longer than a lease
+        bridge.send_signal(signal.SIGCONT)
+
+    async def _end(self) -> None:
+        self._fleet.signal_one(signal.SIGTERM)
+
+    async def _kill_redis(self) -> None:
+        await asyncio.to_thread(self._redis.kill)
+        await self._for(0, 3)
+        await asyncio.to_thread(self._redis.start)
+
+    async def _suspend_redis(self) -> None:
+        self._redis.send_signal(signal.SIGSTOP)
+        await self._for(0.5, 5)
+        self._redis.send_signal(signal.SIGCONT)
+
+    async def _stop_service(self) -> None:
+        await self._world.project.stop()
+        await self._for(1, 12)
+        await self._world.project.start()
+
+    async def _let_service_fail(self) -> None:
+        self._world.project.on("POST", _CHAT, self._chance.choice(_SERVICE), times=self._chance.randint(1, 4))
+
+    async def _let_slack_fail(self) -> None:
+        method = self._chance.choice(
+            ("chat.postMessage", "chat.postMessage", "chat.update", "conversations.replies", "*")
+        )
+        self._world.slack.faults.on(method, self._chance.choice(_SLACK), times=self._chance.randint(1, 5))
+
+    async def _repeat(self) -> None:
+        """Events come once more, hours late for all that the bridge can know, and in another order."""
+        events = [one for one in self._world.slack.deliveries if one.kind == "event"]
+        for one in self._chance.sample(events, min(5, len(events))):
+            event = one.payload["event"]
+            await self._world.slack.send_event(event, event.get("channel", ""), event_id=one.payload["event_id"])
+
+    async def _for(self, least: float, most: float) -> None:
+        await asyncio.sleep(self._chance.uniform(least, most))

@@ -1,0 +1,249 @@
+"""The statistics as people see them: in every form the same, within Slack's limits, and never parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from bridge.blocks import charts, kit
+from bridge.blocks.changes import Changes, Difference, NamesChanged, change
+from bridge.blocks.numbers import ENGLISH, signed, style_of, whole
+from bridge.blocks.reply import Block, Reply
+from bridge.blocks.stats import Trend, stats_card
+from bridge.playground.slack.limits import check_blocks
+from bridge.project.models import Stats
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+GERMAN = style_of("de-DE")
+
+
+def the_stats(categories: dict[str, int] | None = None, tags: dict[str, int] | None = None, runs: int = 1234) -> Stats:
+    return Stats.model_validate({
+        "promptCount": 1234567, "runCount": runs, "versionCount": 96,
+        "categories": [{"name": name, "count": count} for name, count in (categories or {}).items()],
+        "tags": [{"name": name, "count": count} for name, count in (tags or {}).items()],
+        "lastUpdated": "2026-11-20T12:00:00.000Z",
+    })  # fmt: skip
+
+
+def many(number: int) -> dict[str, int]:
+    return {f"name {place}": place for place in range(number)}
+
+
+def changes(**more: Any) -> Changes:
+    same = Difference(96, 96)
+    return Changes(NOON - timedelta(days=1), Difference(1234567, 1234567), Difference(1234, 1178), same, **more)
+
+
+def trend(points: int, each: timedelta = timedelta(days=1)) -> Trend:
+    return Trend("runs", [(NOON - each * (points - place), 1000 + place) for place in range(points)])
+
+
+def texts(blocks: Any) -> Iterator[str]:
+    """Go through all that is written in *blocks*."""
+    if isinstance(blocks, dict):
+        yield from (value for key, value in blocks.items() if key in {"text", "label"} and isinstance(value, str))
+        blocks = list(blocks.values())
+    if isinstance(blocks, (list, tuple)):
+        for inner in blocks:
+            yield from texts(inner)
+
+
+def words(blocks: Any) -> str:
+    return " ".join(texts(blocks))
+
+
+def forms(reply: Reply) -> list[tuple[Block, ...]]:
+    return [reply.blocks, *reply.plainer]
+
+
+def kinds(form: tuple[Block, ...]) -> list[str]:
+    return [block["type"] for block in form]
+
+
+def drawn(reply: Reply) -> list[str]:
+    return [block["chart"]["type"] for block in reply.blocks if block["type"] == "data_visualization"]
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "said"),
+    [
+        (1234, 1178, "+56, +4.8 %"),
+        (1178, 1234, "-56, -4.5 %"),
+        (5, 5, "no change"),
+        (0, 0, "no change"),
+        (7, 0, "+7"),
+        (0, 7, "-7, -100.0 %"),
+        (1_000_001, 1_000_000, "+1"),
+        (50_000, 10, "+49,990, +499,900 %"),
+    ],
+)
+def test_a_change_is_a_difference_and_a_percentage_that_says_something(now: int, then: int, said: str) -> None:
+    assert change(Difference(now, then)) == said
+
+
+@pytest.mark.parametrize(
+    ("locale", "written"),
+    [
+        ("en-US", "1,234,567"),
+        ("de-DE", "1.234.567"),
+        ("de-CH", "1\u2019234\u2019567"),
+        ("fr-FR", "1\u00a0234\u00a0567"),
+        ("pt_BR", "1.234.567"),
+        ("ja-JP", "1,234,567"),
+        ("", "1,234,567"),
+        ("tlh", "1,234,567"),
+    ],
+)
+def test_numbers_are_grouped_as_the_reader_s_language_does(locale: str, written: str) -> None:
+    assert whole(1234567, style_of(locale)) == written
+
+
+def test_a_fraction_follows_the_language_too() -> None:
+    assert change(Difference(1234, 1178), GERMAN) == "+56, +4,8 %"
+    assert signed(-1234, GERMAN) == "-1.234"
+
+
+def test_the_numbers_are_shown_with_their_change_and_since_when() -> None:
+    reply = stats_card(the_stats(), changes=[changes(called="yesterday")])
+
+    for said in (words(reply.blocks), reply.text):
+        assert "1,234" in said
+        assert "(+56, +4.8 %)" in said
+        assert "yesterday" in said
+    assert f"<!date^{int((NOON - timedelta(days=1)).timestamp())}^" in words(reply.blocks)
+    assert f"Last updated <!date^{int(NOON.timestamp())}^" in words(reply.blocks)
+
+
+def test_several_comparisons_stand_below_one_another() -> None:
+    reply = stats_card(the_stats(), changes=[changes(called="yesterday"), changes(called="a week ago")])
+
+    assert "Runs\n1,234\n+56, +4.8 % since yesterday\n+56, +4.8 % since a week ago" in list(texts(reply.blocks))
+
+
+def test_what_came_and_went_is_named_in_every_form() -> None:
+    changed = NamesChanged(new=[("alpha", 3)], vanished=[("gamma", 12)], moved={"beta": Difference(2, 1)})
+    reply = stats_card(the_stats(tags={"alpha": 3, "beta": 2}), changes=[changes(tags=changed)])
+
+    for said in (*map(words, forms(reply)), reply.text):
+        assert "New tags: alpha (3)" in said
+        assert "Vanished tags: gamma (12)" in said
+    assert "+1" in words(reply.blocks)
+
+
+def test_the_ladder_goes_from_charts_over_tables_to_text_and_loses_nothing() -> None:
+    reply = stats_card(the_stats(many(5), many(5)), changes=[changes()], trend=trend(5))
+    pictured, tabled, written = forms(reply)
+
+    assert drawn(reply) == ["line", "pie"]
+    assert "data_visualization" not in kinds(tabled)
+    assert kinds(tabled).count("data_table") == 3
+    assert not {"data_visualization", "data_table"} & set(kinds(written))
+    for form in (tabled, written):
+        for point in ("15 Nov", "1,000", "1,003", "now"):
+            assert point in words(form)
+    for form in (pictured, tabled, written):
+        for name in many(5):
+            assert name in words(form)
+
+
+def test_there_are_never_more_than_two_charts() -> None:
+    assert drawn(stats_card(the_stats(many(9), many(9)))) == ["pie", "bar"]
+    assert drawn(stats_card(the_stats(many(9), many(9)), trend=trend(20))) == ["line", "pie"]
+    assert drawn(stats_card(the_stats({"one": 1}, {}))) == []
+
+
+def test_two_points_make_no_line() -> None:
+    assert charts.line("Runs", [("a", 1), ("b", 2)]) is None
+    assert charts.line("Runs", [("a", 1), ("b", 2), ("c", 3)]) is not None
+
+
+def test_where_there_is_nothing_to_draw_there_is_one_form_less() -> None:
+    assert len(forms(stats_card(the_stats()))) == 1
+    assert len(forms(stats_card(the_stats({"one": 1})))) == 2
+    assert len(forms(stats_card(the_stats(many(3))))) == 3
+
+
+@pytest.mark.parametrize(("number", "last"), [(6, "name 0"), (7, "2 others"), (40, "35 others")])
+def test_a_pie_has_the_largest_and_sums_the_rest(number: int, last: str) -> None:
+    counts = sorted(((name, count + 1) for name, count in many(number).items()), key=lambda one: -one[1])
+
+    pie = charts.pie("Tags", counts)
+
+    assert pie is not None
+    segments = pie["chart"]["segments"]
+    assert len(segments) == 6
+    assert segments[-1]["label"] == last
+    assert sum(segment["value"] for segment in segments) == sum(count for _name, count in counts)
+
+
+def test_the_rest_is_summed_in_tables_lists_and_text_as_well() -> None:
+    reply = stats_card(the_stats({}, many(34)))
+
+    assert "4 others" in words(reply.blocks)
+    assert "4 others: 6" in words(reply.plainer[-1]).replace(" :  ", ": ")
+    assert "24 others 276" in reply.text
+
+
+def test_names_that_are_the_same_when_cut_are_told_apart() -> None:
+    chart = charts.bars("Tags", [("a name that is much too long: one", 2), ("a name that is much too long: two", 1)])
+
+    assert chart is not None
+    labels = chart["chart"]["axis_config"]["categories"]
+    assert len(set(labels)) == 2
+    assert all(len(label) <= 20 for label in labels)
+
+
+def test_only_what_was_asked_for_is_shown() -> None:
+    reply = stats_card(the_stats(many(3), many(3)), only=frozenset({"runs", "tags"}), trend=trend(5))
+
+    for said in (*map(words, forms(reply)), reply.text):
+        assert "1,234" in said
+        assert "Tag" in said
+        assert "1,234,567" not in said
+        assert "Categories" not in said
+
+
+@pytest.mark.parametrize(
+    ("each", "label"),
+    [(timedelta(hours=1), "20 Nov 07:00"), (timedelta(days=1), "15 Nov"), (timedelta(days=80), "16 Oct 2025")],
+)
+def test_points_are_named_by_hour_day_or_year(each: timedelta, label: str) -> None:
+    reply = stats_card(the_stats(), trend=trend(5, each))
+
+    chart = next(block["chart"] for block in reply.blocks if block["type"] == "data_visualization")
+    assert chart["axis_config"]["categories"][0] == label
+    assert chart["axis_config"]["categories"][-1] == "now"
+
+
+NAMES = st.dictionaries(
+    st.text(max_size=40) | st.sampled_from(["<!channel> `x` @here", "x" * 500, "", "\u202e"]),
+    st.integers(min_value=-5, max_value=10**18),
+    max_size=120,
+)
+
+
+@settings(max_examples=60)
+@given(NAMES, NAMES, st.integers(min_value=0, max_value=20), st.sampled_from([ENGLISH, GERMAN]))
+def test_slack_takes_every_form_of_whatever_the_service_says(
+    categories: dict[str, int], tags: dict[str, int], points: int, style: Any
+) -> None:
+    changed = NamesChanged(list(tags.items()), list(tags.items()), {n: Difference(c, 1) for n, c in tags.items()})
+    reply = stats_card(
+        the_stats(categories, tags, runs=max([0, *tags.values()])),
+        changes=[changes(tags=changed, categories=changed)] * 3,
+        trend=trend(points) if points > 1 else None,
+        style=style,
+    )
+
+    for form in forms(reply):
+        check_blocks(list(form))
+        assert kit.text_length(list(form)) <= kit.MESSAGE
+        assert kit.text_length([block["rows"] for block in form if block["type"] == "data_table"]) <= kit.TABLES_TEXT
+    assert len(reply.text) <= kit.FALLBACK_TEXT
+    assert not re.search(r"<(?!!date)|(?<!\w)@here", reply.text)

@@ -1,0 +1,143 @@
+"""Feedback: one vote for each person and answer, kept and counted, with not a word of what was said."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.blocks.answers import FEEDBACK, Answered, answer, read_vote
+from bridge.ids import TurnId
+from bridge.inbound import Click
+from bridge.ops.feedback import NONE, table, to_json
+from bridge.slack.parts import lay_out
+from bridge.store.feedback import Ballot, Vote
+from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER, message
+from support.turns import Bench, a_bench
+
+AGES = START - timedelta(days=400)
+
+
+async def votes(redis: Redis, since: Any = AGES) -> list[Vote]:
+    return [vote async for vote in Ballot(redis, NAMESPACE).since(since)]
+
+
+async def answered(bench: Bench) -> dict[str, Any]:
+    """Let the agent answer; gives the pair of buttons below."""
+    await bench.store.queue(message("my very own words"), agent=7)
+    await bench.work()
+    (posted,) = bench.say.replies()
+    buttons: dict[str, Any] = posted.reply.footer[-1]["elements"][0]
+    return buttons
+
+
+async def pressed(bench: Bench, value: str, event: str, user: str = USER) -> None:
+    click = Click(
+        team=TEAM, channel=CHANNEL, user=user, action_id=FEEDBACK, value=value, message_ts="1.2", thread_ts=ROOT
+    )
+    await bench.store.process().inbox.put(click, event=event)
+    await bench.work()
+
+
+async def test_a_vote_is_kept_with_the_answer_its_agent_and_its_session(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        buttons = await answered(bench)
+        (posted,) = bench.say.replies()
+
+        await pressed(bench, buttons["positive_button"]["value"], "1")
+
+        (vote,) = await votes(redis)
+        assert vote == Vote(at=START, vote="up", user=USER, agent=7, session=42, turn=posted.mark.turn)
+        assert b'bridge_feedback_total{how="new",vote="up"} 1.0' in bench.metrics.exposition()
+        assert not await bench.store.holds_words("my very own words")
+        whom, thanks = bench.say.whispers[-1]
+        assert (whom.user, "noted" in thanks.text) == (USER, True)
+
+
+async def test_a_person_has_one_vote_on_an_answer_and_may_change_it(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        buttons = await answered(bench)
+        up, down = buttons["positive_button"]["value"], buttons["negative_button"]["value"]
+
+        for event, value in enumerate((up, up, down)):
+            await pressed(bench, value, str(event))
+        await pressed(bench, up, "another's", user="U2")
+
+        assert sorted((vote.user, vote.vote) for vote in await votes(redis)) == [("U1", "down"), ("U2", "up")]
+        counted = bench.metrics.exposition()
+        assert b'bridge_feedback_total{how="same",vote="up"} 1.0' in counted
+        assert b'bridge_feedback_total{how="changed",vote="down"} 1.0' in counted
+
+
+async def test_votes_are_kept_for_ninety_days(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        buttons = await answered(bench)
+        await pressed(bench, buttons["negative_button"]["value"], "1")
+        (vote,) = await votes(redis)
+
+        assert 89.9 < await bench.store.days_left(f"votes:{vote.turn}") <= 90
+        assert 89.9 < await bench.store.days_left("voted") <= 90
+        assert await votes(redis, START + timedelta(seconds=1)) == []
+
+        bench.store.clock.time += timedelta(days=91)
+        value = f"up:{'x' * 16}:7:43"
+        await pressed(bench, value, "2")
+        assert [one.session for one in await votes(redis)] == [43]
+
+
+@pytest.mark.parametrize(
+    "value", ["", "up", "up:turn:seven:42", "sideways:turn:7:42", "up:turn:7:42:more", "up:a b:7:"]
+)
+async def test_a_button_of_another_release_does_nothing(redis: Redis, value: str) -> None:
+    async with a_bench(redis) as bench:
+        assert read_vote(value) is None
+
+        await pressed(bench, value, "1")
+
+        assert await votes(redis) == []
+        assert bench.say.whispers == []
+
+
+def test_the_buttons_say_which_answer_they_are_about() -> None:
+    of = Answered(TurnId("abcDEF123-_xyz00"), 7, None)
+
+    (buttons,) = answer("hello", feedback=of).footer
+
+    (pair,) = buttons["elements"]
+    assert read_vote(pair["positive_button"]["value"]) == (True, of)
+    assert read_vote(pair["negative_button"]["value"]) == (False, of)
+
+
+def test_where_slack_does_not_know_such_buttons_the_answer_goes_out_without_them() -> None:
+    (part,) = lay_out(answer("**hello**", ["search"], feedback=Answered(TurnId("t"), 7, 42)))
+
+    assert [block["type"] for block in part.blocks] == ["markdown", "context", "context_actions"]
+    (plainer,) = part.plainer
+    assert [block["type"] for block in plainer] == ["markdown", "context"]
+
+
+def vote(agent: int | None, up: bool, session: int | None, minute: int = 0) -> Vote:  # noqa: FBT001 - reads as a row
+    moment = START + timedelta(minutes=minute)
+    return Vote(at=moment, vote="up" if up else "down", user="U1", agent=agent, session=session, turn=f"t{minute}")
+
+
+def test_the_table_adds_up_for_each_agent_and_names_the_latest_bad_ones() -> None:
+    cast = [vote(7, True, 1), vote(8, False, 20, 1), vote(8, False, 21, 3), vote(8, False, 20, 4), vote(8, True, 9)]
+
+    title, first, second = table(cast)
+
+    assert title.split()[:3] == ["agent", "good", "bad"]
+    assert first.split() == ["7", "1", "0"]
+    assert second.split() == ["8", "1", "3", "20,", "21"]
+
+
+def test_without_votes_it_says_so() -> None:
+    assert table([]) == [NONE]
+
+
+def test_for_programs_each_vote_is_a_line_of_ascii() -> None:
+    assert to_json(vote(7, True, None)) == (
+        '{"at": "2026-03-04T12:00:00+00:00", "vote": "up", "user": "U1", "agent": 7, "session": null, "turn": "t0"}'
+    )

@@ -1,0 +1,78 @@
+"""`bridge stats`: what it prints, for people and for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta
+
+from bridge.ops.stats import Compared, to_csv, to_json, to_text
+from bridge.project.models import Stats
+from bridge.reports.changes import compare
+from bridge.reports.snapshots import snapshot_of
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def the_stats(runs: int, tags: dict[str, int]) -> Stats:
+    return Stats.model_validate({
+        "promptCount": 1234567, "runCount": runs, "versionCount": 96, "categories": [{"name": "manual", "count": 6}],
+        "tags": [{"name": name, "count": count} for name, count in tags.items()],
+        "lastUpdated": "2026-11-20T12:00:00.000Z",
+    })  # fmt: skip
+
+
+THEN = snapshot_of(the_stats(1178, {"billing": 3, "gone": 2}), NOON - timedelta(days=7))
+NOW = the_stats(1234, {"billing": 5, "=HYPERLINK(1)": 1})
+COMPARED = Compared(NOW, compare(NOW, THEN), NOON - timedelta(days=30))
+
+
+def test_people_read_numbers_names_and_what_changed() -> None:
+    lines = to_text(COMPARED, asked_since=True).splitlines()
+
+    assert "Runs                 1,234  (+56, +4.8 %)" in lines
+    assert "          5  billing (+2)" in lines
+    assert "          1  =HYPERLINK(1) (new)" in lines
+    assert "Vanished tags: gone (2)" in lines
+    assert lines[-1] == "Changes are since 2026-11-13 12:00 UTC"
+
+
+def test_without_a_comparison_there_is_none() -> None:
+    text = to_text(Compared(NOW), asked_since=False)
+
+    assert "1,234" in text
+    assert "Changes" not in text
+    assert "compare" not in text
+
+
+def test_where_nothing_is_kept_yet_it_says_since_when_it_is() -> None:
+    said = to_text(Compared(NOW, None, NOON), asked_since=True)
+
+    assert said.endswith("Nothing to compare with yet: numbers are kept since 2026-11-20 12:00 UTC")
+    assert to_text(Compared(NOW), asked_since=True).endswith("REDIS_URL is not set")
+
+
+def test_what_comes_from_outside_cannot_disturb_the_screen() -> None:
+    assert "\x1b" not in to_text(Compared(the_stats(1, {"\x1b[2J": 1})), asked_since=False)
+
+
+def test_programs_read_the_service_s_own_fields_and_the_differences() -> None:
+    data = json.loads(to_json(COMPARED))
+
+    assert (data["runCount"], data["promptCount"]) == (1234, 1234567)
+    assert data["tags"][0] == {"name": "billing", "count": 5}
+    assert data["since"]["at"] == "2026-11-13T12:00:00+00:00"
+    assert (data["since"]["runCount"], data["since"]["versionCount"]) == (56, 0)
+    assert data["since"]["tags"] == {"new": {"=HYPERLINK(1)": 1}, "vanished": {"gone": 2}, "changed": {"billing": 2}}
+    assert json.loads(to_json(Compared(NOW)))["since"] is None
+
+
+def test_a_table_has_a_line_for_each_and_no_formulas() -> None:
+    rows = list(csv.DictReader(io.StringIO(to_csv(COMPARED))))
+
+    assert rows[1] == {"kind": "number", "name": "runs", "count": "1234", "then": "1178", "change": "56"}
+    assert {"kind": "tag", "name": "billing", "count": "5", "then": "3", "change": "2"} in rows
+    assert {"kind": "tag", "name": "gone", "count": "0", "then": "2", "change": "-2"} in rows
+    assert {"kind": "tag", "name": "'=HYPERLINK(1)", "count": "1", "then": "0", "change": "1"} in rows
+    assert to_csv(Compared(NOW)).splitlines()[0] == "kind,name,count"

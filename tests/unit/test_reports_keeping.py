@@ -1,0 +1,222 @@
+"""Reports are kept by command and by form, listed, paused, run at once and deleted, each by who may."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.blocks import reports as blocks
+from bridge.blocks.forms import Origin
+from bridge.blocks.reply import Block, Reply
+from bridge.commands.reports import problems_of
+from bridge.inbound import Click, Inbound, SlashCommand, Submission
+from bridge.playground.slack.limits import check_blocks, check_view
+from bridge.store.schedules import Kept
+from support.reports import schedules_of
+from support.store import CHANNEL, TEAM, USER
+from support.turns import Bench, a_bench
+
+MOMENT = datetime(2026, 3, 5, 8, tzinfo=UTC)
+URL = "https://slack.test/response"
+FORM = {
+    "often": "weekly tue", "time": "17:30", "cron": "", "zone": "America/New_York", "channel": CHANNEL,
+    "compare": "7d", "only": "runs,tags",
+}  # fmt: skip
+
+
+async def does(bench: Bench, inbound: Inbound, event: str) -> Reply:
+    """Let somebody do something; gives what they are shown in private."""
+    before = len(bench.say.whispers)
+    await bench.store.process().inbox.put(inbound, event=event)
+    await bench.work()
+    assert len(bench.say.whispers) == before + 1
+    return bench.say.whispers[-1][1]
+
+
+def typed(words: str, user: str = USER) -> SlashCommand:
+    return SlashCommand(
+        team=TEAM, channel=CHANNEL, user=user, command="/stats", text=words, response_url=URL, trigger_id="t"
+    )
+
+
+def click(action: str, value: str, user: str = USER) -> Click:
+    return Click(
+        team=TEAM, channel=CHANNEL, user=user, action_id=action, value=value, is_ephemeral=True, response_url=URL,
+        message_ts="1700000900.000100",
+    )  # fmt: skip
+
+
+async def kept(bench: Bench) -> list[Kept]:
+    return await schedules_of(bench.store.scripts, bench.store.clock).all()
+
+
+def buttons(blocks_: tuple[Block, ...]) -> dict[str, str]:
+    rows = [block["elements"] for block in blocks_ if block["type"] == "actions"]
+    return {button["action_id"]: button["value"] for row in rows for button in row}
+
+
+async def test_a_report_is_kept_in_the_time_zone_of_its_owner(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.directory.zones[USER] = "Europe/Berlin"
+
+        reply = await does(bench, typed("report daily 09:00 --only runs,tags"), "1")
+
+        assert "Europe/Berlin (your time zone)" in reply.text
+        (one,) = await kept(bench)
+        assert one.due == datetime(2026, 3, 5, 8, tzinfo=UTC)
+        assert (one.terms.owner, one.terms.channel, one.terms.only) == (USER, CHANNEL, ("runs", "tags"))
+
+
+async def test_where_slack_does_not_tell_the_time_zone_it_is_utc_and_that_is_said(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        reply = await does(bench, typed("report weekly mon 09:00"), "1")
+
+        assert "UTC (Slack does not tell your time zone)" in reply.text
+
+
+async def test_a_command_that_is_carried_out_twice_keeps_one_report(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        await bench.store.process().inbox.put(typed("report daily 09:00"), event="1")
+        held = (await bench.store.process("a").hold())[0]
+        await bench.turns(bench.store.process("a")).plan(await bench.store.process("a").take(held))  # and dies
+
+        await bench.take_over("b")
+
+        assert len(await kept(bench)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("report daily 09:00 <#C2|sales>", "is kept"),
+        ("report daily 09:00 <#C2|>", "is kept"),
+        ("report daily 09:00 <#C3|closed>", "I could not post in “#closed”: I am not in that channel"),
+        ("report daily 09:00 #typed", "I could not post in “#typed”: I am not in that channel"),
+        ("report daily 25:00", "I do not understand “25:00”: the time of day"),
+        ("report hourly", "I do not understand “hourly”. A report is daily 09:00"),
+        ("reprot daily 09:00", "Did you mean /stats report"),
+    ],
+)
+async def test_what_cannot_be_kept_is_said_at_once(redis: Redis, words: str, said: str) -> None:
+    async with a_bench(redis) as bench:
+        bench.directory.closed = {"C3"}
+
+        reply = await does(bench, typed(words), "1")
+
+        assert said in reply.text
+        assert [one.terms.channel for one in await kept(bench)] == (["C2"] if said == "is kept" else [])
+
+
+async def test_only_runners_keep_reports_but_an_owner_may_always_end_their_own(redis: Redis) -> None:
+    async with a_bench(redis, runners=frozenset({"URUNNER"})) as bench:
+        assert "certain people only" in (await does(bench, typed("report daily 09:00"), "1")).text
+        assert "certain people only" in (await does(bench, typed("report"), "2")).text
+        await does(bench, typed("report daily 09:00", "URUNNER"), "3")
+        (one,) = await kept(bench)
+
+        refused = await does(bench, click(blocks.DELETE, f"0:{one.id}"), "4")
+        assert "Only the person who started this" in refused.text
+        assert len(await kept(bench)) == 1
+
+        bench.runners = frozenset({"UOTHER"})
+        await does(bench, click(blocks.PAUSE, f"0:{one.id}", "URUNNER"), "5")
+        await does(bench, click(blocks.DELETE, f"0:{one.id}", "UOTHER"), "6")
+        assert await kept(bench) == []
+
+
+async def test_the_list_has_buttons_that_pause_resume_run_and_delete(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.directory.users[USER] = "Ada"
+        await does(bench, typed("report daily 09:00"), "1")
+        listed = await does(bench, typed("reports"), "2")
+        assert "kept by Ada" in str(listed.blocks)
+        value = buttons(listed.blocks)[blocks.PAUSE]
+
+        paused = await does(bench, click(blocks.PAUSE, value), "3")
+        assert paused.replaces_original
+        assert blocks.RESUME in buttons(paused.blocks)
+        assert [one.paused for one in await kept(bench)] == ["asked"]
+
+        for again in ("4", "4b"):  # a paused report can be run by hand, once for each click
+            await does(bench, click(blocks.NOW, value), again)
+        assert len(bench.say.replies("bridge_report")) == 2
+
+        bench.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
+        await does(bench, click(blocks.RESUME, value), "5")
+        assert [one.due for one in await kept(bench)] == [datetime(2026, 4, 2, 9, tzinfo=UTC)]
+
+        gone = await does(bench, click(blocks.DELETE, value), "6")
+        assert "No reports are scheduled" in gone.text
+        assert "not kept any more" in (await does(bench, click(blocks.NOW, value), "7")).text
+
+
+async def test_a_form_does_the_same_without_words(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.directory.zones[USER] = "Europe/Berlin"
+        await bench.store.process().inbox.put(typed("report"), event="1")
+        await bench.work()
+        ((_, view),) = bench.say.forms
+        assert "Europe/Berlin" in str(view)
+
+        sent = Submission(
+            team=TEAM, channel=CHANNEL, user=USER, form=view["callback_id"], values=FORM,
+            private_metadata=view["private_metadata"], response_url=URL,
+        )  # fmt: skip
+        reply = await does(bench, sent, "2")
+
+        assert "weekly tue 17:30" in reply.text
+        (one,) = await kept(bench)
+        assert (one.terms.zone, one.terms.compare, one.terms.only) == ("America/New_York", "7d", ("runs", "tags"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({}, None),
+        ({"zone": "Mars/Phobos"}, "zone"),
+        ({"often": "cron", "cron": "every day"}, "cron"),
+        ({"often": "cron", "cron": ""}, "cron"),
+        ({"often": "cron", "cron": '0 9 * * 1-5" --loud "'}, "cron"),
+        ({"often": "cron", "cron": "0 9 * * 1-5"}, None),
+        ({"often": "daily", "cron": "every day"}, "cron"),
+        ({"only": "prompts,runs,versions,categories,tags", "compare": "-"}, None),
+    ],
+)
+def test_what_is_wrong_with_a_form_is_shown_under_its_field(changes: dict[str, Any], field: str | None) -> None:
+    sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=blocks.FORM, values=FORM | changes)
+
+    assert list(problems_of(sent)) == ([field] if field else [])
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
+def test_however_many_there_are_slack_takes_each_page_of_the_list(count: int) -> None:
+    lines = [
+        blocks.Line(f"report-{number:09}", 'cron "* * * * *"', "Europe/Berlin", "C1", "Ada <!here>", MOMENT, "")
+        for number in range(count)
+    ]
+    shown = []
+    for page in range(-1, 4):
+        reply = blocks.report_list(lines, page)
+        check_blocks(list(reply.blocks))
+        shown += [
+            button["value"] for block in reply.blocks if block["type"] == "actions" for button in block["elements"]
+        ]
+
+    assert {value.partition(":")[2] for value in shown} >= {line.id for line in lines}
+
+
+@pytest.mark.parametrize("channel", ["", "C1", "D1"])
+def test_slack_takes_the_form(channel: str) -> None:
+    check_view(blocks.report_form(Origin(channel=channel), "UTC"))
+
+
+@pytest.mark.parametrize("error", ["is_archived", "something new <!channel>", ""])
+def test_slack_takes_what_an_owner_is_told(error: str) -> None:
+    reply = blocks.told_paused(blocks.pause_notice("daily 09:00", "C1", error))
+
+    check_blocks(list(reply.blocks))
+    assert "<!channel>" not in reply.text
+    assert "could not be posted" in blocks.told_paused(blocks.PAUSED + "of a later release").text

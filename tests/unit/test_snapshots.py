@@ -1,0 +1,190 @@
+"""Snapshots of the statistics: bounded, thinned, found again and compared. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from bridge.errors import RecordNotUnderstood
+from bridge.project.models import Stats
+from bridge.reports.changes import compare
+from bridge.reports.since import moment_said
+from bridge.reports.snapshots import (
+    KEPT,
+    MOST_BYTES,
+    Counts,
+    Snapshot,
+    hour_of,
+    moment_of,
+    nearest,
+    over_time,
+    snapshot_of,
+    spread,
+    too_many,
+)
+
+NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def the_stats(tags: dict[str, int], runs: int = 10) -> Stats:
+    return Stats.model_validate({
+        "promptCount": 3, "runCount": runs, "versionCount": 1, "categories": [],
+        "tags": [{"name": name, "count": count} for name, count in tags.items()],
+        "lastUpdated": "2026-11-20T12:00:00.000Z",
+    })  # fmt: skip
+
+
+def hours_back(*back: float) -> list[int]:
+    return [hour_of(NOON - HOUR * hours) for hours in back]
+
+
+@settings(max_examples=60)
+@given(
+    st.dictionaries(st.text(max_size=300), st.integers(min_value=0, max_value=10**40), max_size=300),
+    st.integers(min_value=0, max_value=10**200),
+)
+def test_a_snapshot_is_never_larger_than_it_may_be(tags: dict[str, int], runs: int) -> None:
+    taken = snapshot_of(the_stats(tags, runs), NOON)
+
+    assert len(taken.to_text().encode()) <= MOST_BYTES
+    assert len(taken.tags.named) + taken.tags.others == len(tags)
+    assert sum(taken.tags.named.values()) + taken.tags.sum_of_others == sum(tags.values())
+
+
+def test_what_is_kept_comes_back() -> None:
+    taken = snapshot_of(the_stats({"billing": 3, "Ünïcode ✓": 2, "": 1}), NOON)
+
+    assert Snapshot.from_text(taken.to_text()) == taken
+
+
+def test_the_largest_are_kept_by_name_and_the_rest_is_summed() -> None:
+    taken = snapshot_of(the_stats({f"tag number {number}": number for number in range(1000)}), NOON)
+
+    assert "tag number 999" in taken.tags.named
+    assert "tag number 1" not in taken.tags.named
+    assert taken.tags.others > 800
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"at":"x","n":[1,2,3],"c":[{},0,0],"t":[{},0,0]}', '{"at":1,"n":[1],"c":0,"t":0}']
+)
+def test_what_is_not_understood_is_said_so(text: str) -> None:
+    with pytest.raises(RecordNotUnderstood):
+        Snapshot.from_text(text)
+
+
+def test_a_week_keeps_every_hour_and_then_each_day_its_first_until_it_is_too_old() -> None:
+    oldest = hour_of(NOON - KEPT) - 48
+    kept: set[int] = set()
+
+    for hour in range(oldest, hour_of(NOON) + 1):  # as the bridge does it: hour by hour
+        kept.add(hour)
+        kept -= too_many(kept, moment_of(hour) + HOUR / 2)
+
+    week = hour_of(NOON - timedelta(days=7))
+    assert {hour for hour in kept if hour >= week} == set(range(week, hour_of(NOON) + 1))
+    older = sorted(hour for hour in kept if hour < week)
+    assert [hour % 24 for hour in older if hour // 24 > older[0] // 24] == [0] * (len(older) - 1)
+    assert older[0] >= hour_of(NOON - KEPT)
+    assert len(kept) <= 600
+
+
+def test_what_is_left_of_a_day_is_its_first_snapshot_whenever_that_was() -> None:
+    day = hour_of(datetime(2026, 11, 1, tzinfo=UTC))
+
+    assert too_many([day + 5, day + 6, day + 30], NOON) == {day + 6}
+    assert too_many([], NOON) == set()
+
+
+@pytest.mark.parametrize(
+    ("back", "wanted", "within", "found"),
+    [
+        ((1, 24, 48), 23, None, 24),
+        ((1, 24, 48), 200, None, 48),
+        ((1, 24, 48), 200, 24, None),
+        ((1, 24, 48), 30, 12, 24),
+        ((), 1, None, None),
+    ],
+)
+def test_the_nearest_snapshot_is_found(
+    back: tuple[float, ...], wanted: float, within: float | None, found: float | None
+) -> None:
+    limit = None if within is None else HOUR * within
+
+    hour = nearest(hours_back(*back), NOON - HOUR * wanted, within=limit)
+
+    assert hour == (None if found is None else hours_back(found)[0])
+
+
+def test_a_line_over_many_days_has_one_point_of_each_and_no_more_than_wanted() -> None:
+    month = hours_back(*range(1, 24 * 30))
+
+    found = over_time(month, min(month), most=19)
+
+    assert len(found) == 19
+    assert found == sorted(found)
+    assert len({hour // 24 for hour in found}) == 19
+
+
+def test_a_line_over_a_few_hours_has_them_all() -> None:
+    assert over_time(hours_back(9, 3, 2, 1), hours_back(5)[0], most=19) == sorted(hours_back(3, 2, 1))
+
+
+@pytest.mark.parametrize(("count", "picked"), [(3, [0, 1, 2]), (10, [0, 3, 6, 9]), (0, [])])
+def test_points_are_picked_evenly_with_both_ends(count: int, picked: list[int]) -> None:
+    assert spread(range(count), 4) == picked
+
+
+def test_what_changed_is_told_by_number_and_by_name() -> None:
+    then = snapshot_of(the_stats({"alpha": 1, "beta": 5}, runs=8), NOON - HOUR)
+
+    changes = compare(the_stats({"beta": 7, "gamma": 2, "delta": 3}, runs=10), then, called="yesterday")
+
+    assert (changes.runs.by, changes.prompts.by, changes.called, changes.since) == (2, 0, "yesterday", NOON - HOUR)
+    assert changes.tags.new == (("delta", 3), ("gamma", 2))
+    assert changes.tags.vanished == (("alpha", 1),)
+    assert {name: one.by for name, one in changes.tags.moved.items()} == {"beta": 2}
+
+
+def test_what_may_have_been_too_rare_to_be_kept_is_not_called_new() -> None:
+    none = Counts()
+    then = Snapshot(NOON, 1, 1, 1, none, Counts({"alpha": 9}, others=3, sum_of_others=4))
+
+    changes = compare(the_stats({"alpha": 9, "beta": 1}), then)
+
+    assert changes.tags.new == ()
+    assert changes.tags.vanished == ()
+
+
+def test_a_name_that_the_service_lists_twice_counts_once() -> None:
+    stats = Stats.model_validate(the_stats({}).model_dump() | {"tags": [{"name": "a", "count": 1}] * 2})
+
+    assert snapshot_of(stats, NOON).tags.named == {"a": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("7d", NOON - timedelta(days=7)),
+        ("24h", NOON - timedelta(hours=24)),
+        ("2 Weeks ago", NOON - timedelta(weeks=2)),
+        ("yesterday", NOON - timedelta(days=1)),
+        ("last week", NOON - timedelta(weeks=1)),
+        ("2026-11-01", datetime(2026, 11, 1, tzinfo=UTC)),
+        ("2026-11-01T09:00+01:00", datetime(2026, 11, 1, 8, tzinfo=UTC)),
+        ("2026-11-21", None),
+        ("2020-01-01", None),
+        ("401d", None),
+        ("0d", None),
+        ("9999w", None),
+        ("-1d", None),
+        ("tuesday", None),
+        ("", None),
+    ],
+)
+def test_a_moment_is_read_as_people_type_it(text: str, expected: Any) -> None:
+    assert moment_said(text, NOON) == expected

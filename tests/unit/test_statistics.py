@@ -1,0 +1,232 @@
+"""Statistics that are read, kept and compared; only the service and Redis are stand-ins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import httpx
+import pytest
+from fakeredis import FakeServer
+from redis.asyncio import Redis
+
+from bridge.blocks.reply import Reply
+from bridge.errors import ProjectError
+from bridge.metrics import Metrics
+from bridge.project.client import ProjectClient
+from bridge.reports.hourly import LOOKS_EVERY, Hourly
+from bridge.reports.snapshots import Snapshot, hour_of, snapshot_of
+from bridge.reports.statistics import Statistics
+from bridge.store.scripting import Scripts
+from bridge.store.snapshots import SnapshotStore
+from bridge.turns.patience import Draining
+from support.fake_redis import InProcessRedis
+from support.store import NAMESPACE, PREFIX, Clock
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+async def _at_once(_: timedelta) -> None:
+    await asyncio.sleep(0)
+
+
+@dataclass
+class Service:
+    """The project service at the wire, whose numbers a test moves."""
+
+    runs: int = 1000
+    tags: dict[str, int] = field(default_factory=lambda: {"billing": 4})
+    is_broken: bool = False
+    asked: int = 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        assert request.url.path == "/api/sdk/stats"
+        self.asked += 1
+        tags = [{"name": name, "count": count} for name, count in self.tags.items()]
+        body = {
+            "promptCount": 5, "runCount": self.runs, "versionCount": 1, "categories": [], "tags": tags,
+            "lastUpdated": "2026-01-01T00:00:00.000Z",
+        }  # fmt: skip
+        return httpx.Response(418) if self.is_broken else httpx.Response(200, json=body)
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def statistics(redis: Redis, service: Service, clock: Clock) -> AsyncIterator[Statistics]:
+    async with ProjectClient("http://project.example", "key", transport=httpx.MockTransport(service)) as client:
+        yield Statistics(client, SnapshotStore(Scripts(redis, NAMESPACE, Metrics())), clock)
+
+
+async def live(statistics: Statistics, clock: Clock, service: Service, *, hours: int, runs: int = 1) -> None:
+    """Let hours pass, in each of which somebody looks and *runs* are made."""
+    for _ in range(hours):
+        await statistics.read()
+        service.runs += runs
+        clock.time += HOUR
+
+
+def kinds(reply: Reply) -> list[str]:
+    return [block["chart"]["type"] for block in reply.blocks if block["type"] == "data_visualization"]
+
+
+async def test_an_hour_has_one_snapshot_however_often_it_is_read(
+    statistics: Statistics, clock: Clock, service: Service, redis: Redis
+) -> None:
+    await statistics.read()
+    service.runs += 500
+    await asyncio.gather(*(statistics.read() for _ in range(5)))
+    clock.time += HOUR
+    await statistics.read()
+
+    kept = await statistics.store.read(await statistics.store.hours())
+    assert [Snapshot.from_text(text).runs for text in kept.values()] == [1000, 1500]
+    assert await redis.pttl(f"{PREFIX}snapshots") > timedelta(days=399) / timedelta(milliseconds=1)
+
+
+async def test_old_snapshots_are_thinned_as_new_ones_come(
+    statistics: Statistics, clock: Clock, service: Service
+) -> None:
+    await live(statistics, clock, service, hours=24 * 9)
+
+    hours = await statistics.store.hours()
+    week = hour_of(clock.time - timedelta(days=7))
+    assert len([hour for hour in hours if hour >= week]) == 7 * 24
+    assert len([hour for hour in hours if hour < week - 24]) == 2
+
+
+async def test_yesterday_and_a_week_ago_are_compared_and_drawn(
+    statistics: Statistics, clock: Clock, service: Service
+) -> None:
+    await live(statistics, clock, service, hours=24 * 8)
+
+    reply = await statistics.card()
+
+    assert "1,192 runs (+24, +2.1 %)" in reply.text
+    assert "Changes are since yesterday" in reply.text
+    assert "+168, +16.4 % since a week ago" in str(reply.blocks)
+    assert kinds(reply)[0] == "line"
+
+
+async def test_the_first_look_has_nothing_to_compare_with(statistics: Statistics) -> None:
+    reply = await statistics.card()
+
+    assert reply.text.splitlines() == ["Statistics: 5 prompts, 1,000 runs, 1 version", "Tags: billing 4"]
+    assert kinds(reply) == []
+
+
+async def test_since_takes_the_nearest_snapshot_and_says_which(
+    statistics: Statistics, clock: Clock, service: Service
+) -> None:
+    await live(statistics, clock, service, hours=5)
+    service.tags = {"shipping": 1}
+
+    near = await statistics.card(since=clock.time - 3 * HOUR)
+    far = await statistics.card(since=clock.time - 7 * DAY)
+
+    assert "1,005 runs (+3, +0.3 %)" in near.text
+    assert "Asked for was" not in near.text
+    assert "1,005 runs (+5, +0.5 %)" in far.text
+    assert "New tags: shipping (1)" in far.text
+    assert "Vanished tags: billing (4)" in far.text
+    assert "Asked for was 25 Feb 2026, 17:00 UTC; the nearest numbers that were kept are of 04 Mar 2026" in far.text
+    assert kinds(far)[0] == "line"
+
+
+async def test_since_says_when_nothing_is_kept_yet(statistics: Statistics) -> None:
+    reply = await statistics.card(since=statistics.now() - DAY)
+
+    assert "Nothing to compare with yet: numbers are kept since 04 Mar 2026, 12:00 UTC" in reply.text
+
+
+async def test_the_last_report_comes_first(statistics: Statistics, service: Service, clock: Clock) -> None:
+    last = snapshot_of(await statistics.read(), clock.time)
+    service.runs += 10
+    clock.time += timedelta(minutes=5)
+
+    reply = await statistics.card(last=Snapshot.from_text(last.to_text()))
+
+    assert "1,010 runs (+10, +1.0 %)" in reply.text
+    assert "Changes are since the last report" in reply.text
+
+
+async def test_without_redis_the_statistics_are_shown_all_the_same(service: Service, clock: Clock) -> None:
+    server = FakeServer()
+    server.connected = False
+    async with (
+        InProcessRedis(server=server, decode_responses=True, protocol=2) as redis,
+        ProjectClient("http://project.example", "key", transport=httpx.MockTransport(service)) as client,
+    ):
+        statistics = Statistics(client, SnapshotStore(Scripts(redis, NAMESPACE, Metrics())), clock)
+        reply = await statistics.card()
+        await Hourly(statistics, name="a", pause=_at_once).look()
+
+    assert "1,000 runs" in reply.text
+    assert service.asked == 1
+
+
+async def test_a_snapshot_of_a_later_release_is_passed_over(
+    statistics: Statistics, clock: Clock, service: Service
+) -> None:
+    await live(statistics, clock, service, hours=3)
+    await statistics.store.drop([hour_of(clock.time - DAY)])
+    await statistics.store.keep(hour_of(clock.time - DAY), '{"v":9}')
+
+    reply = await statistics.card()
+
+    assert "1,003 runs" in reply.text
+    assert kinds(reply)[0] == "line"
+
+
+async def test_an_hour_in_which_nobody_looks_has_its_snapshot_from_one_process(
+    statistics: Statistics, service: Service
+) -> None:
+    async def pause(_: timedelta) -> None:
+        raise Draining
+
+    processes = [Hourly(statistics, name=name, pause=pause) for name in "abc"]
+    await asyncio.gather(*(process.look() for process in processes))
+    await asyncio.gather(*(process.look() for process in processes))
+
+    assert service.asked == 1
+    assert await statistics.store.hours() == [hour_of(statistics.now())]
+
+
+async def test_a_look_that_fails_is_made_again_and_ends_with_the_process(
+    statistics: Statistics, service: Service, redis: Redis
+) -> None:
+    service.is_broken = True
+    pauses: list[timedelta] = []
+
+    async def pause(length: timedelta) -> None:
+        pauses.append(length)
+        if len(pauses) == 2:
+            claim = f"{PREFIX}snapshotting:{hour_of(statistics.now())}"
+            assert await redis.pttl(claim) < LOOKS_EVERY / timedelta(milliseconds=1)
+            await redis.delete(claim)
+            service.is_broken = False
+        if len(pauses) == 3:
+            raise Draining
+
+    await Hourly(statistics, name="a", pause=pause).run()
+
+    assert pauses == [LOOKS_EVERY] * 3
+    assert len(await statistics.store.hours()) == 1
+
+
+async def test_what_the_service_refuses_is_not_hidden(statistics: Statistics, service: Service) -> None:
+    service.is_broken = True
+
+    with pytest.raises(ProjectError):
+        await statistics.card()
+    assert await statistics.store.hours() == []

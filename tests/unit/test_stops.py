@@ -1,0 +1,368 @@
+"""A stop ends the turn that it was meant for, wherever that is, and nothing else; what waits behind is asked about."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.blocks.notices import SEND_AGAIN
+from bridge.blocks.stops import DROP, GO_ON, STOP
+from bridge.chats.access import Access
+from bridge.chats.receive import Receiver
+from bridge.chats.stopping import Stopping
+from bridge.errors import StoreUnavailable
+from bridge.inbound import Click
+from bridge.store.inbox import Queued
+from support.store import CHANNEL, LANE, ROOT, START, TEAM, USER, message, ts
+from support.turns import BOT, REFUSED, SALES, SUPPORT, Bench, a_bench, killed
+from support.waiting import wait_until
+
+LATER = "1700000900.000000"
+EARLIER = "1600000000.000000"
+
+
+@pytest.fixture
+async def bench(redis: Redis) -> AsyncIterator[Bench]:
+    async with a_bench(redis) as bench:
+        yield bench
+
+
+def a_click(action: str = STOP, **changes: Any) -> Click:
+    fields: dict[str, Any] = {
+        "team": TEAM, "channel": CHANNEL, "user": USER, "action_id": action, "value": LATER, "thread_ts": ROOT,
+    }  # fmt: skip
+    return Click(**fields | changes)
+
+
+def access(bench: Bench, **rules: Any) -> Access:
+    return Access(home=frozenset({TEAM}), directory=bench.directory, **rules)
+
+
+async def press_stop(bench: Bench, *, event: str = "EvStop", name: str = "a", **changes: Any) -> str:
+    stopping = Stopping(bench.store.process(name).inbox, access(bench))
+    return await stopping.thread(a_click(**changes), event=event)
+
+
+async def say_in_thread(bench: Bench, text: str, number: int) -> str:
+    inbox = bench.store.process().inbox
+    receiver = Receiver(inbox=inbox, access=access(bench), bot_user=BOT, mentions_only=False, store_since=lambda: START)
+    return (await receiver.receive(message(text, ts(number)))).decision
+
+
+async def press(bench: Bench, action: str, value: str = "held") -> None:
+    click = a_click(action, value=value, message_ts="1700001000.000000", trigger_id=action)
+    await bench.store.process().inbox.put(click, event=f"press {action}")
+    await bench.work("c")
+
+
+def last(bench: Bench) -> str:
+    return bench.say.messages[-1].reply.text
+
+
+def buttons(bench: Bench) -> dict[str, str]:
+    blocks = bench.say.messages[-1].reply.blocks
+    found = [element for block in blocks if block["type"] == "actions" for element in block["elements"]]
+    return {element["action_id"]: element["value"] for element in found}
+
+
+async def listening(bench: Bench) -> asyncio.Task[None]:
+    stops = bench.store.process().inbox.stops
+    task = asyncio.create_task(bench.watches.listen(stops))
+    channel = "{test}:stops"
+    await wait_until(lambda: _has_listeners(bench, channel), "it listens")
+    return task
+
+
+async def _has_listeners(bench: Bench, channel: str) -> bool:
+    return dict(await bench.store.redis.pubsub_numsub(channel)).get(channel, 0) > 0
+
+
+async def test_a_call_that_is_under_way_is_closed_and_its_answer_is_not_shown(bench: Bench) -> None:
+    bench.service.gate.clear()
+    await bench.store.conversation(agent=7)
+    ear, work = await listening(bench), await bench.begin()
+    await wait_until(lambda: bench.service.at_once == 1, "the agent is asked")
+
+    await press_stop(bench, name="b")
+
+    await wait_until(lambda: bench.service.at_once == 0, "the call is closed")
+    await work
+    await bench.work("c")
+    assert "Stopped" in last(bench)
+    assert "no answer" in last(bench)
+    assert len(bench.say.replies()) == 1
+    assert bench.say.signs[-1] == "idle"
+    await killed(ear)
+
+
+async def test_an_answer_that_comes_all_the_same_is_recorded_and_not_shown(bench: Bench) -> None:
+    bench.service.gate.clear()
+    turn = await bench.store.conversation(agent=7)
+    work = await bench.begin()
+    await wait_until(lambda: bench.service.at_once == 1, "the agent is asked")
+
+    await press_stop(bench, name="b")  # and nobody hears of it
+    bench.service.gate.set()
+    await work
+
+    assert bench.say.words == []
+    assert "re: hello" in str(await bench.store.field(turn, "outcome"))
+    assert await bench.store.field(turn, "what") == "stopped"
+    conversation = await bench.store.sessions.thread(message().thread)
+    assert conversation is not None
+    assert conversation.session == 42  # what the agent knows, it goes on from
+
+
+async def test_a_message_that_has_not_gone_out_is_never_sent(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+
+    await press_stop(bench)
+    await bench.work()
+
+    assert bench.service.messages == []
+    assert "was not sent" in last(bench)
+
+
+async def test_a_turn_whose_owner_died_ends_without_a_word_about_an_unknown_outcome(bench: Bench) -> None:
+    bench.service.gate.clear()
+    await bench.store.conversation(agent=7)
+    work = await bench.begin()
+    await wait_until(lambda: bench.service.at_once == 1, "the agent is asked")
+    await killed(work)
+
+    await press_stop(bench, name="b")
+    await bench.take_over()
+    await bench.work("c")
+
+    assert len(bench.say.words) == 1
+    assert "Stopped" in last(bench)
+    assert bench.service.messages == ["hello there"]
+
+
+async def test_a_message_that_waits_for_the_service_is_stopped_too(bench: Bench) -> None:
+    bench.service.always = REFUSED
+    turn = await bench.store.conversation(agent=7)
+
+    async def stop_meanwhile() -> None:
+        if await bench.store.field(turn, "unsent") and await bench.store.field(turn, "step") == "queued":
+            bench.on_sleep, bench.service.always = None, None
+            await press_stop(bench, name="b")
+
+    bench.on_sleep = stop_meanwhile
+    await bench.work()
+
+    assert bench.on_sleep is None
+    assert bench.service.messages == []
+    assert "was not sent" in last(bench)
+
+
+async def test_a_menu_is_stopped_too(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    await bench.store.queue()
+    await bench.work()
+    assert len(bench.say.replies("bridge_menu")) == 1
+
+    await press_stop(bench)
+    await bench.work()
+
+    assert await bench.store.box() == []
+    assert bench.service.messages == []
+
+
+async def test_a_stop_leaves_a_turn_alone_that_was_begun_after_it(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+
+    await press_stop(bench, value=EARLIER)
+    await bench.work()
+
+    assert bench.service.messages == ["hello there"]
+    assert [words.text for _, words in bench.say.whispers] == ["Nothing is in work here, so there was nothing to stop."]
+
+
+async def test_a_stop_that_comes_again_touches_no_other_turn(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    await bench.store.queue(message("and then", ts(1)))
+
+    decisions = [await press_stop(bench) for _ in range(2)]
+    await bench.work()
+    await press(bench, GO_ON)
+    await press_stop(bench)
+    await bench.work()
+
+    assert decisions == ["queued", "duplicate"]
+    assert bench.service.messages == ["and then"]
+
+
+async def test_a_stop_that_was_kept_but_not_given_is_given_by_its_own_turn(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    put = await bench.store.process().inbox.put(a_click(), event="EvStop")  # and then the process ended
+    assert isinstance(put, Queued)
+    held = await bench.store.process().hold()
+    stop = next(one for one in held if one.lane != LANE)
+    turn = next(one for one in held if one.lane == LANE)
+
+    await bench.turns(bench.store.process()).work(bench.lease(bench.store.process(), stop))
+    await bench.turns(bench.store.process()).work(bench.lease(bench.store.process(), turn))
+
+    assert bench.service.messages == []
+    assert "was not sent" in last(bench)
+
+
+@pytest.mark.parametrize(("action", "sent"), [(GO_ON, ["two", "three"]), (DROP, [])])
+async def test_what_waits_behind_is_held_until_somebody_decides(bench: Bench, action: str, sent: list[str]) -> None:
+    await bench.store.conversation(agent=7)
+    for number, text in enumerate(["two", "three"], 1):
+        await bench.store.queue(message(text, ts(number)))
+    await press_stop(bench)
+    await bench.work()
+    assert bench.service.messages == []
+    assert {GO_ON, DROP, SEND_AGAIN} == buttons(bench).keys()
+
+    await press(bench, action)
+
+    assert bench.service.messages == sent
+    assert await bench.store.box() == []
+    assert "2 messages" in bench.say.updates[-1][1].text
+
+
+async def test_who_decides_before_the_stopped_turn_has_ended_is_heard(bench: Bench) -> None:
+    bench.service.gate.clear()
+    await bench.store.conversation(agent=7)
+    await bench.store.queue(message("two", ts(1)))
+    work = await bench.begin()
+    await wait_until(lambda: bench.service.at_once == 1, "the agent is asked")
+    await press_stop(bench, name="b")
+
+    await press(bench, GO_ON)
+    bench.service.gate.set()
+    await work
+    await bench.work()
+
+    assert bench.service.messages == ["hello there", "two"]
+
+
+async def test_who_writes_on_wants_to_go_on(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    await bench.store.queue(message("two", ts(1)))
+    await press_stop(bench, value=ts(5))
+    await bench.work()
+
+    await bench.store.queue(message("late", ts(3)), is_limited=True)
+    await bench.work()
+    assert bench.service.messages == []  # it was written before the stop
+    await bench.store.queue(message("three", ts(7)), is_limited=True)
+    await bench.work()
+
+    assert bench.service.messages == ["two", "late", "three"]
+
+
+async def test_a_held_message_that_is_deleted_does_not_let_the_others_go_on(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    for number, text in enumerate(["two", "three"], 1):
+        await bench.store.queue(message(text, ts(number)))
+    await press_stop(bench)
+    await bench.work()
+
+    await bench.store.process().inbox.withdraw(message("two", ts(1)).key)
+    await bench.work()
+
+    assert bench.service.messages == []
+    assert len(await bench.store.box()) == 1
+    await press(bench, DROP)
+
+
+async def test_what_was_stopped_can_be_sent_after_all(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    await press_stop(bench)
+    await bench.work()
+
+    await press(bench, SEND_AGAIN, buttons(bench)[SEND_AGAIN])
+
+    assert bench.service.messages == ["hello there"]
+
+
+async def test_stop_can_be_written_and_does_not_wait_behind_what_it_stops(bench: Bench) -> None:
+    bench.service.gate.clear()
+    await bench.store.conversation(agent=7)
+    ear, work = await listening(bench), await bench.begin()
+    await wait_until(lambda: bench.service.at_once == 1, "the agent is asked")
+
+    decision = await say_in_thread(bench, "!stop", 5)
+
+    await work
+    assert decision == "queued"
+    await bench.work("c")
+    assert "Stopped" in last(bench)
+    assert bench.service.messages == ["hello there"]
+    await killed(ear)
+
+
+async def cross_out(bench: Bench, root: str, **changes: Any) -> str:
+    click = a_click(message_ts=root, thread_ts="", **changes)
+    return await Stopping(bench.store.process().inbox, access(bench)).message(click, event="EvX")
+
+
+async def test_a_cross_on_ones_own_message_stops_its_turn_in_its_thread(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+
+    assert await cross_out(bench, ROOT) == "queued"
+    await bench.work()
+
+    assert bench.service.messages == []
+    assert bench.say.messages[-1].place.thread_ts == ROOT
+
+
+async def test_a_cross_on_a_message_that_waits_takes_back_that_one_alone(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    for number, text in enumerate(["two", "three"], 1):
+        await bench.store.queue(message(text, ts(number)))
+
+    await cross_out(bench, ts(1))
+    await bench.work()
+
+    assert bench.service.messages == ["hello there", "three"]
+    assert "taken back" in bench.say.whispers[-1][1].text
+
+
+async def test_a_cross_on_any_other_message_says_nothing(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    await bench.work()
+
+    assert [await cross_out(bench, ROOT), await cross_out(bench, ts(9))] == ["ignored", "ignored"]
+
+
+async def test_who_may_not_talk_to_the_bot_may_not_stop_it(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    only_others = access(bench, allowed_users=frozenset({"UOTHER"}))
+    stopping = Stopping(bench.store.process().inbox, only_others)
+
+    decisions = [
+        await stopping.thread(a_click(), event="EvStop"),
+        await stopping.message(a_click(message_ts=ROOT), event="EvX"),
+    ]
+    await bench.work()
+
+    assert decisions == ["refused", "ignored"]
+    assert bench.service.messages == ["hello there"]
+    assert len(bench.say.whispers) == 1
+
+
+async def test_marks_are_looked_at_when_the_ear_opens(bench: Bench) -> None:
+    bench.service.gate.clear()
+    await bench.store.conversation(agent=7)
+    work = await bench.begin()
+    await wait_until(lambda: bench.service.at_once == 1, "the agent is asked")
+    await press_stop(bench, name="b")
+
+    ear = await listening(bench)
+
+    await work
+    assert bench.service.at_once == 0
+    await killed(ear)
+    with suppress(StoreUnavailable):
+        await bench.work("c")

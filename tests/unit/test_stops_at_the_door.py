@@ -1,0 +1,98 @@
+"""Slack's own Stop, a cross on a message and the Messages tab, as Slack sends them: signed, repeated, malformed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.slack.web import SlackWeb
+from support.front_door import FrontDoor, a_front_door
+from support.store import ROOT, ts
+
+STOP = {
+    "type": "agent_session_stopped", "channel": "C1", "user": "U1", "thread_ts": ROOT, "event_ts": "1700000900.000001",
+}  # fmt: skip
+CROSS = {
+    "type": "reaction_added", "user": "U1", "reaction": "x", "item_user": "U1", "event_ts": "1700000900.000001",
+    "item": {"type": "message", "channel": "C1", "ts": ROOT},
+}  # fmt: skip
+OPENED = {"type": "app_home_opened", "user": "U1", "channel": "D1", "tab": "messages", "event_ts": "1700000900.000001"}
+
+
+@pytest.fixture
+async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis, web) as door:
+        yield door
+
+
+async def sent(door: FrontDoor, event: dict[str, Any], **changes: Any) -> int:
+    envelope = {"event_id": "Ev1", "is_ext_shared_channel": False}
+    return (await door.event({**event, **changes}, **envelope)).status
+
+
+@pytest.mark.parametrize("event", [STOP, CROSS])
+async def test_a_stop_is_given_before_slack_is_told_that_it_was_taken(door: FrontDoor, event: dict[str, Any]) -> None:
+    turn = await door.bench.store.conversation(agent=7)
+
+    statuses = [await sent(door, event), await sent(door, event)]
+
+    assert statuses == [200, 200]
+    assert await door.bench.store.field(turn, "stopped") == "queued"
+    await door.bench.work()
+    assert door.bench.service.messages == []
+    assert len(door.bench.say.words) == 1
+
+
+@pytest.mark.parametrize(
+    ("event", "changes"),
+    [
+        (STOP, {"thread_ts": None}),
+        (STOP, {"thread_ts": "²."}),
+        (STOP, {"event_ts": ""}),
+        (STOP, {"channel": None}),
+        (CROSS, {"item_user": "UOTHER"}),
+        (CROSS, {"user": "UOTHER"}),
+        (CROSS, {"reaction": "eyes"}),
+        (CROSS, {"item": None}),
+        (CROSS, {"item": {"type": "file", "file": "F1"}}),
+        (CROSS, {"item": {"type": "message", "channel": "C1", "ts": ts(5)}}),
+        (CROSS, {"user": "UBOT", "item_user": "UBOT"}),
+    ],
+)
+async def test_what_is_no_stop_is_taken_and_left(
+    door: FrontDoor, event: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    await door.bench.store.conversation(agent=7)
+
+    assert await sent(door, event, **changes) == 200
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["hello there"]
+    assert door.bench.say.whispers == []
+
+
+async def test_opening_the_messages_tab_offers_prompts(door: FrontDoor) -> None:
+    assert await sent(door, OPENED) == 200
+    await door.bench.work()
+
+    assert [channel for channel, _ in door.bench.say.prompts] == ["D1"]
+
+
+@pytest.mark.parametrize("changes", [{"tab": "home"}, {"tab": None}, {"channel": None}, {"user": None}])
+async def test_nothing_else_of_the_app_being_opened_does(door: FrontDoor, changes: dict[str, Any]) -> None:
+    assert await sent(door, OPENED, **changes) == 200
+    await door.bench.work()
+
+    assert door.bench.say.prompts == []
+
+
+async def test_who_may_not_talk_to_the_bot_is_not_greeted(redis: Redis, web: SlackWeb) -> None:
+    async with a_front_door(redis, web, allowed_users=frozenset({"UOTHER"})) as door:
+        assert await sent(door, OPENED) == 200
+        await door.bench.work()
+
+        assert door.bench.say.prompts == []
+        assert door.bench.say.whispers == []

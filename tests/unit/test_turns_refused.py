@@ -1,0 +1,42 @@
+"""Whatever Slack refuses for good costs one turn, kept as a dead letter, and nobody is asked twice because of it."""
+
+from __future__ import annotations
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import SlackRefused
+from support.store import message, ts
+from support.turns import a_bench
+
+REFUSALS = (
+    "channel_not_found",
+    "is_archived",
+    "not_in_channel",
+    "restricted_action",
+    "thread_not_found",
+    "msg_blocks_too_long",
+    "token_revoked",
+    "account_inactive",
+    "invalid_auth",
+    "missing_scope",
+)
+
+
+@pytest.mark.parametrize("error", REFUSALS)
+async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(redis: Redis, error: str) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.troubles = [SlackRefused("chat.postMessage", error)]
+        turn = await bench.store.queue(message("first"), agent=7)
+        await bench.store.queue(message("second", ts(1)))
+
+        await bench.work()
+
+        assert bench.service.messages == ["first", "second"], "each once"
+        assert (await bench.store.field(turn, "step"), await bench.store.field(turn, "what")) == (
+            "dead",
+            f"slack: {error}",
+        )
+        assert "re: first" in str(await bench.store.field(turn, "outcome")), "what was to be said is kept"
+        assert bench.say.words == ["re: second"]
+        assert await bench.store.entries() == 0, "nobody waits"
