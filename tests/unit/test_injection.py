@@ -44,6 +44,8 @@ NOT_SHOWN_AS_THEY_ARE = {
     # what is parsed; each has tests of its own
     "kit.date", "kit.escape", "kit.fallback", "kit.quiet", "links.honest", "markdown.neutralised", "markdown.pieces",
     "markdown.plain", "markdown.split",
+    # plain text wherever Slack shows it: a session's title, and the prompts that a person sends as their own words
+    "conversations.prompts", "conversations.title_of",
     # pictures, of which `stats.stats_card` is made
     "charts.bars", "charts.line", "charts.pie", "charts.summed",
     # read, counted, sent to the service or put into a button, and never shown
