@@ -37,7 +37,7 @@ key                             type     holds                                  
 ``report:<id>``                 hash     a scheduled report: see `bridge.store.schedules`       for ever: until deleted
 ``reports``                     zset     all of them, by when they were made                   for ever: a setting
 ``due``                         zset     those that are not paused, by when they are due       for ever: a setting
-``words:<team>:<ch>:<root>``    string   the words of a report, for the first question below   session days, or an answer
+``words:<team>:<ch>:<root>``    string   the words of a report, for the first question below   session days at most
 ``votes:<turn>``                hash     votes on an answer by person, its agent and session   90 days
 ``voted``                       zset     answers that were voted on, by time                   90 days each
 ``dead``                        zset     turns that could not be finished, by time             30 days each

@@ -59,7 +59,8 @@ if condition == 'start' or condition == 'bound' then
   redis.call('PEXPIRE', conversation, thread_ms)
 end
 for _, mark in ipairs(marks) do redis.call('SET', mark[1], turn, 'PX', mark[2]) end
-local version = ARGV[15] == 'report' and 2 or 1 -- of the first release that can read it
+local since_2 = {report = true, home = true, shortcut = true}
+local version = since_2[ARGV[15]] and 2 or 1 -- of the first release that can read it
 redis.call('HSET', turn_of(turn), 'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
   'kind', ARGV[15], 'came', ARGV[19])
 if waiting > 0 then redis.call('HSET', turn_of(turn), 'behind', waiting) end

@@ -1,0 +1,159 @@
+"""The composition root: opens the wires, builds the parts, runs them in one TaskGroup, and closes in reverse.
+
+Production and tests both start here; tests replace only what is at the other end of the wires.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bridge import __version__
+from bridge.app.parts import Parts, now
+from bridge.app.wires import Wires, opened_wires
+from bridge.errors import SlackError, SlackRefused
+from bridge.logs import configure
+from bridge.settings import Settings
+from bridge.slack.bolt import Listeners, over_http, over_socket
+from bridge.slack.guard import Guard
+from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
+from bridge.slack.sockets import Sockets
+from bridge.slack.web import Identity
+from bridge.store.namespace import Namespace
+from bridge.store.scripting import Scripts
+from bridge.turns.patience import Patience
+
+__all__ = ["Bridge", "Wires", "serve"]
+
+log = logging.getLogger(__name__)
+
+_SLACK_RETRY = 2.0
+
+
+async def serve(settings: Settings, *, embedded_redis: bool) -> int:
+    """Run the bridge until SIGTERM or SIGINT; returns the exit code. Raises `BridgeError` where it cannot run."""
+    configure(settings.log_format, settings.log_level)
+    draining = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, draining.set)
+    async with opened_wires(settings, embedded=embedded_redis) as wires:
+        await Bridge(settings, wires, draining).run()
+    log.info("stopped")
+    return 0
+
+
+class Bridge:
+    """The parts, built from *settings* and *wires*, at work until *draining* is set."""
+
+    def __init__(self, settings: Settings, wires: Wires, draining: asyncio.Event) -> None:
+        self._settings = settings
+        self._wires = wires
+        self._draining = draining
+        self._patience = Patience(draining)
+        self._scripts = Scripts(wires.redis, settings.namespace, wires.metrics)
+        self._consumer = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._identity: Identity | None = None
+        self._namespace: Namespace | None = None
+        self._sockets: Sockets | None = None
+
+    async def run(self) -> None:
+        """Listen at once, work as soon as Slack and Redis have been reached, drain when told to.
+
+        What Slack sends while the last turns are finished is still accepted, into the queue.
+        """
+        door, secret = NotYet(), self._settings.slack_signing_secret
+        uses_http = secret is not None and self._settings.slack_app_token is None
+        guard = Guard(door, secret.get_secret_value(), self._wires.metrics) if secret and uses_http else None
+        pages = build(guard, self._readiness, self._wires.metrics)
+        async with (
+            asyncio.TaskGroup() as group,
+            serving(pages, self._settings.host, self._settings.port, group) as address,
+        ):
+            log.info("listening", extra={"address": address.url, "version": __version__})
+            work = group.create_task(self._reach_and_work(door))
+            await asyncio.wait({work, group.create_task(self._draining.wait())}, return_when=asyncio.FIRST_COMPLETED)
+            if self._namespace is None or self._namespace.since is None:
+                work.cancel()  # nothing was begun yet
+            await asyncio.wait({work})
+
+    async def _reach_and_work(self, door: NotYet) -> None:
+        self._identity = identity = await self._who_we_are()
+        self._namespace = namespace = Namespace(
+            self._scripts,
+            name=self._settings.namespace,
+            team=identity.team,
+            bot=identity.bot_user,
+            now=now,
+            audit_lifetime=self._settings.audit_lifetime,
+            workspace=identity.workspace,
+        )
+        await self._patience.through_outages(namespace.hold)
+        parts = Parts(
+            self._settings,
+            self._wires,
+            self._scripts,
+            self._patience,
+            identity,
+            namespace,
+            self._consumer,
+            self._draining,
+        )
+        door.opens(over_http(parts.listeners))
+        settle_memory()
+        log.info("ready")
+        async with self._listening_to_sockets(parts.listeners), parts.signs.at_work(), asyncio.TaskGroup() as group:
+            hourly = group.create_task(parts.hourly.run())
+            group.create_task(parts.reporter.run(self._draining))
+            await parts.worker.run(parts.turns.work)
+            hourly.cancel()  # it may be waiting for the service
+
+    @asynccontextmanager
+    async def _listening_to_sockets(self, listeners: Listeners) -> AsyncIterator[None]:
+        """In Socket Mode, have a socket open meanwhile."""
+        token = self._settings.slack_app_token
+        if token is None:
+            yield
+            return
+        dispatch = over_socket(listeners, self._wires.metrics, time.monotonic)
+        self._sockets = sockets = Sockets(lambda: self._wires.web.open_socket(token.get_secret_value()), dispatch)
+        closing = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(sockets.run(closing))
+            yield
+            closing.set()
+
+    async def _who_we_are(self) -> Identity:
+        """Ask Slack, for as long as it cannot be reached. Raises `SlackRefused` where the token is not accepted."""
+        while True:
+            try:
+                return await self._wires.web.auth_test()
+            except SlackRefused:
+                raise
+            except SlackError as exc:
+                log.warning("slack cannot be reached yet", extra={"detail": exc.detail})
+                await asyncio.sleep(_SLACK_RETRY)
+
+    def _readiness(self) -> Readiness:
+        namespace, project = self._namespace, self._wires.project
+        return Readiness(
+            slack=self._slack(),
+            redis=Reach.NOT_YET if namespace is None or namespace.since is None else _reach(is_up=namespace.is_held),
+            project=_reach(is_up=project.is_up),
+            draining=self._draining.is_set(),
+        )
+
+    def _slack(self) -> Reach:
+        if self._identity is None:
+            return Reach.NOT_YET
+        return Reach.UP if self._sockets is None else _reach(is_up=self._sockets.is_up)
+
+
+def _reach(*, is_up: bool) -> Reach:
+    return Reach.UP if is_up else Reach.DOWN

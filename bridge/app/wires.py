@@ -1,0 +1,61 @@
+"""The wires: what is open to the outside for the life of the process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from redis.asyncio import Redis
+
+from bridge.metrics import Metrics
+from bridge.project import ProjectClient
+from bridge.settings import Settings
+from bridge.slack.web import SlackWeb, opened, proxy_for
+from bridge.store.connection import blocking_connection, connect
+from bridge.store.embedded import embedded_redis
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wires:
+    """Redis (and a connection of its own for reads that block), Slack's Web API, the project service."""
+
+    metrics: Metrics
+    redis: Redis
+    blocking: Redis
+    web: SlackWeb
+    project: ProjectClient
+
+
+@asynccontextmanager
+async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[Wires]:
+    """Open all that *settings* name, with an *embedded* Redis in place of theirs where that is asked for."""
+    metrics = Metrics()
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(_redis_url(settings, embedded=embedded))
+        redis, blocking = connect(url), blocking_connection(url)
+        stack.push_async_callback(redis.aclose)
+        stack.push_async_callback(blocking.aclose)
+        token, proxy = settings.slack_bot_token.get_secret_value(), proxy_for(settings.slack_api_url)
+        web = await stack.enter_async_context(opened(settings.slack_api_url, token, metrics, proxy=proxy))
+        project = ProjectClient(
+            settings.project_base_url,
+            settings.project_api_key.get_secret_value(),
+            chat_timeout=settings.chat_timeout,
+            run_timeout=settings.run_timeout,
+            observe=metrics.upstream,
+        )
+        yield Wires(metrics, redis, blocking, web, await stack.enter_async_context(project))
+
+
+@asynccontextmanager
+async def _redis_url(settings: Settings, *, embedded: bool) -> AsyncIterator[str]:
+    if embedded:
+        async with embedded_redis(settings.data_dir) as url:
+            log.info("embedded redis: one machine only", extra={"data": str(settings.data_dir)})
+            yield url
+    elif settings.redis_url is not None:
+        yield settings.redis_url.get_secret_value()
