@@ -31,9 +31,13 @@ def world(opened: World) -> World:
 
 async def home_of(world: World, user: str) -> View:
     """Let somebody open their Home tab."""
-    before = len(world.called("views.publish"))
+
+    def published() -> int:
+        return sum(call.is_ok and call.args["user_id"] == user for call in world.called("views.publish"))
+
+    before = published()
     await world.slack.open_home(user)
-    await wait_until(lambda: len(world.called("views.publish")) > before, "home is published")
+    await wait_until(lambda: published() > before, "home is published")
     return world.slack.workspace.homes[user]
 
 
