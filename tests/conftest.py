@@ -16,7 +16,7 @@ from support.leaks import pytest_runtest_makereport  # noqa: F401 - a hook, foun
 from support.lifetimes import keys_without_lifetime
 
 HERE = Path(__file__).parent
-KINDS = frozenset({"unit", "contract", "integration", "e2e"})
+KINDS = frozenset({"unit", "proof", "contract", "integration", "e2e"})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

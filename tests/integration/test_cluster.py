@@ -102,7 +102,7 @@ async def reason_why_not(store: Store) -> str:
 async def test_conversations_go_on_while_nodes_are_lost_and_another_becomes_the_master(nodes: Nodes) -> None:
     async with a_world(nodes.owner.url, NAMESPACE) as world:
         world.redis_url = nodes.url
-        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
         root = await world.mention(ALICE, GENERAL, "my name is Alice")
         await world.answered(GENERAL, root)
 

@@ -36,7 +36,7 @@ async def test_messages_flow_through_the_death_of_a_master() -> None:
     with watched() as group:
         async with a_world(group.first.url, NAMESPACE) as world:
             world.redis_url = group.url
-            bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+            bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
             async with flow(world, *PEOPLE) as threads:
                 await threads.passes(3)
                 group.first.kill()
@@ -51,7 +51,7 @@ async def test_messages_flow_through_a_planned_switch_of_masters_that_want_a_rep
     with watched(needs_replica=True) as group:
         async with a_world(group.first.url, NAMESPACE) as world:
             world.redis_url = group.url
-            bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+            bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
             async with flow(world, *PEOPLE) as threads:
                 await threads.passes(3)
                 group.switch()

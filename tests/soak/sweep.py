@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from soak.load import Result
-from support.lives import Life, all_lived, all_lives, lived, shown
+from support.lives import all_lived, all_lives, in_peace, shown
 from support.mortals import the_mortals
 from support.real_redis import RealRedis
 
@@ -20,14 +20,14 @@ async def swept(seed: int, folder: Path) -> Result:
     logs.mkdir()
     with RealRedis(data) as redis:
         async with the_mortals(logs) as mortals:
-            peace = await lived(Life(), redis.url, mortals)
+            peace = await in_peace(redis.url, mortals)
             lives = all_lives(peace, random.Random(seed))  # noqa: S311 - the same seed makes the same choices
             await all_lived(lives, redis.url, mortals, at_once=_AT_ONCE)
-    everything = [peace, *lives]
+    everything = [*peace, *lives]
     fates = [fate for life in lives for fate in life.fates]
     missed = [fate for life in lives for fate in life.missed]
     rows: list[tuple[str, object]] = [
-        ("points", len(peace.points())),
+        ("points", len({point for life in peace for point in life.points()})),
         ("lives", len(lives)),
         ("bridges killed", len(fates) - len(missed)),
         ("ends that did not come about", len(missed)),

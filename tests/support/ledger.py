@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from bridge.playground.project.conversation import Reply, Talk, scripted
+from bridge.playground.project.conversation import Reply, Talk
 from bridge.playground.project.sample import Agent
 from bridge.playground.project.server import ProjectCall
 from bridge.playground.slack.deliver import Delivery
@@ -28,8 +28,19 @@ _GIVEN_UP = 40.0  # seconds without another try; more than lie between any two
 _ANSWERED = re.compile(r"re: ([\w-]+)")
 
 
+def last_word(message: str) -> str:
+    """What somebody wrote, without what the bridge puts before it: who speaks, and what was said before."""
+    return (message.split() or [""])[-1]
+
+
+def _repeats(_talk: Talk, message: str) -> Reply:
+    return Reply(f"re: {last_word(message)}")
+
+
 def _long(_talk: Talk, message: str) -> Reply:
-    return Reply("\n\n".join([f"re: {message}", *(f"Part {number}: " + "word " * 60 for number in range(60))]))
+    return Reply(
+        "\n\n".join([f"re: {last_word(message)}", *(f"Part {number}: " + "word " * 60 for number in range(60))])
+    )
 
 
 def _fails(_talk: Talk, message: str) -> Reply:
@@ -37,12 +48,14 @@ def _fails(_talk: Talk, message: str) -> Reply:
 
 
 AGENTS = [
-    Agent(1, "Memory", None, "m", scripted("re: {message}")),
-    Agent(2, "Slow", None, "m", scripted("re: {message}"), seconds=0.6),
+    Agent(1, "Memory", None, "m", _repeats),
+    Agent(2, "Slow", None, "m", _repeats, seconds=0.6),
     Agent(3, "Novelist", None, "m", _long),
-    Agent(4, "Busy", None, "m", scripted("re: {message}")),
+    Agent(4, "Busy", None, "m", _repeats),
     Agent(5, "Grumpy", None, "m", _fails),
-    Agent(6, "Sleepy", None, "m", scripted("re: {message}"), seconds=4.5),
+    Agent(6, "Sleepy", None, "m", _repeats, seconds=4.5),
+    Agent(7, "Slower", None, "m", _repeats, seconds=1.8),
+    Agent(8, "Sloth", None, "m", _repeats, seconds=30),
 ]
 """How each behaves, in a word."""
 
@@ -113,7 +126,7 @@ class Thread:
     def asked(self) -> list[str]:
         """What of it reached an agent, in order."""
         mine = {text for one in self.written for text in one.texts}
-        return [words for call in chats(self.world) if (words := call.body["message"]) in mine]
+        return [words for call in chats(self.world) if (words := last_word(call.body["message"])) in mine]
 
     def accepted_at(self, one: Written) -> float:
         """When Slack was told that it was taken."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from support.conversations import EVERYTHING, Story, Town, meets_a_busy_service, waits_long
 from support.mortals import Mortal, Mortals, a_mortal
+from support.side_conversations import BESIDE
 from support.waiting import wait_until
 from support.world import World, a_world
 
@@ -167,30 +168,44 @@ async def told_to_end(world: World, bridge: Mortal) -> None:
     bridge.send_signal(signal.SIGTERM)
 
 
-REST: tuple[tuple[str, tuple[Story, ...], Accident | None], ...] = (
-    ("renew", (waits_long,), None),
-    ("release", (meets_a_busy_service,), told_to_end),
+SCENES: tuple[tuple[tuple[Story, ...], Accident | None], ...] = (
+    (EVERYTHING, None),
+    (BESIDE, None),
+    ((waits_long,), None),  # for longer than a quarter of a lease: it is renewed
+    ((meets_a_busy_service,), told_to_end),  # an end in peace: a lane is given back
 )
-"""Steps that need stories of their own: a wait longer than a quarter of the lease, and an end in peace."""
+"""Stories that together pass every point there is, and what befalls their bridge."""
 
 
-def quick_lives(peace: Life) -> list[Life]:
+async def in_peace(url: str, mortals: Mortals) -> list[Life]:
+    """Live each scene in peace."""
+    return await all_lived([Life((), *scene) for scene in SCENES], url, mortals, at_once=len(SCENES))
+
+
+def quick_lives(peace: Sequence[Life]) -> list[Life]:
     """One life for each kind of step: killed when it was done, in the middle of all that went on in *peace*.
 
     A kill before a step leaves behind what a kill after the step before it does.
     """
-    steps = {point: times for point, times in peace.points().items() if point.startswith("after ")}
-    lives = [Life((f"{point} {(times + 1) // 2}",)) for point, times in sorted(steps.items())]
-    lives += [Life((f"after {name} 1",), stories, accident) for name, stories, accident in REST]
+    lives: list[Life] = []
+    known: set[str] = set()
+    for life in peace:
+        steps = {point: times for point, times in life.points().items() if point.startswith("after ")}
+        for point in sorted(steps.keys() - known):
+            lives.append(Life((f"{point} {(steps[point] + 1) // 2}",), life.stories, life.accident))
+        known |= steps.keys()
     return [*lives, Life(("after take 10", "after XAUTOCLAIM 1"))]
 
 
-def all_lives(peace: Life, chance: random.Random) -> list[Life]:
+def all_lives(peace: Sequence[Life], chance: random.Random) -> list[Life]:
     """One life for each passage of each point in *peace*, before and after; and as many in which two die."""
-    fates = [f"{point} {number}" for point, times in sorted(peace.points().items()) for number in range(1, times + 1)]
-    twice = [(fate, f"after {name} {chance.randint(1, 3)}") for fate in fates for name in [chance.choice(_SECOND)]]
-    rest = [Life((f"{when} {name} 1",), *how) for name, *how in REST for when in ("before", "after")]
-    return [*(Life((fate,)) for fate in fates), *(Life(both) for both in twice), *rest]
+    lives: list[Life] = []
+    for life in peace:
+        for point, times in sorted(life.points().items()):
+            for fate in (f"{point} {number}" for number in range(1, times + 1)):
+                second = f"after {chance.choice(_SECOND)} {chance.randint(1, 3)}"
+                lives += [Life((fate,), life.stories, life.accident), Life((fate, second), life.stories, life.accident)]
+    return lives
 
 
 _SECOND = ("XAUTOCLAIM", "take", "sent", "outcome", "finish", "slack chat.postMessage", "project chat", "put")

@@ -1,0 +1,140 @@
+"""What people do beside talking: stop, mute, change what was answered, vote, look at Home, keep reports."""
+
+from __future__ import annotations
+
+import time
+
+from bridge.playground.slack.entities import Message
+from bridge.playground.slack.sample import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    CAROL,
+    DM_ALICE,
+    DM_BOB,
+    DM_CAROL,
+    GENERAL,
+    PRIVATE,
+    SHARED,
+)
+from support.conversations import PATIENCE, Town
+from support.waiting import wait_until
+from support.world import words_of
+
+_EDITED = "turn:edited"
+_GO_ON = "held:drop"
+_VOTE = "answer:feedback"
+
+
+async def stops_an_answer(town: Town) -> None:
+    """The agent takes too long; it is stopped, and what waits behind it is dropped. Nobody is owed an answer."""
+    thread = await town.begin(ALICE, DM_ALICE, "stop-one", agent="Sloth")
+    thread.written[0].withdrawn = True
+    await wait_until(lambda: thread.asked() or thread.said(), "the agent is asked", PATIENCE)
+    (await town.reply(thread, ALICE, "stop-two")).withdrawn = True
+    await wait_until(thread.are_all_accepted, "it waits", PATIENCE)
+    await town.world.slack.say(ALICE, DM_ALICE, "!stop", thread_ts=thread.root)
+    await wait_until(thread.said, "it is said to be stopped, or not known", PATIENCE)
+    offers = [one for one in thread.said() if _GO_ON in str(one.blocks)]
+    for offer in offers:
+        await town.insist(lambda ts=offer.ts: town.world.slack.click(ALICE, DM_ALICE, ts, _GO_ON))  # type: ignore[misc]
+
+
+async def mutes_a_thread(town: Town) -> None:
+    """What is said while nobody listens reaches no agent."""
+    thread = await town.begin(BOB, DM_BOB, "mute-one", agent="Memory")
+    await town.settled(thread)
+    await town.world.slack.say(BOB, DM_BOB, "!mute", thread_ts=thread.root)
+    await town.world.slack.say(BOB, DM_BOB, "!unmute", thread_ts=thread.root)
+
+
+async def changes_what_was_answered(town: Town) -> None:
+    """A message is changed after its answer, and the agent is asked once more."""
+    thread = await town.begin(CAROL, DM_CAROL, "late-one", agent="Memory")
+    await town.settled(thread)
+    one = thread.written[0]
+    await town.world.slack.edit(DM_CAROL, one.ts, "late-other")
+
+    def offers() -> list[Message]:
+        private = town.world.slack.workspace.private_messages
+        shown = [*thread.said(), *(message for message in private if message.to == CAROL)]
+        return [message for message in shown if _EDITED in str(message.blocks)]
+
+    await wait_until(offers, "it is offered to ask again", PATIENCE)
+    one.changed, one.again = "late-other", 1
+    await town.insist(lambda: town.world.slack.click(CAROL, DM_CAROL, offers()[0].ts, _EDITED))
+
+
+async def votes(town: Town) -> None:
+    """An answer was of no use."""
+    thread = await town.begin(BOB, PRIVATE, "vote-one", agent="Memory")
+    await town.settled(thread)
+    for answer in thread.said():
+        for block in answer.all_blocks:
+            for pair in block.get("elements", []):
+                if pair.get("action_id") == _VOTE:
+                    ts, value = answer.ts, pair["negative_button"]["value"]
+                    await town.insist(
+                        lambda ts=ts, value=value: town.world.slack.select(BOB, PRIVATE, ts, _VOTE, value)
+                    )  # type: ignore[misc]
+
+
+async def waits_in_line(town: Town) -> None:
+    """A message waits for so long that it gets a sign."""
+    thread = await town.begin(CAROL, SHARED, "line-one", agent="Slower")
+    await town.reply(thread, CAROL, "line-two")
+    await town.settled(thread)
+
+
+async def looks_at_home(town: Town) -> None:
+    """The Home tab, and the messages tab with its prompts."""
+    await town.world.slack.open_home(BOB)
+    await town.world.slack.open_messages(BOB)
+
+
+async def keeps_a_report(town: Town) -> None:
+    """A report becomes due, and is posted once; then somebody lets it rest, and go on."""
+    world = town.world
+    await town.insist(lambda: world.slack.command(ALICE, GENERAL, "/stats", "report daily 09:00"))
+
+    async def becomes_due() -> bool:
+        reports = await _report_ids(town)
+        if reports:
+            await world.redis.zadd(f"{{{world.namespace}}}:due", {reports[0]: int(time.time() * 1000)})
+        return bool(reports)
+
+    await wait_until(becomes_due, "it is kept", PATIENCE)
+    await wait_until(lambda: _posted(town), "it is posted", PATIENCE)
+    await town.insist(lambda: world.slack.command(ALICE, GENERAL, "/stats", "reports"))
+    for action in ("report:pause", "report:resume"):
+        await wait_until(lambda: _offers(town, action), f"{action} is offered", PATIENCE)  # noqa: B023 - waited for here
+        ts = _offers(town, action)[-1].ts
+        await town.insist(lambda: world.slack.click(ALICE, GENERAL, ts, action))  # noqa: B023 - waited for here
+    turns = [str((one.metadata or {})["event_payload"].get("turn")) for one in _posted(town)]
+    assert len(set(turns)) == len(turns), "no report was posted twice"
+
+
+def _offers(town: Town, action: str) -> list[Message]:
+    private = town.world.slack.workspace.private_messages
+    return [one for one in private if one.to == ALICE and action in str(one.blocks)]
+
+
+async def _report_ids(town: Town) -> list[str]:
+    ids = await town.world.redis.zrange(f"{{{town.world.namespace}}}:reports", 0, -1)
+    return [str(one) for one in ids]
+
+
+def _posted(town: Town) -> list[Message]:
+    shown = town.world.slack.messages(GENERAL)
+    return [one for one in shown if one.user == BRIDGE and (one.metadata or {}).get("event_type") == "bridge_report"]
+
+
+BESIDE = (
+    stops_an_answer,
+    mutes_a_thread,
+    changes_what_was_answered,
+    votes,
+    waits_in_line,
+    looks_at_home,
+    keeps_a_report,
+)
