@@ -54,7 +54,9 @@ def bolt_app(web: SlackWeb, identity: Identity, *surfaces: Surface) -> AsyncApp:
         )
 
     app = AsyncApp(
-        name="bridge",  # else Bolt reads the source files of the whole call stack to find one
+        # Without a name Bolt reads the source files of the whole call stack to find one; and the logger of that name
+        # gets the level of Bolt's.
+        name="slack_bolt.app",
         logger=logging.getLogger("slack_bolt"),  # whose level its loggers take: by themselves they print payloads
         client=web.client,
         authorize=authorize,

@@ -31,6 +31,14 @@ async def test_reading_commands_answer_only_the_person_who_typed(world: World) -
     assert [message for message in world.slack.messages(GENERAL) if message.user == BRIDGE] == []
 
 
+async def test_what_becomes_of_a_command_is_in_the_log(world: World) -> None:
+    bridge = await world.start_bridge()
+
+    await private_answer(world, ALICE, GENERAL, "/workflows", "")
+
+    await wait_until(lambda: b'"turn done"' in bridge.log, "the log says that it is done")
+
+
 async def test_share_shows_the_answer_to_the_channel(world: World) -> None:
     await world.start_bridge()
 
