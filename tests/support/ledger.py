@@ -162,7 +162,7 @@ class Thread:
             reached = sum(words in one.texts for words in asked)
             if reached > 1 + one.again:
                 yield f"doubled: {one.words} reached the agent {reached} times"
-            if sum(words in one.texts for words in answered) > 1:
+            if sum(words in one.texts for words in answered) > 1 + one.again:
                 yield f"doubled: {one.words} was answered more than once"
         if len(self.owed()) > len(self.unknown()):
             yield f"lost: {[one.words for one in self.owed()]}; unknown: {len(self.unknown())}"

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 
 from support.conversations import EVERYTHING, Story, Town, meets_a_busy_service, waits_long
 from support.mortals import Mortal, Mortals, a_mortal
@@ -33,7 +34,7 @@ Accident = Callable[[World, Mortal], Awaitable[None]]
 class Life:
     """Some *stories*, and the *fates* of the bridges that are there for them one after the other.
 
-    The last one lives on. *accident* befalls the first one meanwhile.
+    The one after the last of them lives on. *accident* befalls the first one meanwhile.
     """
 
     fates: tuple[str, ...] = ()
@@ -110,7 +111,7 @@ class Succession:
 
     async def _reign(self) -> None:
         accident = self._life.accident
-        for fate in (*self._life.fates, ""):
+        for fate in chain(self._life.fates, repeat("")):
             bridge = a_mortal(self._world, self._mortals, fate, BRIDGE_DEFAULT_AGENT="")
             await bridge.start()
             if await _is_ready(bridge):
@@ -191,8 +192,8 @@ def quick_lives(peace: Sequence[Life]) -> list[Life]:
     known: set[str] = set()
     for life in peace:
         steps = {point: times for point, times in life.points().items() if point.startswith("after ")}
-        for point in sorted(steps.keys() - known):
-            lives.append(Life((f"{point} {(steps[point] + 1) // 2}",), life.stories, life.accident))
+        fates = [f"{point} {(steps[point] + 1) // 2}" for point in sorted(steps.keys() - known)]
+        lives += [Life((fate,), life.stories, life.accident) for fate in fates]
         known |= steps.keys()
     return [*lives, Life(("after take 10", "after XAUTOCLAIM 1"))]
 

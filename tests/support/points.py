@@ -29,8 +29,8 @@ from bridge.store.scripting import source
 
 READS = frozenset(
     {
-        "EXISTS", "GET", "HGET", "HGETALL", "HMGET", "INFO", "LPOS", "LRANGE", "MGET", "PING", "SCRIPT LOAD", "XLEN",
-        "XRANGE", "ZRANGE",
+        "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "INFO", "LLEN", "LPOS", "LRANGE", "MGET", "PING",
+        "PTTL", "SCRIPT LOAD", "XLEN", "XRANGE", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
     }
 )  # fmt: skip
 """Commands that change nothing: a kill there is a kill at the point before."""

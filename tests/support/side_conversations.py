@@ -19,7 +19,6 @@ from bridge.playground.slack.sample import (
 )
 from support.conversations import PATIENCE, Town
 from support.waiting import wait_until
-from support.world import words_of
 
 _EDITED = "turn:edited"
 _GO_ON = "held:drop"
