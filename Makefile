@@ -31,8 +31,8 @@ bench: $(STAMP) ## Measure the bridge beside two baselines, in five minutes (QUI
 browser: $(STAMP) ## Install Chromium for the end-to-end tests, unless there is one
 	@PYTHONPATH=tests $(BIN)/python -m support.browser
 
-screenshot: $(STAMP) browser ## Take the README's picture of the playground
-	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py .github/playground.png
+screenshot: $(STAMP) browser ## Take the README's pictures of the playground
+	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py .github
 
 check: $(STAMP) ## Look for what tools can see: format, lint, types, directions of imports
 	@$(BIN)/ruff format --check --quiet . || { echo 'make format mends this'; exit 1; }

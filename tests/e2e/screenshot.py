@@ -1,50 +1,118 @@
-"""Takes the README's picture of the playground: ``make screenshot``."""
+"""Takes the README's pictures of the playground: ``make screenshot``."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
+
+from playwright.async_api import Browser
 
 from bridge.playground.slack.sample import ALICE, BOB
 from support.browser import a_browser
 from support.playground import Playground
 from support.window import Window, a_window
 
-SIZE = (1360, 850)
+LARGE = (1360, 850)
+SMALL = (1100, 820)
+WIDE = (1280, 720)
+TALL = (1100, 960)
 
 
-async def take(picture: Path) -> None:
-    """Play a scene in a playground of its own, and keep how it looks at the end."""
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="br-") as folder:
-        playground = await (await Playground(Path(folder)).start()).ready(ALICE)
+@dataclass(frozen=True)
+class Scene:
+    """What somebody does in a channel; how it looks at the end is the picture *name*, where it has one."""
+
+    user: str
+    channel: str
+    play: Callable[[Window], Awaitable[None]]
+    name: str = ""
+    size: tuple[int, int] = SMALL
+
+
+async def take(folder: Path) -> None:
+    """Play the scenes in a playground of their own, one after another, and keep how they look."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="br-") as kept:
+        playground = await (await Playground(Path(kept)).start()).ready(ALICE)
         try:
             async with a_browser() as browser:
-                async with a_window(browser, playground.url, user=BOB, channel="general") as bob:
-                    await bobs_part(bob)
-                async with a_window(
-                    browser, playground.url, user=ALICE, channel="general", picture=picture, size=SIZE
-                ) as alice:
-                    await alices_part(alice)
+                for scene in SCENES:
+                    await _played(scene, browser, playground.url, folder)
         finally:
             await playground.end()
 
 
-async def bobs_part(bob: Window) -> None:
-    """Run a workflow, whose card everybody sees."""
+async def _played(scene: Scene, browser: Browser, url: str, folder: Path) -> None:
+    picture = folder / f"{scene.name}.png" if scene.name else None
+    opened = a_window(browser, url, user=scene.user, channel=scene.channel, picture=picture, size=scene.size)
+    async with opened as window:
+        await scene.play(window)
+        await window.page.mouse.move(0, 0)
+
+
+async def runs_a_workflow(bob: Window) -> None:
+    """Everybody sees its card."""
     await bob.write("/workflows run Daily digest friday")
     await bob.sees(bob.message("the green tea runs low"))
 
 
-async def alices_part(alice: Window) -> None:
-    """Talk with an agent in a thread."""
+async def talks_with_an_agent(alice: Window) -> None:
+    """Ask in a thread, and go on there."""
     await alice.ask("@bridge Support: where is order 1042, and what does shipping cost?")
     await alice.sees(alice.in_thread("search_docs"))
     await alice.reply("and if a cup arrives broken?")
     await alice.sees(alice.in_thread("Whatever arrives broken is replaced"))
-    await alice.page.mouse.move(0, 0)
+
+
+async def looks_at_home(alice: Window) -> None:
+    """Run something, so that Home has something to tell."""
+    await alice.write('/workflows run "Greet a customer" Grace')
+    await alice.sees(alice.message("good to see you!"))
+    await alice.turn_to("Home")
+    await alice.sees(alice.home.get_by_role("heading", name="Your conversations"))
+    await alice.sees(alice.home.get_by_role("heading", name="Workflows (12)"))
+
+
+async def stops_an_agent(bob: Window) -> None:
+    """Stop an agent that is at work, and ask another thing: its Stop is there again."""
+    await bob.write("@bridge Thinker: which tea for which hour of the day?")
+    root = bob.message("which tea")
+    await bob.stop(root)
+    await root.get_by_role("button", name="1 reply").click()
+    await bob.sees(bob.in_thread("Stopped."))
+    await bob.reply("only the morning, please")
+    await bob.sees(bob.page.get_by_test_id("thread-panel").get_by_role("button", name="Stop"))
+
+
+async def has_a_report_posted(alice: Window) -> None:
+    """Keep a report, and have it posted at once."""
+    await alice.write("/stats report weekdays 08:30 Europe/Berlin")
+    await alice.private_line.get_by_role("button", name="Post one now").click()
+    report = alice.message("Mention me in this thread")
+    await alice.sees(report.get_by_role("img", name="Bar chart: Tags"))
+    await report.evaluate("report => report.scrollIntoView({block: 'start'})")
+
+
+async def asks_about_a_message(bob: Window) -> None:
+    """Open the form of a message's shortcut, and fill it in."""
+    await bob.write("Parcel 77 to Norway came with a broken cup. What do we tell the customer?")
+    form = await bob.use("Ask an agent about this", bob.message("a broken cup"))
+    await bob.chooses(form.get_by_label("Agent"), "Support")
+    await form.get_by_label("Your question").fill("What is our rule for broken goods?")
+
+
+SCENES = (
+    Scene(BOB, "general", runs_a_workflow),
+    Scene(ALICE, "general", talks_with_an_agent, "playground", LARGE),
+    Scene(ALICE, "dm-bridge", looks_at_home, "home"),
+    Scene(ALICE, "private", has_a_report_posted, "report", TALL),
+    Scene(BOB, "random", stops_an_agent, "stop", WIDE),
+    Scene(BOB, "shared", asks_about_a_message, "form"),  # stays open, so it is the last
+)
 
 
 if __name__ == "__main__":

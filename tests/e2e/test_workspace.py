@@ -2,59 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
-from pathlib import Path
-
 import pytest
-import pytest_asyncio
-from playwright.async_api import Browser, Error, expect
+from playwright.async_api import expect
 
 from bridge.playground.slack.sample import ALICE, BOB, CAROL
-from support.browser import a_browser
-from support.playground import Playground
-from support.window import PATIENCE, Window, a_window
+from support.window import PATIENCE, Opens
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-PICTURES = Path(__file__).parent.parent.parent / "build" / "e2e"
-Opens = Callable[..., AbstractAsyncContextManager[Window]]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def playground() -> AsyncIterator[Playground]:
-    """One playground for all: each test has a person or a channel of its own."""
-    # Not below pytest's own temporary folder, whose path may be too long for the socket of Redis.
-    with tempfile.TemporaryDirectory(prefix="br-") as folder:
-        playground = await Playground(Path(folder)).start()
-        await playground.ready(ALICE)
-        yield playground
-        assert await playground.end() == 0
-        assert "Traceback" not in playground.text
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    try:
-        opened = a_browser()
-        browser = await opened.__aenter__()
-    except Error as exc:
-        pytest.skip(f"there is no browser; make browser installs one ({exc.message.splitlines()[0]})")
-    yield browser
-    await opened.__aexit__(None, None, None)
-
-
-@pytest.fixture
-def opens(browser: Browser, playground: Playground, request: pytest.FixtureRequest) -> Opens:
-    """Open a window as somebody, somewhere; a picture of its end is kept."""
-    PICTURES.mkdir(parents=True, exist_ok=True)
-
-    def opens(user: str, channel: str) -> AbstractAsyncContextManager[Window]:
-        picture = PICTURES / f"{request.node.name.removeprefix('test_')}_{user}.png"
-        return a_window(browser, playground.url, user=user, channel=channel, picture=picture)
-
-    return opens
 
 
 async def test_a_newcomer_lists_the_workflows(opens: Opens) -> None:

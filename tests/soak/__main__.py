@@ -18,12 +18,13 @@ _MOST_FAULTS = 50
 
 def main() -> int:
     """Soak, print the table, and say in the exit code whether all promises held."""
+    is_sweep = os.environ.get("SWEEP") == "1"
     seed = int(os.environ.get("SEED") or secrets.randbelow(1_000_000))
-    seconds = float(os.environ.get("SECONDS") or 600)
+    seconds = float(os.environ.get("SECONDS") or (3600 if is_sweep else 600))
     began = time.monotonic()
     # Not on uvloop, on which httpx raises AttributeError where a server dies just as it is connected to.
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        work = swept(seed, Path(folder)) if os.environ.get("SWEEP") == "1" else soaked(seconds, seed, Path(folder))
+        work = swept(seconds, seed, Path(folder)) if is_sweep else soaked(seconds, seed, Path(folder))
         result = asyncio.run(work)
     result.rows += [("seed", seed), ("took", elapsed(began))]
     print(table(result))  # noqa: T201 - the table is what is asked for

@@ -13,7 +13,7 @@ from support.real_redis import RealRedis
 _AT_ONCE = 16
 
 
-async def swept(seed: int, folder: Path) -> Result:
+async def swept(seconds: float, seed: int, folder: Path) -> Result:
     """Live all those lives."""
     data, logs = folder / "redis", folder / "logs"
     data.mkdir()
@@ -21,14 +21,16 @@ async def swept(seed: int, folder: Path) -> Result:
     with RealRedis(data) as redis:
         async with the_mortals(logs) as mortals:
             peace = await in_peace(redis.url, mortals)
-            lives = all_lives(peace, random.Random(seed))  # noqa: S311 - the same seed makes the same choices
-            await all_lived(lives, redis.url, mortals, at_once=_AT_ONCE)
+            chance = random.Random(seed)  # noqa: S311 - the same seed makes the same choices
+            planned = all_lives(peace, chance)
+            chance.shuffle(planned)
+            lives = await all_lived(planned, redis.url, mortals, at_once=_AT_ONCE, seconds=seconds)
     everything = [*peace, *lives]
     fates = [fate for life in lives for fate in life.fates]
     missed = [fate for life in lives for fate in life.missed]
     rows: list[tuple[str, object]] = [
         ("points", len({point for life in peace for point in life.points()})),
-        ("lives", len(lives)),
+        ("lives", f"{len(lives)} of {len(planned)}"),
         ("bridges killed", len(fates) - len(missed)),
         ("ends that did not come about", len(missed)),
         ("messages that reached an agent", sum(life.asked for life in everything)),

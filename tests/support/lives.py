@@ -7,6 +7,7 @@ would be to wait fifteen seconds for each of hundreds of lives.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import secrets
 import signal
@@ -151,15 +152,20 @@ async def _is_at_rest(world: World) -> bool:
     return not boxes and not await world.redis.xlen(f"{prefix}ready")
 
 
-async def all_lived(lives: Iterable[Life], url: str, mortals: Mortals, *, at_once: int) -> list[Life]:
-    """Let many lives happen, some at once, each in a namespace of its own."""
-    places = asyncio.Semaphore(at_once)
+async def all_lived(
+    lives: Iterable[Life], url: str, mortals: Mortals, *, at_once: int, seconds: float = math.inf
+) -> list[Life]:
+    """Let many lives happen, some at once, each in a namespace of its own; none begins when *seconds* have passed.
 
-    async def one(life: Life) -> Life:
+    Returns those that were lived.
+    """
+    places, until = asyncio.Semaphore(at_once), time.monotonic() + seconds
+
+    async def one(life: Life) -> list[Life]:
         async with places:
-            return await lived(life, url, mortals)
+            return [await lived(life, url, mortals)] if time.monotonic() < until else []
 
-    return await asyncio.gather(*map(one, lives))
+    return [life for some in await asyncio.gather(*map(one, lives)) for life in some]
 
 
 async def told_to_end(world: World, bridge: Mortal) -> None:

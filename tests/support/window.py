@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -40,6 +40,10 @@ class Window:
         """Open a channel by its name, or ``dm-bridge``."""
         await self.page.get_by_test_id(channel if channel == "dm-bridge" else f"channel-{channel}").click()
 
+    async def turn_to(self, tab: str) -> None:
+        """Turn to one of the tabs of the conversation with the app: Home or Messages."""
+        await self.page.get_by_role("tab", name=tab).click()
+
     async def write(self, text: str) -> None:
         """Type into the channel's composer, and Enter."""
         await _typed(self.page.get_by_test_id("composer"), text)
@@ -47,6 +51,26 @@ class Window:
     async def reply(self, text: str) -> None:
         """Type into the open thread's composer, and Enter."""
         await _typed(self.page.get_by_test_id("thread-composer"), text)
+
+    @property
+    def form(self) -> Locator:
+        """The form on top of the page."""
+        return self.page.get_by_test_id("modal")
+
+    @property
+    def home(self) -> Locator:
+        """The app's Home tab."""
+        return self.page.get_by_test_id("home")
+
+    @property
+    def private_line(self) -> Locator:
+        """The newest line that only this person sees."""
+        return self.page.get_by_test_id("ephemeral").last
+
+    def button_of(self, row: str, name: str) -> Locator:
+        """The button of a row in Home, which stands in the block below its words."""
+        words = self.home.locator(".block", has_text=row)
+        return words.locator("xpath=following-sibling::*[1]").get_by_role("button", name=name).first
 
     def message(self, words: str) -> Locator:
         """The newest message of the channel that has these words."""
@@ -63,6 +87,17 @@ class Window:
         await root.get_by_test_id("open-thread").and_(self.page.locator(".replies")).click(timeout=PATIENCE)
         await expect(self.page.get_by_test_id("thread-panel")).to_be_visible()
         return root
+
+    async def use(self, shortcut: str, message: Locator) -> Locator:
+        """Choose one of the shortcuts in a message's menu; gives the form that it opens."""
+        await message.hover()
+        await message.get_by_role("button", name="More actions").click()
+        await self.page.get_by_role("menuitem", name=shortcut).click()
+        return self.form
+
+    async def stop(self, message: Locator) -> None:
+        """Press Slack's own Stop beside what the bridge says that it is doing."""
+        await message.get_by_test_id("status").get_by_role("button", name="Stop").click()
 
     async def edit(self, message: Locator, text: str) -> None:
         """Change a message of one's own."""
@@ -81,6 +116,11 @@ class Window:
         await drawer.get_by_role("button", name=fault).or_(drawer.get_by_role("switch", name=fault)).click()
         await drawer.get_by_role("button", name="Close").click()
 
+    async def chooses(self, field: Locator, words: str) -> None:
+        """Search in a menu of a form, and take what fits."""
+        await field.fill(words)
+        await self.page.get_by_role("option", name=words).click()
+
     async def sees(self, found: Locator) -> None:
         """Wait until something is on the screen."""
         await expect(found).to_be_visible(timeout=PATIENCE)
@@ -94,6 +134,10 @@ async def _typed(composer: Locator, text: str) -> None:
     await composer.fill(text)
     await composer.press("Enter")
     await expect(composer).to_have_value("")
+
+
+Opens = Callable[[str, str], AbstractAsyncContextManager[Window]]
+"""How a test opens a window: as whom, and in which channel."""
 
 
 @asynccontextmanager

@@ -1,0 +1,55 @@
+"""What the tests in a browser stand on: a playground and a browser for each file, and windows that are theirs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Error
+
+from bridge.playground.slack.sample import ALICE
+from support.browser import a_browser
+from support.playground import Playground
+from support.window import Opens, Window, a_window
+
+PICTURES = Path(__file__).parent.parent.parent / "build" / "e2e"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def playground() -> AsyncIterator[Playground]:
+    """One playground for all: each test has a person or a channel of its own."""
+    # Not below pytest's own temporary folder, whose path may be too long for the socket of Redis.
+    with tempfile.TemporaryDirectory(prefix="br-") as folder:
+        playground = await Playground(Path(folder)).start()
+        await playground.ready(ALICE)
+        yield playground
+        assert await playground.end() == 0
+        assert "Traceback" not in playground.text
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    """One browser for all; each test has a window without a past."""
+    try:
+        opened = a_browser()
+        browser = await opened.__aenter__()
+    except Error as exc:
+        pytest.skip(f"there is no browser; make browser installs one ({exc.message.splitlines()[0]})")
+    yield browser
+    await opened.__aexit__(None, None, None)
+
+
+@pytest.fixture
+def opens(browser: Browser, playground: Playground, request: pytest.FixtureRequest) -> Opens:
+    """Open a window as somebody, somewhere; a picture of its end is kept."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+
+    def opens(user: str, channel: str) -> AbstractAsyncContextManager[Window]:
+        picture = PICTURES / f"{request.node.name.removeprefix('test_')}_{user}.png"
+        return a_window(browser, playground.url, user=user, channel=channel, picture=picture)
+
+    return opens
