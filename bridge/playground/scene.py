@@ -23,7 +23,7 @@ from bridge.playground.project import SampleProject
 from bridge.playground.slack.emulator import EmulatedSlack
 
 NAMESPACE: Final = "playground"  # not the one of a bridge on the real Slack, which may share the Redis
-_RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds; Slack takes minutes, but whoever kills the bridge here is watching
+_RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds and until it listens: whoever kills the bridge here is watching
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,7 @@ def _slack(wanted: Wanted, bridge: BridgeProcess) -> EmulatedSlack:
         port=wanted.port,
         kept_in=wanted.folder,
         retry_delays=_RETRY_DELAYS,
+        holds_retries=True,
     )
     slack.use_sockets = wanted.uses_socket
     return slack

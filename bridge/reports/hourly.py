@@ -10,7 +10,7 @@ from typing import Final
 from bridge.errors import ProjectError, StoreUnavailable
 from bridge.reports.snapshots import hour_of
 from bridge.reports.statistics import Statistics
-from bridge.turns.patience import Draining, stop_if_cancelled
+from bridge.turns.patience import Draining
 
 log = logging.getLogger(__name__)
 
@@ -45,5 +45,4 @@ class Hourly:
             if not await store.has(hour) and await store.claim(hour, self._name):
                 await self._statistics.read()
         except (StoreUnavailable, ProjectError) as exc:
-            stop_if_cancelled()
             log.info("no snapshot of the statistics was taken", extra={"after": type(exc).__name__})

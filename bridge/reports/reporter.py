@@ -30,7 +30,6 @@ from bridge.reports.snapshots import Snapshot, snapshot_of
 from bridge.reports.wording import span_of
 from bridge.store.schedules import Kept, Schedules
 from bridge.turns.outcome import PostedReport
-from bridge.turns.patience import stop_if_cancelled
 from bridge.turns.plan import Nothing, Plan, PostReport, TryLater
 
 log = logging.getLogger(__name__)
@@ -57,7 +56,6 @@ class Reporter:
             try:
                 found, was_away = await self.claim_due(), False
             except StoreUnavailable as exc:
-                stop_if_cancelled()
                 found = 0
                 if not was_away:
                     log.warning("redis is not available, reports wait for it", extra={"reason": exc.reason})

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -135,6 +136,16 @@ def _options_of(url: str) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in _OURS}
 
 
+def stop_if_cancelled() -> None:
+    """End a task that was told to end, although redis-py answered with an error of its own, or with nothing.
+
+    Its connections do that now and then; a loop that goes on after every error would never hear of it.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turn what redis-py raises into `StoreUnavailable`, whose reason is one word.
@@ -145,6 +156,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except RedisError as exc:
+        stop_if_cancelled()
         reason = _reason(exc)
         if reason is None:
             raise

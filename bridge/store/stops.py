@@ -20,7 +20,7 @@ from enum import StrEnum
 from redis.asyncio.client import PubSub
 
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
-from bridge.store.connection import translated
+from bridge.store.connection import stop_if_cancelled, translated
 from bridge.store.scripting import Scripts, epoch_ms
 
 
@@ -110,4 +110,5 @@ class Heard:
         """Wait for the next turn that is stopped; None where none was, for as long as *wait*."""
         with translated():
             message = await self._pubsub.get_message(timeout=wait.total_seconds())
+        stop_if_cancelled()
         return TurnId(str(message["data"])) if message else None

@@ -18,17 +18,6 @@ class Draining(Exception):
     """The process ends; what only waits is given back for another to go on with."""
 
 
-def stop_if_cancelled() -> None:
-    """End a task that was told to end, although something below it answered with an error of its own.
-
-    redis-py's connections do that now and then while they connect; a loop that goes on after every error would never
-    hear of it.
-    """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
-
-
 class Patience:
     """Waits that end when *draining* is set."""
 
@@ -64,5 +53,4 @@ class Patience:
             try:
                 return await step()
             except StoreUnavailable:
-                stop_if_cancelled()
                 await self._sleep(_STORE_RETRY.total_seconds())

@@ -15,7 +15,6 @@ from datetime import timedelta
 
 from bridge.ids import TurnId
 from bridge.store.stops import Stops, TurnStopped
-from bridge.turns.patience import stop_if_cancelled
 
 _WAIT = timedelta(seconds=1)
 _REMEMBERED = 1000  # a word may come before the take that it is about has been answered
@@ -65,7 +64,6 @@ class Watches:
             for turn in await stops.marked(self.turns):
                 self.stop(turn)
             while True:
-                stop_if_cancelled()
                 if (heard_of := await heard.next(_WAIT)) is not None:
                     self.stop(heard_of)
 

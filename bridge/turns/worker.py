@@ -18,11 +18,11 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost, StoreUnavailable
 from bridge.logs import facts
+from bridge.store.connection import stop_if_cancelled
 from bridge.store.inbox import Held, Inbox
 from bridge.store.journal import Journal
 from bridge.store.namespace import Namespace
 from bridge.turns.lease import LEASE, Lease
-from bridge.turns.patience import stop_if_cancelled
 from bridge.turns.slots import Slots
 from bridge.turns.watching import Watches
 

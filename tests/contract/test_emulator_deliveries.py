@@ -1,5 +1,6 @@
 """What the emulated Slack sends when people write, and how often."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -260,3 +261,19 @@ async def test_joining_home_and_stop_have_their_events(slack: EmulatedSlack, app
     assert (joined["subtype"], joined["user"]) == ("channel_join", sample.BRIDGE)
     assert (home["type"], home["tab"], home["channel"]) == ("app_home_opened", "home", sample.DM_ALICE)
     assert (stopped["type"], stopped["thread_ts"]) == ("agent_session_stopped", "1.000001")
+
+
+async def test_retries_that_are_held_are_not_spent_while_nobody_listens(app: App) -> None:
+    async with EmulatedSlack(
+        signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=(0.0,), holds_retries=True
+    ) as slack:
+        await app.server.stop()
+        await slack.say(sample.ALICE, sample.GENERAL, "hello")
+        await asyncio.sleep(0.5)
+        tried_while_down = len(slack.deliveries)
+
+        await app.server.start()
+        await slack.settled()
+
+        assert tried_while_down == 1
+        assert {one.headers.get("x-slack-retry-num") for one in app.received} == {"1"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from redis import exceptions
 from redis.asyncio.connection import SSLConnection
@@ -35,7 +37,7 @@ PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # a
         (exceptions.AskError("9189 127.0.0.1:7001"), "away"),
     ],
 )
-def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(raised: Exception, reason: str) -> None:
+async def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(raised: Exception, reason: str) -> None:
     with pytest.raises(StoreUnavailable) as caught, translated():
         raise raised
 
@@ -55,11 +57,27 @@ def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(raised: Ex
         ValueError("not of Redis"),
     ],
 )
-def test_what_the_program_must_mend_passes_as_it_is(raised: Exception) -> None:
+async def test_what_the_program_must_mend_passes_as_it_is(raised: Exception) -> None:
     with pytest.raises(type(raised)) as caught, translated():
         raise raised
 
     assert caught.value is raised
+
+
+async def test_a_task_that_was_told_to_end_ends_although_redis_py_answers_with_an_error() -> None:
+    async def swallows() -> None:
+        with translated():
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                raise exceptions.ConnectionError("while connecting") from None
+
+    task = asyncio.create_task(swallows())
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 def test_an_address_that_cannot_be_read_is_not_shown() -> None:

@@ -80,7 +80,8 @@ class Waiting:
 class Deliverer:
     """Sends to the app, by its sockets where *use_sockets* is set. *deliveries* keeps what was sent.
 
-    Events that the app has not taken are in *keeper*, so that they can be sent after a restart.
+    Events that the app has not taken are in *keeper*, so that they can be sent after a restart. With *holds_retries*
+    no retry is spent on an address where nobody listens: it is held until the app is there.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Deliverer:
         clock: Callable[[], float],
         background: Background,
         retry_delays: Sequence[float],
+        holds_retries: bool,
         keeper: Keeper,
     ) -> None:
         self.use_sockets = False
@@ -100,6 +102,7 @@ class Deliverer:
         self._clock = clock
         self._background = background
         self._retry_delays = retry_delays
+        self._holds_retries = holds_retries
         self._waiting = Shelf("event", Waiting, keeper, lambda _: None)
 
     @property
@@ -153,6 +156,8 @@ class Deliverer:
                 return
             before, retry = delivery, retry + 1
             await asyncio.sleep(self._retry_delays[retry - 1])
+            if self._holds_retries:
+                await self._way.reached()
             await self._way.opened()  # what happens while no socket is open comes as a retry later
 
     def _note(self, waiting: Waiting, delivery: Delivery, *, is_over: bool) -> None:

@@ -38,8 +38,9 @@ class EmulatedSlack(Voices):
     """A Slack workspace that is reached over HTTP and WebSockets only.
 
     *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about
-    message times, expiry and rate limits; *retry_delays* are the seconds before each retry of an event, and
-    *ack_seconds* how long the app has to answer. With an *app_token* the app can open sockets, which are pinged every
+    message times, expiry and rate limits; *retry_delays* are the seconds before each retry of an event (with
+    *holds_retries* also until somebody listens, which Slack does not wait for), and *ack_seconds* how long the app has
+    to answer. With an *app_token* the app can open sockets, which are pinged every
     *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url* is not needed.
     With *kept_in*, a folder, the workspace outlives its process, killed or not: what is there is found again, and
     events that the app had not taken are sent as retries as soon as it is there.
@@ -60,6 +61,7 @@ class EmulatedSlack(Voices):
         clock: Callable[[], float] = time.time,
         new_id: Callable[[str], str] = random_id,
         retry_delays: Sequence[float] = RETRY_DELAYS,
+        holds_retries: bool = False,
         ack_seconds: float = ACK_SECONDS,
         ping_seconds: float = PING_SECONDS,
         kept_in: Path | None = None,
@@ -76,6 +78,7 @@ class EmulatedSlack(Voices):
             clock=clock,
             background=self._background,
             retry_delays=retry_delays,
+            holds_retries=holds_retries,
             keeper=keeper,
         )
         events = Events(workspace, deliverer)
