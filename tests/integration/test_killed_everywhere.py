@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from support.lives import Life, all_lived, in_peace, quick_lives, shown
+from support.lives import Life, all_lived, in_peace, lives_after_a_miss, quick_lives, shown
 from support.mortals import the_mortals
 from support.points import scripts_in_use, slack_calls
 from support.real_redis import RealRedis
@@ -51,6 +51,11 @@ class Lives:
         """How often each point was passed in all of them."""
         return sum((life.points() for life in [*self.peace, *self.killed]), Counter())
 
+    @property
+    def met(self) -> set[str]:
+        """After what somebody died."""
+        return {fate.rpartition(" ")[0] for life in self.killed for fate in life.fates if fate not in life.missed}
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def lives(redis_server: RealRedis) -> AsyncIterator[Lives]:
@@ -58,6 +63,8 @@ async def lives(redis_server: RealRedis) -> AsyncIterator[Lives]:
         async with the_mortals(Path(folder)) as mortals:
             peace = await in_peace(redis_server.url, mortals)
             killed = await all_lived(quick_lives(peace), redis_server.url, mortals, at_once=AT_ONCE)
+            missed = [fate for life in killed for fate in life.missed]
+            killed += await all_lived(lives_after_a_miss(missed, peace), redis_server.url, mortals, at_once=AT_ONCE)
             yield Lives(peace, killed)
 
 
@@ -72,12 +79,14 @@ async def test_wherever_a_bridge_is_killed_nothing_is_lost_or_doubled_or_out_of_
 
 
 async def test_each_of_them_died_where_it_was_to(lives: Lives) -> None:
-    assert [fate for life in lives.killed for fate in life.missed] == []
-    assert len(lives.killed) > 20
+    in_peace = {point for life in lives.peace for point in life.points() if point.startswith("after ")}
+
+    assert in_peace - lives.met == set()
+    assert len(lives.met) > 20
 
 
 async def test_no_script_is_forgotten(lives: Lives) -> None:
-    killed_after = {fate.split()[1] for life in lives.killed for fate in life.fates if fate.startswith("after ")}
+    killed_after = {point.split()[1] for point in lives.met}
 
     forgotten = scripts_in_use() - killed_after - ELSEWHERE.keys()
 

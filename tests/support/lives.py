@@ -208,6 +208,20 @@ def quick_lives(peace: Sequence[Life]) -> list[Life]:
     return [*lives, Life(("after take 10", "after XAUTOCLAIM 1"))]
 
 
+def lives_after_a_miss(missed: Iterable[str], peace: Sequence[Life]) -> list[Life]:
+    """New lives for fates that were not met: a step that hangs on the clock may be passed in peace and not again.
+
+    Each is met at the first passage, in every scene that has passed it.
+    """
+    points = {fate.rpartition(" ")[0] for fate in missed}
+    return [
+        Life((f"{point} 1",), life.stories, life.accident)
+        for point in sorted(points)
+        for life in peace
+        if life.points()[point]
+    ]
+
+
 def all_lives(peace: Sequence[Life], chance: random.Random) -> list[Life]:
     """One life for each passage of each point in *peace*, before and after; and as many in which two die."""
     lives: list[Life] = []
