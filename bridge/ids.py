@@ -6,6 +6,7 @@ They are stored in Redis and in Slack's message metadata, so that changing a for
 from __future__ import annotations
 
 import secrets
+from datetime import UTC, datetime
 from typing import NamedTuple, NewType
 
 TurnId = NewType("TurnId", str)
@@ -41,6 +42,10 @@ class ThreadKey(NamedTuple):
         """Read what ``str`` made. Raises ValueError for anything else."""
         team, channel, root = text.split(":")
         return cls(team, channel, root)
+
+    def is_older_than(self, moment: datetime | None) -> bool:
+        """Whether the thread was begun before *moment*; False where there is none."""
+        return moment is not None and datetime.fromtimestamp(float(self.root), UTC) < moment
 
 
 class MessageKey(NamedTuple):

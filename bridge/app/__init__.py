@@ -14,14 +14,16 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from bridge import __version__
-from bridge.app.parts import Parts, now
+from bridge.app.intake import Intake
 from bridge.app.wires import Wires, opened_wires
 from bridge.errors import SlackError, SlackRefused
 from bridge.logs import configure
 from bridge.settings import Settings
-from bridge.slack.bolt import Listeners, over_http, over_socket
+from bridge.slack.front import Listeners, Rest, over_http, over_socket
 from bridge.slack.guard import Guard
 from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
 from bridge.slack.sockets import Sockets
@@ -29,6 +31,9 @@ from bridge.slack.web import Identity
 from bridge.store.namespace import Namespace
 from bridge.store.scripting import Scripts
 from bridge.turns.patience import Patience
+
+if TYPE_CHECKING:
+    from bridge.app.parts import Parts
 
 __all__ = ["Bridge", "Wires", "serve"]
 
@@ -90,29 +95,23 @@ class Bridge:
             name=self._settings.namespace,
             team=identity.team,
             bot=identity.bot_user,
-            now=now,
+            now=_now,
             audit_lifetime=self._settings.audit_lifetime,
             workspace=identity.workspace,
         )
         await self._patience.through_outages(namespace.hold)
-        parts = Parts(
-            self._settings,
-            self._wires,
-            self._scripts,
-            self._patience,
-            identity,
-            namespace,
-            self._consumer,
-            self._draining,
+        intake = Intake(
+            self._settings, self._wires, self._scripts, identity, namespace, consumer=self._consumer, now=_now
         )
-        door.opens(over_http(parts.listeners))
-        settle_memory()
+        rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
+        listeners = Listeners(intake.messages.on_message, rest)
+        door.opens(over_http(listeners))
         log.info("ready")
-        async with self._listening_to_sockets(parts.listeners), parts.signs.at_work(), asyncio.TaskGroup() as group:
-            hourly = group.create_task(parts.hourly.run())
-            group.create_task(parts.reporter.run(self._draining))
-            await parts.worker.run(parts.turns.work)
-            hourly.cancel()  # it may be waiting for the service
+        async with self._listening_to_sockets(listeners):
+            parts = (await asyncio.to_thread(_the_parts))(intake, self._patience, self._draining)
+            rest.set_result(parts.bolt)
+            settle_memory()
+            await _work(parts)
 
     @asynccontextmanager
     async def _listening_to_sockets(self, listeners: Listeners) -> AsyncIterator[None]:
@@ -153,6 +152,27 @@ class Bridge:
         if self._identity is None:
             return Reach.NOT_YET
         return Reach.UP if self._sockets is None else _reach(is_up=self._sockets.is_up)
+
+
+async def _work(parts: Parts) -> None:
+    """Do what waits, until it is time to end."""
+    async with parts.signs.at_work(), asyncio.TaskGroup() as group:
+        hourly = group.create_task(parts.hourly.run())
+        group.create_task(parts.reporter.run(parts.draining))
+        await parts.worker.run(parts.turns.work)
+        hourly.cancel()  # it may be waiting for the service
+
+
+def _the_parts() -> type[Parts]:
+    """Read the rest of the code, half of what a start costs, while the first messages are taken in already."""
+    from bridge.app.parts import Parts  # noqa: PLC0415
+
+    return Parts
+
+
+def _now() -> datetime:
+    """Read the clock, for everybody."""
+    return datetime.now(UTC)
 
 
 def _reach(*, is_up: bool) -> Reach:

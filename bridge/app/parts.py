@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
+from bridge.app.intake import Intake
 from bridge.app.wires import Wires
-from bridge.chats.access import Access
 from bridge.chats.context import Context
 from bridge.chats.decide import Decide
 from bridge.chats.planning import Chats
-from bridge.chats.receive import Receiver
 from bridge.chats.stopping import Stopping
 from bridge.commands.deps import Deps
 from bridge.project import Catalog
@@ -24,22 +24,16 @@ from bridge.reports.statistics import Statistics
 from bridge.settings import Settings
 from bridge.slack.actions import Actions
 from bridge.slack.agent_view import AgentView
-from bridge.slack.bolt import Listeners, bolt_app
+from bridge.slack.bolt import Bolt
 from bridge.slack.commands import Commands
-from bridge.slack.directory import SlackDirectory
 from bridge.slack.door import Door
 from bridge.slack.home import Home
-from bridge.slack.messages import Messages
 from bridge.slack.say import SlackSay
 from bridge.slack.shortcuts import Shortcuts
 from bridge.slack.stops import StopsSurface
-from bridge.slack.web import Identity
 from bridge.store.feedback import Votes
 from bridge.store.hourglass import Hourglasses
-from bridge.store.inbox import Inbox
 from bridge.store.journal import Journal
-from bridge.store.limits import Limits
-from bridge.store.namespace import Namespace
 from bridge.store.recent import Recent
 from bridge.store.schedules import Schedules
 from bridge.store.scripting import Scripts
@@ -57,51 +51,60 @@ from bridge.turns.watching import Watches
 from bridge.turns.worker import Worker
 
 
-def now() -> datetime:
-    """Read the clock, for everybody."""
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True)
 class Parts:
-    """Whatever is asked for is built with what it needs; *consumer* is this process, for the queue."""
+    """Whatever is asked for is built with what it needs, on top of what takes messages in."""
 
-    settings: Settings
-    wires: Wires
-    scripts: Scripts
+    intake: Intake
     patience: Patience
-    identity: Identity
-    namespace: Namespace
-    consumer: str
     draining: asyncio.Event
+
+    @property
+    def settings(self) -> Settings:
+        """What was configured."""
+        return self.intake.settings
+
+    @property
+    def wires(self) -> Wires:
+        """What is open to the outside."""
+        return self.intake.wires
+
+    @property
+    def scripts(self) -> Scripts:
+        """The store's scripts."""
+        return self.intake.scripts
+
+    @property
+    def now(self) -> Callable[[], datetime]:
+        """The clock, for everybody."""
+        return self.intake.now
 
     # What works by itself
 
     @cached_property
-    def listeners(self) -> Listeners:
-        """Who takes in what Slack sends."""
-        identity, door = self.identity, Door(self.inbox, self.access, self.wires.metrics)
-        messages = Messages(self._receiver, identity, self.wires.metrics)
-        bolt = bolt_app(
+    def bolt(self) -> Bolt:
+        """Who takes in whatever is no message."""
+        identity, access = self.intake.identity, self.intake.access
+        door = Door(self.intake.inbox, access, self.wires.metrics)
+        return Bolt(
             self.wires.web,
             identity,
-            StopsSurface(Stopping(self.inbox, self.access), identity, self.wires.metrics),
+            self.wires.metrics,
+            StopsSurface(Stopping(self.intake.inbox, access), identity, self.wires.metrics),
             AgentView(door, identity),
             Home(door, identity),
             Shortcuts(door, identity, self.say),
-            messages,
             Commands(door, identity, self.settings.command_prefix),
-            Actions(door, identity, self.catalog, self.access, self.say),
+            Actions(door, identity, self.catalog, access, self.say),
         )
-        return Listeners(bolt, messages.on_message)
 
     @cached_property
     def worker(self) -> Worker:
         """Who takes lanes out of the queue."""
         worker = Worker(
-            inbox=self.inbox,
+            inbox=self.intake.inbox,
             journal=self.journal,
-            namespace=self.namespace,
+            namespace=self.intake.namespace,
             blocking=self.wires.blocking,
             slots=self._slots,
             drain=self.settings.drain_timeout,
@@ -128,47 +131,36 @@ class Parts:
             slots=self._slots,
             metrics=self.wires.metrics,
             max_age=self.settings.max_age,
-            now=now,
+            now=self.now,
             watches=self._watches,
         )
 
     @cached_property
     def signs(self) -> WaitingSigns:
         """The signs on messages that wait."""
-        return WaitingSigns(self.say, Hourglasses(self.scripts))
+        return WaitingSigns(self.intake.line, self.say, Hourglasses(self.scripts))
 
     @cached_property
     def hourly(self) -> Hourly:
         """What is kept of the statistics once an hour."""
-        return Hourly(self._statistics, name=self.consumer, pause=self.patience.pause)
+        return Hourly(self._statistics, name=self.intake.consumer, pause=self.patience.pause)
 
     @cached_property
     def reporter(self) -> Reporter:
         """What queues reports when they are due."""
-        return Reporter(self._schedules, now)
+        return Reporter(self._schedules, self.now)
 
     # The store
-
-    @cached_property
-    def inbox(self) -> Inbox:
-        """The queue."""
-        return Inbox(
-            self.scripts,
-            consumer=self.consumer,
-            session_lifetime=self.settings.session_lifetime,
-            now=now,
-            limits=self._limits,
-        )
 
     @cached_property
     def journal(self) -> Journal:
         """The steps of turns."""
         return Journal(
             self.scripts,
-            consumer=self.consumer,
+            consumer=self.intake.consumer,
             session_lifetime=self.settings.session_lifetime,
-            now=now,
-            limits=self._limits,
+            now=self.now,
+            limits=self.intake.limits,
             audit_lifetime=self.settings.audit_lifetime,
         )
 
@@ -178,64 +170,35 @@ class Parts:
         return Sessions(self.scripts, session_lifetime=self.settings.session_lifetime)
 
     @cached_property
-    def _limits(self) -> Limits:
-        return Limits(self.settings.thread_turns, self.settings.user_turns, self.settings.user_runs)
-
-    @cached_property
     def _schedules(self) -> Schedules:
-        return Schedules(self.scripts, consumer=self.consumer, session_lifetime=self.settings.session_lifetime, now=now)
+        return Schedules(
+            self.scripts, consumer=self.intake.consumer, session_lifetime=self.settings.session_lifetime, now=self.now
+        )
 
     # Slack and the service
 
     @cached_property
     def say(self) -> SlackSay:
         """The only way out."""
-        return SlackSay(self.wires.web, self.identity)
-
-    @cached_property
-    def directory(self) -> SlackDirectory:
-        """Who and what the ids are."""
-        return SlackDirectory(self.wires.web, self.identity)
+        return SlackSay(self.wires.web, self.intake.identity)
 
     @cached_property
     def catalog(self) -> Catalog:
         """The project's workflows and agents, remembered for some seconds."""
         return Catalog(self.wires.project)
 
-    @cached_property
-    def access(self) -> Access:
-        """Who may."""
-        return Access(
-            home=self.identity.home,
-            directory=self.directory,
-            allowed_channels=self.settings.allowed_channels,
-            allowed_users=self.settings.allowed_users,
-            runners=self.settings.runners,
-        )
-
     # What is decided
-
-    @cached_property
-    def _receiver(self) -> Receiver:
-        return Receiver(
-            inbox=self.inbox,
-            access=self.access,
-            bot_user=self.identity.bot_user,
-            mentions_only=self._mentions_only,
-            store_since=lambda: self.namespace.since,
-            waits_behind=self.signs.behind,
-        )
 
     @cached_property
     def _chats(self) -> Chats:
         return Chats(
             catalog=self.catalog,
             sessions=self.sessions,
-            directory=self.directory,
+            directory=self.intake.directory,
             say=self.say,
-            bot_user=self.identity.bot_user,
+            bot_user=self.intake.identity.bot_user,
             default_agent=self.settings.default_agent or "",
-            store_since=lambda: self.namespace.since,
+            store_since=lambda: self.intake.namespace.since,
             context=self._context,
         )
 
@@ -243,15 +206,11 @@ class Parts:
     def _context(self) -> Context:
         return Context(
             self.say,
-            self.directory,
-            self.identity.bot_user,
+            self.intake.directory,
+            self.intake.identity.bot_user,
             is_on=self.settings.context == "on",
-            mentions_only=self._mentions_only,
+            mentions_only=self.intake.mentions_only,
         )
-
-    @property
-    def _mentions_only(self) -> bool:
-        return self.settings.thread_replies == "mentions"
 
     @cached_property
     def _deps(self) -> Deps:
@@ -260,31 +219,31 @@ class Parts:
             project=self.wires.project,
             sessions=self.sessions,
             results=Results(self.scripts),
-            may_run=self.access.may_run,
-            name_of=self.directory.user_name,
+            may_run=self.intake.access.may_run,
+            name_of=self.intake.directory.user_name,
             command_prefix=self.settings.command_prefix,
-            locale_of=self.directory.user_locale,
+            locale_of=self.intake.directory.user_locale,
             statistics=self._statistics,
             reports=self._reports,
             recent=Recent(self.scripts),
             in_thread=self._context.quoting,
-            channel_name_of=self.directory.channel_name,
-            workspace=self.identity.workspace,
+            channel_name_of=self.intake.directory.channel_name,
+            workspace=self.intake.identity.workspace,
         )
 
     @cached_property
     def _statistics(self) -> Statistics:
-        return Statistics(self.wires.project, SnapshotStore(self.scripts), now)
+        return Statistics(self.wires.project, SnapshotStore(self.scripts), self.now)
 
     @cached_property
     def _reports(self) -> Reports:
         return Reports(
             schedules=self._schedules,
-            inbox=self.inbox,
+            inbox=self.intake.inbox,
             sessions=self.sessions,
             statistics=self._statistics,
-            directory=self.directory,
-            now=now,
+            directory=self.intake.directory,
+            now=self.now,
             has_default_agent=bool(self.settings.default_agent),
             allowed_channels=self.settings.allowed_channels,
         )
@@ -293,19 +252,19 @@ class Parts:
 
     @cached_property
     def _effects(self) -> Effects:
-        votes = Votes(self.scripts, self.wires.metrics, now=now)
+        votes = Votes(self.scripts, self.wires.metrics, now=self.now)
         after = AfterReports(self._schedules, self.patience)
-        return Effects(self.say, self.inbox, self.sessions, self.patience, votes, reports=after)
+        return Effects(self.say, self.intake.inbox, self.sessions, self.patience, votes, reports=after)
 
     @cached_property
     def _runs(self) -> Runs:
         return Runs(
             project=self.wires.project,
             say=self.say,
-            directory=self.directory,
+            directory=self.intake.directory,
             journal=self.journal,
             patience=self.patience,
-            now=now,
+            now=self.now,
         )
 
     @cached_property

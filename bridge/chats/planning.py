@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from bridge.blocks import menu, notices
 from bridge.blocks.conversations import title_of
@@ -120,7 +120,7 @@ class Chats:
             if read.recalled is None and read.cut_short is not None:
                 raise read.cut_short
         except SlackUnreachable as exc:
-            if may_have_been_lost(thread, self.store_since()):
+            if thread.is_older_than(self.store_since()):
                 return TryLater(exc.retry_after or _SLACK_AWAY)
             return None
         except SlackError as exc:  # no permission to read: a new conversation begins
@@ -134,8 +134,3 @@ class Chats:
         log.info("found a lost session in its thread", extra={"session": recalled.session})
         await self.sessions.rebind(thread, expected=None, session=recalled.session, agent=recalled.agent)
         return await self.sessions.thread(thread) or Conversation()
-
-
-def may_have_been_lost(thread: ThreadKey, store_since: datetime | None) -> bool:
-    """Whether *thread* is older than what the store knows, so that it may have been bound once."""
-    return store_since is not None and datetime.fromtimestamp(float(thread.root), UTC) < store_since

@@ -14,8 +14,6 @@ from typing import Literal
 
 from bridge.blocks.notices import edited, paused
 from bridge.chats.access import Access
-from bridge.chats.planning import may_have_been_lost
-from bridge.commands import router
 from bridge.ids import TurnId, thread_lane
 from bridge.inbound import InboundMessage, Notice
 from bridge.store.inbox import Condition, Duplicate, Full, Inbox, Muted, Paused, Put, Queued, Unbound
@@ -107,7 +105,7 @@ class Receiver:
         if refusal:
             return await self._tell(message, refusal, "refused", Condition.BOUND)
         received = await self._keep(message, Condition.BOUND)
-        if received.decision == "unbound" and may_have_been_lost(message.thread, self.store_since()):
+        if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._keep(message, Condition.SEARCH)
         return received
 
@@ -196,7 +194,11 @@ def is_addressed(message: InboundMessage) -> bool:
 def command_line(message: InboundMessage, bot_user: str) -> str | None:
     """The command that a message is (``!stats`` → ``/stats``), mention or not; None where it is not one."""
     text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
-    return router.bang_line(text)
+    if not text.lstrip().startswith("!"):
+        return None
+    from bridge.commands import bang_line  # noqa: PLC0415 - all commands hang on it, and messages are taken in before
+
+    return bang_line(text)
 
 
 def _why(message: InboundMessage, condition: Condition, *, is_command: bool) -> str:

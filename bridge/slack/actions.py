@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.response import BoltResponse
 
 from bridge.blocks import asking, forms, home, menu, runs
 from bridge.blocks.reply import Block
@@ -22,7 +21,8 @@ from bridge.commands.reports import problems_of
 from bridge.errors import BridgeError
 from bridge.inbound import Click, Submission
 from bridge.project import Catalog
-from bridge.slack.door import IN_TIME, NOT_TAKEN, Body, Door, listen, ok, tell
+from bridge.slack.bolt import listen
+from bridge.slack.door import IN_TIME, NOT_TAKEN, Body, Door, Response, ok, tell
 from bridge.slack.payloads import items, mapping, text
 from bridge.slack.web import Identity
 from bridge.turns.ports import Say, Whom
@@ -94,7 +94,7 @@ class Actions:
         listen(lambda **how: app.view_closed(anything, **how), self.on_closed)
         listen(lambda **how: app.options(anything, **how), self.on_options)
 
-    async def on_click(self, body: Body) -> BoltResponse:
+    async def on_click(self, body: Body) -> Response:
         """Keep a click. Slack never repeats it, so a person whose click was not taken is told in private."""
         click = parse_click(body, self._identity)
         taken = await self._door.take(click, identity=_identity_of(click))
@@ -102,7 +102,7 @@ class Actions:
             await self._tell(click)
         return ok()
 
-    async def on_submission(self, body: Body) -> BoltResponse:
+    async def on_submission(self, body: Body) -> Response:
         """Keep a form; what is wrong with it is shown under its fields, and it stays open."""
         submission = parse_submission(body, self._identity)
         read = _READERS.get(submission.form)
@@ -115,11 +115,11 @@ class Actions:
             return _errors({_first_field(body): NOT_TAKEN.text})
         return ok()
 
-    async def on_closed(self, body: Body) -> BoltResponse:  # noqa: ARG002 - every surface gets the body
+    async def on_closed(self, body: Body) -> Response:  # noqa: ARG002 - every surface gets the body
         """A form was closed without being sent: nothing was begun, so nothing ends."""
         return ok()
 
-    async def on_options(self, body: Body) -> BoltResponse:
+    async def on_options(self, body: Body) -> Response:
         """Offer what fits the words typed so far; nothing where the service does not answer in time."""
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
@@ -173,5 +173,5 @@ def _home_of(body: Body) -> dict[str, Any]:
     return {"user_team": team, "is_shared": not team}
 
 
-def _errors(by_block: dict[str, str]) -> BoltResponse:
+def _errors(by_block: dict[str, str]) -> Response:
     return ok({"response_action": "errors", "errors": by_block})

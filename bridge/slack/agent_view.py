@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.response import BoltResponse
 
 from bridge.blocks.conversations import MESSAGES_OPENED
 from bridge.errors import SlackError
 from bridge.inbound import Click
-from bridge.slack.door import Body, Door, listen, ok
+from bridge.slack.bolt import listen
+from bridge.slack.door import Body, Door, Response, ok
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
 
@@ -29,7 +29,7 @@ class AgentView:
         """Listen to the Messages tab being opened."""
         listen(lambda **how: app.event("app_home_opened", matchers=[_is_messages_tab], **how), self.on_opened)
 
-    async def on_opened(self, body: Body) -> BoltResponse:
+    async def on_opened(self, body: Body) -> Response:
         """Keep that somebody looks. Who may not talk to the bot finds nothing here, and is told when they write."""
         event = mapping(body.get("event"))
         click = Click(

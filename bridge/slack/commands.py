@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.response import BoltResponse
 
 from bridge.inbound import SlashCommand
-from bridge.slack.door import NOT_TAKEN, Body, Door, listen, ok, private_line
+from bridge.slack.bolt import listen
+from bridge.slack.door import NOT_TAKEN, Body, Door, Response, ok, private_line
 from bridge.slack.payloads import text
 from bridge.slack.web import Identity
 
@@ -44,7 +44,7 @@ class Commands:
         """Listen to every command that Slack sends: the registry knows which there are."""
         listen(lambda **how: app.command(re.compile(".*"), **how), self.on_command)
 
-    async def on_command(self, body: Body) -> BoltResponse:
+    async def on_command(self, body: Body) -> Response:
         """Keep a command; where that is not possible, say so at once."""
         command = parse(body, self._identity, self._prefix)
         taken = await self._door.take(command, identity=f"trigger:{command.trigger_id}" if command.trigger_id else "")

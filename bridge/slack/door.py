@@ -1,8 +1,7 @@
 """Taking in: everything that a person does goes into the inbox before Slack is told that it was taken.
 
-Bolt acknowledges an event *before* its listener runs, so a listener that fails loses it. What runs before the
-acknowledgement is listener middleware: every surface here is one, and its return value is Slack's answer.
-https://docs.slack.dev/tools/bolt-python/concepts/listener-middleware
+Each surface is a function from what Slack sent to what Slack is answered (`Response`); how it is reached is the
+business of `bridge.slack.front`.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from http import HTTPStatus
 from typing import Any, Literal
-
-from slack_bolt.response import BoltResponse
 
 from bridge.blocks import notices
 from bridge.blocks.reply import Reply
@@ -30,7 +28,17 @@ from bridge.turns.ports import Say, Whom
 log = logging.getLogger(__name__)
 
 Body = dict[str, Any]
-Surface = Callable[[Body], Awaitable[BoltResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What Slack is answered: an HTTP *status*, and JSON where there is something to say."""
+
+    status: int
+    body: Body | None = None
+
+
+Surface = Callable[[Body], Awaitable[Response]]
 
 IN_TIME = timedelta(seconds=2.3)
 """Slack waits 3 s for its answer, the way there and back included."""
@@ -40,29 +48,17 @@ KEPT_WITHIN = timedelta(seconds=1.5)
 which is when Redis has not answered for 2 s (`bridge.store.connection`): what was refused must not happen after all."""
 
 
-def listen(register: Callable[..., Any], surface: Surface) -> None:
-    """Let *surface* answer what *register* (``app.event("message")`` and its like) matches."""
-
-    async def before_the_ack(body: Body) -> BoltResponse:
-        return await surface(body)
-
-    async def nothing_is_left_to_do() -> None:
-        """Bolt wants a listener behind its middleware."""
-
-    register(middleware=[before_the_ack])(nothing_is_left_to_do)
-
-
-def ok(body: dict[str, Any] | None = None) -> BoltResponse:
+def ok(body: Body | None = None) -> Response:
     """Slack's "taken"."""
-    return BoltResponse(status=200, body=body or "")
+    return Response(HTTPStatus.OK, body)
 
 
-def not_now() -> BoltResponse:
+def not_now() -> Response:
     """Make Slack send the event again."""
-    return BoltResponse(status=503, body="")
+    return Response(HTTPStatus.SERVICE_UNAVAILABLE)
 
 
-def private_line(reply: Reply) -> BoltResponse:
+def private_line(reply: Reply) -> Response:
     """Take a command, and show *reply* to who typed it in the same answer."""
     return ok({"response_type": "ephemeral", "text": reply.text})
 

@@ -6,10 +6,10 @@ https://docs.slack.dev/reference/events/app_home_opened
 from __future__ import annotations
 
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.response import BoltResponse
 
 from bridge.inbound import HomeOpened
-from bridge.slack.door import Body, Door, listen, not_now, ok
+from bridge.slack.bolt import listen
+from bridge.slack.door import Body, Door, Response, not_now, ok
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
 
@@ -43,7 +43,7 @@ class Home:
         """Listen to this tab only; the other one is the direct message."""
         listen(lambda **how: app.event("app_home_opened", matchers=[_is_home], **how), self.on_opened)
 
-    async def on_opened(self, body: Body) -> BoltResponse:
+    async def on_opened(self, body: Body) -> Response:
         """Keep it; where that is not possible, Slack sends it again."""
         taken = await self._door.take(parse(body, self._identity), identity=text(body, "event_id"))
         return not_now() if taken == "not taken" else ok()

@@ -13,16 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from slack_bolt.async_app import AsyncApp
-from slack_bolt.response import BoltResponse
-
 from bridge.chats.receive import Receiver
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage
 from bridge.logs import facts
 from bridge.metrics import Metrics
-from bridge.slack.door import IN_TIME, Body, listen, not_now, ok
+from bridge.slack.door import IN_TIME, Body, Response, not_now, ok
 from bridge.slack.payloads import mapping, retry_of, text
 from bridge.slack.web import Identity
 
@@ -125,11 +122,7 @@ class Messages:
         self._identity = identity
         self._metrics = metrics
 
-    def register(self, app: AsyncApp) -> None:
-        """Take and leave what else the app was subscribed to; messages do not come by Bolt (`bridge.slack.bolt`)."""
-        listen(lambda **how: app.event(re.compile(".*"), **how), self.on_other)
-
-    async def on_message(self, body: Body) -> BoltResponse:
+    async def on_message(self, body: Body) -> Response:
         """Take one event in. 503 makes Slack send it again."""
         kind = str(mapping(body.get("event")).get("type", "message"))
         try:
@@ -140,11 +133,6 @@ class Messages:
             self._metrics.event(kind, "not taken")
             return not_now()
         self._metrics.event(kind, outcome)
-        return ok()
-
-    async def on_other(self, body: Body) -> BoltResponse:  # noqa: ARG002 - every surface gets the body
-        """An event that nothing listens to: taken, so that Slack does not repeat it."""
-        self._metrics.event("event", "ignored")
         return ok()
 
     async def _take(self, body: Body) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.response import BoltResponse
 
 from bridge.inbound import Shortcut
-from bridge.slack.door import NOT_TAKEN, Body, Door, listen, ok, tell
+from bridge.slack.bolt import listen
+from bridge.slack.door import NOT_TAKEN, Body, Door, Response, ok, tell
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
 from bridge.turns.ports import Say, Whom
@@ -50,7 +50,7 @@ class Shortcuts:
         anything = re.compile(".*", re.DOTALL)
         listen(lambda **how: app.shortcut(anything, **how), self.on_shortcut)
 
-    async def on_shortcut(self, body: Body) -> BoltResponse:
+    async def on_shortcut(self, body: Body) -> Response:
         """Keep it. Slack never repeats it, so a person whose shortcut was not taken is told, where that is possible."""
         shortcut = parse(body, self._identity)
         taken = await self._door.take(

@@ -13,14 +13,14 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.response import BoltResponse
 
 from bridge.blocks.stops import STOP
 from bridge.chats.stopping import Decision, Stopping
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.inbound import Click
 from bridge.metrics import Metrics
-from bridge.slack.door import IN_TIME, Body, listen, not_now, ok
+from bridge.slack.bolt import listen
+from bridge.slack.door import IN_TIME, Body, Response, not_now, ok
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
 
@@ -43,7 +43,7 @@ class StopsSurface:
         listen(lambda **how: app.event("agent_session_stopped", **how), self.on_stop)
         listen(lambda **how: app.event("reaction_added", **how), self.on_reaction)
 
-    async def on_stop(self, body: Body) -> BoltResponse:
+    async def on_stop(self, body: Body) -> Response:
         """Stop what is in work in a thread."""
         event = mapping(body.get("event"))
         thread_ts, given = text(event, "thread_ts"), text(event, "event_ts")
@@ -53,7 +53,7 @@ class StopsSurface:
         identity = text(body, "event_id") or f"stop:{click.channel}:{thread_ts}:{given}"
         return await self._take("agent_session_stopped", lambda: self._stopping.thread(click, event=identity))
 
-    async def on_reaction(self, body: Body) -> BoltResponse:
+    async def on_reaction(self, body: Body) -> Response:
         """Stop the turn of a message that its own author crosses out."""
         event = mapping(body.get("event"))
         item, given = mapping(event.get("item")), text(event, "event_ts")
@@ -77,7 +77,7 @@ class StopsSurface:
             message_ts=message_ts,
         )
 
-    async def _take(self, kind: str, stop: Callable[[], Awaitable[Decision]]) -> BoltResponse:
+    async def _take(self, kind: str, stop: Callable[[], Awaitable[Decision]]) -> Response:
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 return self._taken(kind, await stop())
@@ -86,7 +86,7 @@ class StopsSurface:
             self._metrics.event(kind, "not taken")
             return not_now()
 
-    def _taken(self, kind: str, decision: str) -> BoltResponse:
+    def _taken(self, kind: str, decision: str) -> Response:
         self._metrics.event(kind, decision)
         return ok()
 

@@ -17,37 +17,27 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 
 from bridge.blocks import notices
 from bridge.errors import StoreUnavailable
-from bridge.ids import TurnId
-from bridge.inbound import InboundMessage
 from bridge.store.hourglass import Hourglasses
 from bridge.turns.ports import Say, Whom
+from bridge.turns.waiting import WaitingLine, Waits
 
 log = logging.getLogger(__name__)
 
 PATIENCE = timedelta(seconds=1)
 SHOWN_A_MINUTE = 20
 _MINUTE = 60.0
-_MOST = 1000  # that wait for their second to be over; more than are shown in any case
-
-
-@dataclass(frozen=True, slots=True)
-class _Waits:
-    message: InboundMessage
-    turn: TurnId
-    ahead: int
-    since: float
 
 
 class WaitingSigns:
-    """Shows the signs by way of *say*, each after *patience*."""
+    """Shows the signs of those in *line* by way of *say*, each after *patience*."""
 
     def __init__(
         self,
+        line: WaitingLine,
         say: Say,
         hourglasses: Hourglasses,
         *,
@@ -55,18 +45,13 @@ class WaitingSigns:
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self._line = line
         self._say = say
         self._hourglasses = hourglasses
         self._patience = patience.total_seconds()
         self._monotonic = monotonic
         self._sleep = sleep
-        self._waiting: asyncio.Queue[_Waits] = asyncio.Queue(_MOST)
         self._shown_at: deque[float] = deque(maxlen=SHOWN_A_MINUTE)
-
-    def behind(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
-        """Note that *message* waits behind *ahead* others; returns at once."""
-        if not self._waiting.full():
-            self._waiting.put_nowait(_Waits(message, turn, ahead, self._monotonic()))
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
@@ -80,7 +65,7 @@ class WaitingSigns:
 
     async def _show_them(self) -> None:
         while True:
-            waits = await self._waiting.get()
+            waits = await self._line.next()
             await self._sleep(max(0.0, waits.since + self._patience - self._monotonic()))
             if not self._is_used_up():
                 await self._show(waits)
@@ -88,7 +73,7 @@ class WaitingSigns:
     def _is_used_up(self) -> bool:
         return len(self._shown_at) == SHOWN_A_MINUTE and self._monotonic() - self._shown_at[0] < _MINUTE
 
-    async def _show(self, waits: _Waits) -> None:
+    async def _show(self, waits: Waits) -> None:
         message = waits.message
         try:
             if not await self._hourglasses.claim(waits.turn):

@@ -27,9 +27,10 @@ from bridge.metrics import Metrics
 from bridge.project import Catalog
 from bridge.slack.actions import Actions
 from bridge.slack.agent_view import AgentView
-from bridge.slack.bolt import Listeners, bolt_app, over_http
+from bridge.slack.bolt import Bolt
 from bridge.slack.commands import Commands
 from bridge.slack.door import Door
+from bridge.slack.front import Listeners, Rest, over_http
 from bridge.slack.guard import Guard
 from bridge.slack.messages import Messages
 from bridge.slack.server import EVENTS_PATH
@@ -148,6 +149,7 @@ async def a_front_door(
         messages, door = Messages(receiver, US, metrics), Door(inbox, access, metrics)
         actions = Actions(door, US, Catalog(bench.project), access, bench.say)
         stops = StopsSurface(Stopping(inbox, access), US, metrics)
-        bolt = bolt_app(web, US, stops, AgentView(door, US), messages, Commands(door, US, ""), actions)
-        listeners = Listeners(bolt, messages.on_message)
+        rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
+        rest.set_result(Bolt(web, US, metrics, stops, AgentView(door, US), Commands(door, US, ""), actions))
+        listeners = Listeners(messages.on_message, rest)
         yield FrontDoor(bench, metrics, Guard(over_http(listeners), SECRET, metrics))

@@ -163,7 +163,7 @@ class Gate:
         where = payloads.on_message(shown, channel)
         body = payloads.block_suggestion(who.person, where, {"action_id": action_id}, "b1", "")
         answer = await self.actions.on_options(who.says(body))
-        return "is offered some" if '"value"' in str(answer.body) else "is offered nothing"
+        return "is offered some" if answer.body and answer.body["options"] else "is offered nothing"
 
     async def _pressed(self, who: Somebody, where: Json, action_id: str, value: str) -> str:
         action = {"type": "button", "action_id": action_id, "block_id": "b1", "value": value}

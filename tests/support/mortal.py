@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx_aiohttp
 
+import bridge.app.parts  # noqa: F401 - so that no fork has to read it
 from bridge.app import Bridge, Wires
 from bridge.cli.running import run
 from bridge.logs import configure

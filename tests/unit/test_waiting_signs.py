@@ -19,6 +19,7 @@ from bridge.slack.web import Identity, SlackWeb
 from bridge.store.hourglass import Hourglasses
 from bridge.turns.hourglass import SHOWN_A_MINUTE, WaitingSigns
 from bridge.turns.ports import Whom
+from bridge.turns.waiting import WaitingLine
 from support.saying import US
 from support.store import CHANNEL, USER, message, ts
 from support.turns import BOT, Bench, a_bench
@@ -36,14 +37,15 @@ async def _at_once(_seconds: float) -> None:
 @asynccontextmanager
 async def a_door(bench: Bench) -> AsyncIterator[Receiver]:
     """Open a door whose signs are shown without the second of patience."""
+    line = WaitingLine(monotonic=lambda: bench.monotonic)
     signs = WaitingSigns(
-        bench.say, Hourglasses(bench.store.scripts), patience=timedelta(0), monotonic=lambda: bench.monotonic,
+        line, bench.say, Hourglasses(bench.store.scripts), patience=timedelta(0), monotonic=lambda: bench.monotonic,
         sleep=_at_once,
     )  # fmt: skip
     access = Access(home=frozenset({"T1"}), directory=bench.directory)
     inbox = bench.store.process().inbox
     async with signs.at_work():
-        yield Receiver(inbox, access, BOT, mentions_only=False, store_since=lambda: None, waits_behind=signs.behind)
+        yield Receiver(inbox, access, BOT, mentions_only=False, store_since=lambda: None, waits_behind=line.behind)
 
 
 async def begun(bench: Bench, door: Receiver) -> asyncio.Task[None]:
