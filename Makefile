@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test unit soak bench browser screenshot check format lock env-example clean
+.PHONY: help run test coverage unit soak bench browser screenshot check format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -13,9 +13,15 @@ help: ## Show this list
 run: $(STAMP) ## Try the bridge in the browser: a workspace, a project and Redis for whatever is not configured
 	@exec $(BIN)/bridge playground
 
-test: $(STAMP) ## Run all tests, with coverage
+# In the order of the folders: what takes longest, with browsers and servers, begins first, and many small ones end it.
+ALL := --numprocesses 4 --dist loadfile --no-loadscope-reorder
+
+test: $(STAMP) ## Run all tests
 	@$(MAKE) --no-print-directory browser || echo 'Going on without: the end-to-end tests will be skipped.'
-	@$(BIN)/pytest -q --numprocesses 4 --dist loadfile --cov --cov-report=term:skip-covered
+	@$(BIN)/pytest -q $(ALL)
+
+coverage: $(STAMP) ## Run all tests and say which lines and branches they miss, the servers' they start too; slower
+	@$(BIN)/pytest -q $(ALL) --cov --cov-report=term:skip-covered
 
 unit: $(STAMP) ## Run the fast tests
 	@$(BIN)/pytest -q --numprocesses 2 tests/unit

@@ -158,7 +158,7 @@ async def test_a_message_is_posted_when_it_is_due_unless_it_was_deleted(
 ) -> None:
     now = int(time.time())
     later = await client.chat_scheduleMessage(channel=HERE, post_at=now + 600, text="never")
-    await client.chat_scheduleMessage(channel=HERE, post_at=now + 1, text="now", thread_ts=root)
+    await client.chat_scheduleMessage(channel=HERE, post_at=int(time.time()) + 2, text="now", thread_ts=root)
     listed = (await client.chat_scheduledMessages_list(channel=HERE))["scheduled_messages"]
     await client.chat_deleteScheduledMessage(channel=HERE, scheduled_message_id=later["scheduled_message_id"])
 

@@ -40,7 +40,7 @@ async def test_a_new_socket_is_open_before_the_old_one_goes_and_nothing_is_lost(
     await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     (old,) = world.slack.sockets
 
-    await world.slack.disconnect("warning", closes_after=0.5)
+    await world.slack.disconnect("warning", closes_after=2.0)
     roots = [await world.mention(ALICE, GENERAL, f"hello {number}") for number in range(10)]
     answer = await world.slack.command(ALICE, GENERAL, "/stats")
     await wait_until(lambda: old not in world.slack.sockets, "the old socket is gone")
