@@ -122,4 +122,4 @@ async def test_conversations_go_on_while_nodes_are_lost_and_another_becomes_the_
         said = await world.answered(GENERAL, root, 3)
 
         assert "Alice" in said[2], "the session is known there"
-        assert (await bridge.state())[1]["redis"] == "up"
+        await bridge.reaches("redis")

@@ -34,7 +34,7 @@ async def test_messages_flow_through_everything_that_a_redis_can_suffer(
                     await refused_meanwhile(world)
                 await threads.passes(1)
 
-        assert (await bridge.state())[1]["redis"] == "up"
+        await bridge.reaches("redis")
 
 
 async def refused_meanwhile(world: World) -> None:

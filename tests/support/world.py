@@ -87,6 +87,14 @@ class BridgeProcess:
         await wait_until(answers, "the bridge is ready", timeout)
         return self
 
+    async def reaches(self, part: str) -> None:
+        """Wait until it says that *part* is up; it looks once in a while."""
+
+        async def is_up() -> bool:
+            return (await self.state())[1].get(part) == "up"
+
+        await wait_until(is_up, f"{part} is up")
+
     async def state(self) -> tuple[int, dict[str, Any]]:
         """What ``/readyz`` says: status and JSON; (0, {}) where nobody listens."""
         async with httpx.AsyncClient() as client:
