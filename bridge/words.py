@@ -6,8 +6,9 @@ Templates are only ever ours: what comes from people or the service fills a plac
 function is there where grammar needs one. Nothing begins or ends with a blank; whoever joins two puts one between.
 
 Workflow, agent, run, node, session, prompt, member, version, category and tag are the service's own words, and there
-are no others for the same things. `tests/proof/test_words.py` holds all of it to be short, without jargon or blame,
-and used; and finds words that stand elsewhere. It is as long as there are words, so no limit of length is for it.
+are no others for the same things. `tests/proof/test_words.py` holds all of it to be short, without jargon or blame;
+`tests/proof/test_catalogue.py` finds words that stand elsewhere, twice, or unused. The file is as long as there are
+words: no limit of length is for it.
 
 Not here: what operators read (logs, traces, the command line), and what people type (commands, options).
 """
