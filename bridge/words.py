@@ -260,6 +260,7 @@ def dropped(number: int) -> str:
 
 # Answers of agents.
 
+ANSWER_FILE = "answer.md"
 EMPTY_ANSWER = "_The agent answered with an empty message._"
 TOOLS_USED = "Tools used: {tools}"
 GOOD_ANSWER = "Good answer"
@@ -432,7 +433,9 @@ STARTED_BY_AFTER = "Started by {person} · after {duration}"
 NO_OUTPUT = "No output"
 OUTPUT_IN_FILE = "The whole output is in the file."
 NESTED_TOO_DEEPLY = "({kind}, nested too deeply to be shown)"
+OUTPUT_FILE = "run-{run}-output.{kind}"
 NODE_RESULTS = "Node results"
+NODE_RESULTS_FILE = "node-results.json"
 NODE_RESULTS_GONE = "The node results are kept for a week; these are gone. Run the workflow again to see new ones."
 RUN_AGAIN = "Run again"
 RUN_AGAIN_SURE = "Run again?"
@@ -593,6 +596,7 @@ CHAT = "Chat"
 # The app as Slack shows it: in its directory, and above an empty conversation.
 
 APP_NAME = "Bridge"
+APP_BOT_NAME = "bridge"
 APP_DESCRIPTION = "Run workflows, read statistics and talk with the agents of one project."
 APP_LONG_DESCRIPTION = (
     "Mention the bot in a channel, or write to it directly, and an agent of the project answers in a thread; reply "

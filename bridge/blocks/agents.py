@@ -16,7 +16,7 @@ TURNS: Final = ("list:agents:previous", "list:agents:next")
 
 
 def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
-    """Show a page of the agents, the channel's *default* marked; of *wanted* words, those that have them."""
+    """Show a page of the agents, the channel's *default* marked; those with the *wanted* words."""
     found = by_name(matching(agents, wanted))
     if not found:
         return kit.reply(_nothing(wanted))

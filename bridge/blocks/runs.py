@@ -97,7 +97,7 @@ def node_results(results: Any) -> Reply:
     whole = list(_by_node(results))
     shown = list(_fitting(whole))
     is_cut = len(shown) < len(whole) or any(len(text) > _NODE_TEXT for _, text in whole)
-    files = [Attachment(name="node-results.json", content=pretty(results))] if is_cut else []
+    files = [Attachment(name=words.NODE_RESULTS_FILE, content=pretty(results))] if is_cut else []
     title = words.NODE_RESULTS
     return kit.reply(title, kit.header(title), *shown, audience=Audience.THREAD, files=files)
 
@@ -132,7 +132,7 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     shown = kit.paragraph(kit.cut(text, kit.CODE_TEXT)) if is_text else kit.code_block(text)
     if len(text) <= kit.CODE_TEXT:
         return [kit.rich(shown)], []
-    name = f"run-{result.runId}-output.{'txt' if is_text else 'json'}"
+    name = words.OUTPUT_FILE.format(run=result.runId, kind="txt" if is_text else "json")
     return [kit.rich(shown), kit.context(words.OUTPUT_IN_FILE)], [Attachment(name=name, content=text)]
 
 

@@ -25,7 +25,7 @@ _MOST_CHAINS = 12
 
 
 def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0) -> Reply:
-    """Show a page of the workflows, active ones first, inactive ones marked; of *wanted* words, those that have them."""
+    """Show a page of the workflows, active ones first, inactive ones marked; those with the *wanted* words."""
     found = active_first(matching(workflows, wanted))
     if not found:
         return kit.reply(_nothing(wanted))

@@ -19,8 +19,6 @@ from bridge.slack.server import EVENTS_PATH
 
 _PLACEHOLDER: Final = "https://YOUR-HOST"
 
-_BOT_NAME: Final = "bridge"
-
 
 def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any]:
     """Make the manifest for *commands*; *url* is `where_slack_sends`."""
@@ -36,7 +34,7 @@ def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },
-            "bot_user": {"display_name": _BOT_NAME, "always_online": True},
+            "bot_user": {"display_name": words.APP_BOT_NAME, "always_online": True},
             "agent_view": {
                 "agent_description": words.APP_AGENT_DESCRIPTION,
                 "suggested_prompts": [
