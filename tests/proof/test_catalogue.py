@@ -12,6 +12,8 @@ import pytest
 
 import bridge
 from bridge import words
+from bridge.blocks.reports import NO_CLOCK
+from bridge.reports.wording import read_wanted, span_of
 from support.catalogue import constants, functions, places
 from support.phrases import phrases_in
 
@@ -149,3 +151,9 @@ def test_templates_have_named_places_and_never_look_into_what_fills_them() -> No
     for name, text in constants():
         assert all(place.isidentifier() for place in places(text)), name
         assert "." not in "".join(places(text)), name
+
+
+def test_what_a_form_offers_is_understood_where_it_is_read() -> None:
+    assert all(read_wanted(f"{often} 09:00") for often in words.OFTEN if often != "cron")
+    assert all(span_of(span) for span in words.COMPARE if span != "-")
+    assert NO_CLOCK in words.WHY_PAUSED
