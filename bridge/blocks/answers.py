@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bridge import words
 from bridge.blocks import kit, markdown, shapes
 from bridge.blocks.reply import Audience, Block, Reply
 from bridge.ids import TurnId
@@ -34,9 +35,9 @@ def answer(
     With *feedback*, people can say what they think of it.
     """
     if not message.strip():
-        message = "_The agent answered with an empty message._"
-    tools = shapes.listed(shapes.names_in(tools_used), kit.FOOTER_TEXT - len("Tools used: "))
-    footer = [*notes, *([f"Tools used: {tools}"] if tools else [])]
+        message = words.EMPTY_ANSWER
+    tools = shapes.listed(shapes.names_in(tools_used), kit.FOOTER_TEXT - len(words.TOOLS_USED.format(tools="")))
+    footer = [*notes, *([words.TOOLS_USED.format(tools=tools)] if tools else [])]
     return Reply(
         text=kit.fallback(message, _NOTIFICATION),
         markdown=markdown.neutralised(kit.clean(message)),
@@ -63,8 +64,8 @@ def _feedback(of: Answered) -> Block:
     buttons = {
         "type": "feedback_buttons",
         "action_id": FEEDBACK,
-        "positive_button": _button("Good answer", f"up:{which}"),
-        "negative_button": _button("Bad answer", f"down:{which}"),
+        "positive_button": _button(words.GOOD_ANSWER, f"up:{which}"),
+        "negative_button": _button(words.BAD_ANSWER, f"down:{which}"),
     }
     return {"type": "context_actions", "elements": [buttons]}
 

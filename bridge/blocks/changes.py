@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.numbers import ENGLISH, Style, per_cent, signed, whole
 
-NO_CHANGE: Final = "no change"
 _LEAST_SHARE: Final = 0.0005  # less would be written as 0.0 %
 _MOST_NAMES: Final = 10
 _NAME: Final = 60
@@ -62,7 +62,7 @@ class Changes:
 def change(difference: Difference, style: Style = ENGLISH) -> str:
     """Say how a number changed: ``+56, +4.8 %``."""
     if not difference.by:
-        return NO_CHANGE
+        return words.NO_CHANGE
     share = difference.share
     if share is None or abs(share) < _LEAST_SHARE:
         return signed(difference.by, style)
@@ -71,7 +71,7 @@ def change(difference: Difference, style: Style = ENGLISH) -> str:
 
 def since_words(changes: Changes) -> str:
     """Say since when, in plain words."""
-    return f"since {changes.called}" if changes.called else f"since {changes.since:%d %b %Y, %H:%M} UTC"
+    return words.SINCE.format(moment=changes.called or words.DAY_AND_TIME.format(moment=changes.since))
 
 
 def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str:
@@ -79,20 +79,20 @@ def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str
     if name in changes.moved:
         difference = changes.moved[name]
         return signed(difference.by, style) if difference.by else "0"
-    return "new" if any(name == new for new, _count in changes.new) else ""
+    return words.NEW if any(name == new for new, _count in changes.new) else ""
 
 
 def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
     """List what came and what went: ``New tags: alpha (3), beta (1)``."""
     lines = []
     if changes.new:
-        lines.append(f"New {what}: {_names(changes.new, style)}")
+        lines.append(words.NEW_NAMES.format(what=what, names=_names(changes.new, style)))
     if changes.vanished:
-        lines.append(f"Vanished {what}: {_names(changes.vanished, style)}")
+        lines.append(words.VANISHED_NAMES.format(what=what, names=_names(changes.vanished, style)))
     return lines
 
 
 def _names(counts: Sequence[tuple[str, int]], style: Style) -> str:
-    shown = [f"{kit.named(name, _NAME) if name.strip() else '(no name)'} ({whole(n, style)})" for name, n in counts]
-    more = f" and {whole(len(counts) - _MOST_NAMES, style)} more" if len(counts) > _MOST_NAMES else ""
-    return ", ".join(shown[:_MOST_NAMES]) + more
+    shown = [f"{kit.named(name, _NAME) if name.strip() else words.NO_NAME} ({whole(n, style)})" for name, n in counts]
+    names, left = ", ".join(shown[:_MOST_NAMES]), len(counts) - _MOST_NAMES
+    return words.NAMES_AND_MORE.format(names=names, count=whole(left, style)) if left > 0 else names

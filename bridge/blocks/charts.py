@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.numbers import ENGLISH, Style, whole
 from bridge.blocks.reply import Block
 
-_OTHERS: Final = "others"
 _MOST_BARS: Final = 10  # of Slack's 20: more are no longer read
 _LEAST_SHAPE: Final = 2  # a pie of one piece, or a single bar, says nothing
-_NO_NAME: Final = "(no name)"
 _NOTHING: Final = "–"  # noqa: RUF001 - a dash for an empty cell, which Slack refuses
 
 Counts = Sequence[tuple[str, int]]
@@ -58,7 +57,7 @@ def summed(counts: Counts, most: int, style: Style = ENGLISH) -> list[tuple[str,
     rest = counts[most:]
     if not rest:
         return list(counts)
-    what = "other" if len(rest) == 1 else _OTHERS
+    what = words.OTHER if len(rest) == 1 else words.OTHERS
     return [*counts[:most], (f"{whole(len(rest), style)} {what}", sum(count for _name, count in rest))]
 
 
@@ -89,7 +88,7 @@ def _labelled(counts: Counts) -> list[tuple[str, int]]:
     """Give each its label: as short as Slack wants it, and no two the same."""
     labels: list[str] = []
     for name, _count in counts:
-        label, number = kit.one_line(name, kit.CHART_LABEL) or _NO_NAME, 1
+        label, number = kit.one_line(name, kit.CHART_LABEL) or words.NO_NAME, 1
         while label in labels:
             number += 1
             ending = f" {number}"

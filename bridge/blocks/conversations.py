@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from bridge import words
 from bridge.blocks import kit, markdown
 from bridge.blocks.reply import Audience, Reply
 from bridge.project.models import Agent
@@ -25,83 +26,71 @@ _WELCOME = 2000
 
 def muted() -> Reply:
     """Tell that nothing said here is for the agent."""
-    return _line(
-        "Muted: nothing said in this thread goes to the agent until somebody writes !unmute. Commands still work."
-    )
+    return _line(words.MUTED)
 
 
 def unmuted() -> Reply:
     """Tell that what is said here is for the agent again."""
-    return _line("No longer muted: the agent gets what is said here from now on.")
+    return _line(words.UNMUTED)
 
 
 def is_muted() -> Reply:
     """Tell a person who speaks to the bot in a muted thread why nothing happens."""
-    return kit.reply("This thread is muted, so the agent does not get this message. Write !unmute to change that.")
+    return kit.reply(words.IS_MUTED)
 
 
 def handed_over(agent: str, before: str, session: int | None) -> Reply:
     """Tell which agent answers from now on, and which did before."""
-    words = f"{kit.named(agent, 100)} answers here from now on, in a new session that knows nothing of the earlier one."
-    was = (
-        f" Before, {kit.named(before, 100)} did{f' (session {session})' if session is not None else ''}."
-        if before
-        else ""
-    )
-    return _line(words + was)
+    told = words.HANDED_OVER.format(agent=kit.named(agent, 100))
+    if not before:
+        return _line(told)
+    was = words.BEFORE_AGENT if session is None else words.BEFORE_AGENT_IN_SESSION
+    return _line(f"{told} {was.format(agent=kit.named(before, 100), session=session)}")
 
 
 def answers_already(agent: str) -> Reply:
     """Tell that this agent has the thread."""
-    return kit.reply(f"{kit.named(agent, 100)} answers here already. Write !new to begin a new session.")
+    return kit.reply(words.ANSWERS_ALREADY.format(agent=kit.named(agent, 100)))
 
 
 def ask_to_continue(session: int, agent: str, before: int | None, value: str) -> Reply:
     """Ask before the session of a thread is replaced."""
-    words = f"Continue session {session} with {kit.named(agent, 100)} in this thread?"
-    has = (
-        f"session {before}. To go back to that, write !session {before}." if before is not None else "what it has now."
-    )
-    yes = kit.button(f"Continue session {session}", CONTINUE, value)
-    return kit.reply(words, kit.section(words), kit.context(f"It takes the place of {has}"), kit.actions(yes))
+    text = words.CONTINUE_SESSION_HERE.format(session=session, agent=kit.named(agent, 100))
+    has = words.TAKES_PLACE if before is None else words.TAKES_PLACE_OF_SESSION.format(session=before)
+    yes = kit.button(words.CONTINUE_SESSION.format(session=session), CONTINUE, value)
+    return kit.reply(text, kit.section(text), kit.context(has), kit.actions(yes))
 
 
 def continued(session: int, agent: str, before: int | None) -> Reply:
     """Tell which session a thread continues now."""
-    was = f" Before, it was session {before}." if before is not None else ""
-    return _line(f"This thread continues session {session} with {kit.named(agent, 100)}.{was}")
+    told = words.CONTINUES.format(session=session, agent=kit.named(agent, 100))
+    return _line(told if before is None else f"{told} {words.BEFORE_SESSION.format(session=before)}")
 
 
 def continues_already(session: int) -> Reply:
     """Tell that this is the thread's session."""
-    return kit.reply(f"This thread is in session {session} already.")
+    return kit.reply(words.CONTINUES_ALREADY.format(session=session))
 
 
 def no_such_session(session: str) -> Reply:
     """Tell that a session cannot be continued here; not whether it exists elsewhere."""
-    return kit.reply(
-        f"No session {kit.one_line(session, 20)} can be continued here. "
-        "It has to be one of this channel, or of your own direct message with me."
-    )
+    return kit.reply(words.NO_SUCH_SESSION.format(session=kit.one_line(session, 20)))
 
 
 def changed_meanwhile() -> Reply:
     """Tell that a question was about a session that the thread no longer has."""
-    return kit.reply("The session of this thread has changed meanwhile, so nothing was done. Please try again.")
+    return kit.reply(words.CHANGED_MEANWHILE)
 
 
 def greeting(agent: Agent | None) -> Reply:
     """Greet a person who opens the Messages tab for the first time."""
     welcome = kit.clean(agent.welcome_message or "").strip() if agent else ""
     if agent is None or not welcome:
-        words = (
-            "Hello! Write here, and an agent of this project answers. Each message at the top begins a conversation."
-        )
-        return kit.reply(words, kit.section(words), audience=Audience.CHANNEL)
+        return kit.reply(words.HELLO_WRITE_HERE, kit.section(words.HELLO_WRITE_HERE), audience=Audience.CHANNEL)
     return Reply(
         text=kit.fallback(welcome, 300),
         markdown=markdown.neutralised(kit.cut(welcome, _WELCOME)),
-        footer=(kit.context(f"{kit.named(agent.name, 100)} answers here unless you begin with another agent's name."),),
+        footer=(kit.context(words.ANSWERS_UNLESS.format(agent=kit.named(agent.name, 100))),),
         audience=Audience.CHANNEL,
     )
 
@@ -111,12 +100,13 @@ def prompts(agents: Sequence[Agent], default: Agent | None) -> list[dict[str, st
     others = [agent for agent in agents if default is None or agent.id != default.id]
     named = [*([default] if default else []), *others][: PROMPTS - 1]
     asked = [_prompt(agent) for agent in named if kit.one_line(agent.name, 100)]
-    return [*asked, {"title": "What can I ask for?", "message": "!help"}]
+    return [*asked, {"title": words.PROMPT_HELP, "message": "!help"}]
 
 
 def _prompt(agent: Agent) -> dict[str, str]:
     name = kit.one_line(agent.name, 100)
-    return {"title": kit.cut(f"Ask {name}", _PROMPT_TITLE), "message": f"{name}: What can you do?"}
+    title = kit.cut(words.PROMPT_ASK.format(agent=name), _PROMPT_TITLE)
+    return {"title": title, "message": words.PROMPT_MESSAGE.format(agent=name)}
 
 
 _SECRET = re.compile(
@@ -130,13 +120,12 @@ _JOINS = frozenset({"is", "was", "ist", ":"})  # stand between what a secret is 
 
 def title_of(message: str) -> str:
     """Name a conversation by the first words of its first message, without anything that looks like a secret."""
-    words = kit.one_line(message, 400).split()[:_TITLE_WORDS]
     shown: list[str] = []
-    for word in words:
+    for word in kit.one_line(message, 400).split()[:_TITLE_WORDS]:
         is_told = word not in _JOINS and _TELLS.search(" ".join(shown[-2:])) is not None
         shown.append("…" if is_told or _SECRET.search(word) else word)
     return markdown.neutralised(kit.cut(" ".join(shown), TITLE))
 
 
-def _line(words: str) -> Reply:
-    return kit.reply(words, kit.context(words), audience=Audience.THREAD)
+def _line(text: str) -> Reply:
+    return kit.reply(text, kit.context(text), audience=Audience.THREAD)

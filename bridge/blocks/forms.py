@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.json_text import typed_json
 from bridge.blocks.reply import Block, View
@@ -26,10 +27,9 @@ INPUT: Final = "input"
 CHANNEL: Final = "channel"
 REMEMBER: Final = "remember"
 
-_INPUT_HINT: Final = "What the workflow gets to work on."
-_TEXT = kit.option("Text", "text")
-_JSON = kit.option("JSON", "json")
-_REMEMBER = kit.option("Fill this in for me the next time", "yes")
+_TEXT = kit.option(words.TEXT, "text")
+_JSON = kit.option(words.JSON, "json")
+_REMEMBER = kit.option(words.REMEMBER, "yes")
 
 
 class Origin(BaseModel):
@@ -90,18 +90,18 @@ def run_form(
     """
     chosen = _option(workflow) if workflow else None
     is_cut = len(typed) > kit.PLAIN_TEXT_INPUT
-    hint = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit in here." if is_cut else _INPUT_HINT
-    menu = kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
+    hint = words.ONLY_THE_FIRST.format(limit=kit.PLAIN_TEXT_INPUT) if is_cut else words.INPUT_HINT
+    menu = kit.select(KIND, words.TEXT_OR_JSON, [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
     blocks = [
-        kit.input_block(WORKFLOW, "Workflow", kit.external_select(WORKFLOW, "Choose a workflow", chosen)),
-        kit.input_block(INPUT, "Input", text_input(INPUT, typed), hint=hint, optional=True),
-        kit.input_block(KIND, "The input is", menu),
-        kit.input_block(REMEMBER, "Next time", _remember_box(is_checked=is_remembered), optional=True),
+        kit.input_block(WORKFLOW, words.WORKFLOW, kit.external_select(WORKFLOW, words.CHOOSE_A_WORKFLOW, chosen)),
+        kit.input_block(INPUT, words.INPUT, text_input(INPUT, typed), hint=hint, optional=True),
+        kit.input_block(KIND, words.INPUT_IS, menu),
+        kit.input_block(REMEMBER, words.NEXT_TIME, _remember_box(is_checked=is_remembered), optional=True),
     ]
     if not origin.channel:
-        hint = "I have to be a member of the channel."
-        blocks.append(kit.input_block(CHANNEL, "Show the result in", channel_menu(CHANNEL, origin.direct), hint=hint))
-    return modal(RUN, "Run a workflow", "Run", blocks, origin)
+        menu, hint = channel_menu(CHANNEL, origin.direct), words.MEMBER_OF_THE_CHANNEL
+        blocks.append(kit.input_block(CHANNEL, words.SHOW_RESULT_IN, menu, hint=hint))
+    return modal(RUN, words.RUN_A_WORKFLOW, words.RUN, blocks, origin)
 
 
 def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: Origin) -> View:
@@ -111,7 +111,7 @@ def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: O
         "callback_id": form,
         "title": kit.plain(title, kit.VIEW_TITLE),
         "submit": kit.plain(submit, kit.VIEW_TITLE),
-        "close": kit.plain("Cancel", kit.VIEW_TITLE),
+        "close": kit.plain(words.CANCEL, kit.VIEW_TITLE),
         "private_metadata": origin.model_dump_json(),
         "blocks": list(blocks),
     }
@@ -123,7 +123,7 @@ def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
         "type": "modal",
         "callback_id": PAGE,
         "title": kit.plain(title, kit.VIEW_TITLE),
-        "close": kit.plain("Close", kit.VIEW_TITLE),
+        "close": kit.plain(words.CLOSE, kit.VIEW_TITLE),
         "private_metadata": origin.model_dump_json(),
         "blocks": list(blocks[: kit.VIEW_BLOCKS]),
     }
@@ -146,7 +146,7 @@ def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Blo
     kinds = ["public", "private", *(["im"] if with_direct else [])]
     element: Block = {
         "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
-        "placeholder": kit.plain("Choose a channel", kit.PLACEHOLDER),
+        "placeholder": kit.plain(words.CHOOSE_A_CHANNEL, kit.PLACEHOLDER),
     }  # fmt: skip
     return element | ({"initial_conversation": first} if first else {"default_to_current_conversation": True})
 
@@ -172,13 +172,13 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
     errors = {}
     workflow, typed = str(values.get(WORKFLOW) or ""), str(values.get(INPUT) or "")
     if not workflow.isdecimal():
-        errors[WORKFLOW] = "Choose a workflow from the list."
+        errors[WORKFLOW] = words.CHOOSE_WORKFLOW_FROM_LIST
     value: Any = typed
     if values.get(KIND) == _JSON["value"]:
         try:
             value = typed_json(typed)
         except BadInput as exc:
-            errors[INPUT] = json_problem(exc) if typed.strip() else "Write a JSON value, or choose Text."
+            errors[INPUT] = json_problem(exc) if typed.strip() else words.WRITE_JSON
     if errors:
         return FormErrors(errors)
     return RunRequest(int(workflow), value, typed, str(values.get(KIND) or ""), bool(values.get(REMEMBER)))
@@ -186,7 +186,7 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
 
 def json_problem(error: BadInput) -> str:
     """Say where JSON is broken."""
-    return f"This is not JSON: {error.problem}, in line {error.line} at character {error.column}."
+    return words.NOT_JSON.format(problem=error.problem, line=error.line, column=error.column)
 
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
@@ -214,8 +214,9 @@ def match_rank(id_: int, name: str, query: str) -> int | None:
 
 
 def _option(workflow: Workflow) -> Block:
-    ending = "" if workflow.is_active else " (inactive)"
-    return kit.option(kit.one_line(workflow.name, kit.OPTION_TEXT - len(ending)) + ending, str(workflow.id))
+    shown = "{name}" if workflow.is_active else words.INACTIVE_NAME
+    name = kit.one_line(workflow.name, kit.OPTION_TEXT - len(shown.format(name="")))
+    return kit.option(shown.format(name=name), str(workflow.id))
 
 
 def _value(element: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bridge import words
 from bridge.blocks import asking, kit, runs
 from bridge.blocks.lists import active_first, by_name, clamped
 from bridge.blocks.reply import Block, View
@@ -130,9 +131,9 @@ def home_view(home: Home, spot: Spot, version: str) -> View:
     return _view(blocks, spot)
 
 
-def refused_view(words: str) -> View:
+def refused_view(why: str) -> View:
     """Draw the tab for somebody who may not see more than why."""
-    return _view([kit.section(words)], Spot())
+    return _view([kit.section(why)], Spot())
 
 
 def _view(blocks: Sequence[Block], spot: Spot) -> View:
@@ -142,40 +143,41 @@ def _view(blocks: Sequence[Block], spot: Spot) -> View:
 def _project(home: Home) -> list[Block]:
     project, stats = home.project, home.stats
     name = kit.one_line(project.name, 140) if project else ""
-    blocks = [kit.header(name or "Home")]
+    blocks = [kit.header(name or words.HOME)]
     if project and project.description.strip():
         blocks.append(kit.section(kit.cut(project.description, 600)))
-    facts = [("Prompts", f"{project.promptCount:,}"), ("Members", f"{project.memberCount:,}")] if project else []
-    facts += [("Runs", f"{stats.runCount:,}"), ("Versions", f"{stats.versionCount:,}")] if stats else []
+    facts = (
+        [(words.PROMPTS, f"{project.promptCount:,}"), (words.MEMBERS, f"{project.memberCount:,}")] if project else []
+    )
+    facts += [(words.RUNS, f"{stats.runCount:,}"), (words.VERSIONS, f"{stats.versionCount:,}")] if stats else []
     return [*blocks, kit.fields(facts)] if facts else blocks
 
 
 def _health(home: Home, version: str) -> str:
-    works = "Everything works: I am here, and so is the service of the project."
-    lacks = "The service does not tell everything just now. Messages are kept, and answered when it is back."
-    return f"{works if home.is_whole else lacks} Version {version}."
+    health = words.EVERYTHING_WORKS if home.is_whole else words.SERVICE_LACKS
+    return f"{health} {words.VERSION.format(version=version)}"
 
 
 def _first_steps(home: Home) -> Block:
-    run = [kit.button("Run a workflow…", runs.FORM, "{}")] if home.may_run else []
-    default = kit.button("Who answers in a channel…", asking.OPEN_DEFAULT, "")
-    return kit.actions(*run, asking.ask_button(None, "Ask an agent…"), default)
+    run = [kit.button(words.RUN_A_WORKFLOW_ELLIPSIS, runs.FORM, "{}")] if home.may_run else []
+    default = kit.button(words.WHO_ANSWERS_ELLIPSIS, asking.OPEN_DEFAULT, "")
+    return kit.actions(*run, asking.ask_button(None, words.ASK_AN_AGENT_ELLIPSIS), default)
 
 
 def _runs(home: Home) -> list[Block]:
     if not home.runs:
         return []
     shown = [block for number, run in enumerate(home.runs[:MOST_RECENT]) for block in _run(number, run, home)]
-    return [kit.header("Your last runs"), *shown]
+    return [kit.header(words.YOUR_LAST_RUNS), *shown]
 
 
 def _run(number: int, run: RunShown, home: Home) -> list[Block]:
-    name = kit.words(kit.one_line(run.name, 100) or "(no name)", bold=True)
+    name = kit.words(kit.one_line(run.name, 100) or words.NO_NAME, bold=True)
     when = _moment(run.at, permalink(home.workspace, run.channel, run.ts))
     line = kit.rich(kit.paragraph(name, f" · {kit.one_line(run.ended, 60)} · ", when))
     if not home.may_run:
         return [line]
-    again = kit.actions(kit.button("Run again…", runs.FORM, runs.again_value(run.workflow)))
+    again = kit.actions(kit.button(words.RUN_AGAIN_ELLIPSIS, runs.FORM, runs.again_value(run.workflow)))
     return [line, again | {"block_id": f"recent:{number}"}]
 
 
@@ -184,20 +186,21 @@ def _talks(home: Home) -> list[Block]:
         return []
     lines = [
         kit.paragraph(
-            kit.words(kit.one_line(talk.agent, 80) or "An agent", bold=True),
+            kit.words(kit.one_line(talk.agent, 80) or words.AN_AGENT, bold=True),
             *_place(talk.channel),
             " · ",
             _moment(talk.at, permalink(home.workspace, talk.channel, talk.ts)),
         )
         for talk in home.talks[:MOST_RECENT]
     ]
-    return [kit.header("Your conversations"), kit.rich(kit.bullets(lines))]
+    return [kit.header(words.YOUR_CONVERSATIONS), kit.rich(kit.bullets(lines))]
 
 
 def _place(channel: str) -> list[Block | str]:
     if channel.startswith("D"):
-        return [" in our direct message"]
-    return [" in ", {"type": "channel", "channel_id": channel}] if _ID.fullmatch(channel) else []
+        return [f" {words.IN_DIRECT_MESSAGE}"]
+    shown: Block = {"type": "channel", "channel_id": channel}
+    return [" ", *kit.filled(words.IN_CHANNEL, channel=shown)] if _ID.fullmatch(channel) else []
 
 
 def permalink(workspace: str, channel: str, ts: str) -> str:
@@ -210,8 +213,8 @@ def permalink(workspace: str, channel: str, ts: str) -> str:
 def _moment(moment: datetime, url: str) -> Block:
     """Write a moment in the reader's own time zone, as a link where there is something to be seen."""
     shown: Block = {
-        "type": "date", "timestamp": int(moment.timestamp()), "format": "{date_short_pretty} at {time}",
-        "fallback": f"{moment:%Y-%m-%d %H:%M} UTC",
+        "type": "date", "timestamp": int(moment.timestamp()), "format": words.MOMENT,
+        "fallback": words.DATE_AND_TIME.format(moment=moment),
     }  # fmt: skip
     return shown | ({"url": url} if url else {})
 
@@ -223,20 +226,20 @@ def _reports(reports: Sequence[ReportShown]) -> list[Block]:
         kit.paragraph(
             kit.words(kit.one_line(report.words, 100), bold=True),
             *_place(report.channel),
-            " · paused" if report.is_paused else "",
+            f" · {words.PAUSED}" if report.is_paused else "",
         )
         for report in reports[:MOST_RECENT]
     ]
-    return [kit.header("Your reports"), kit.rich(kit.bullets(lines))]
+    return [kit.header(words.YOUR_REPORTS), kit.rich(kit.bullets(lines))]
 
 
 def _workflows(workflows: Sequence[Workflow], spot: Spot, *, may_run: bool) -> list[Block]:
     if not workflows:
         return []
     begin = spot.workflows * WORKFLOWS_A_PAGE
-    blocks = [kit.header(f"Workflows ({len(workflows):,})")]
+    blocks = [kit.header(words.HOW_MANY.format(title=words.WORKFLOWS, count=len(workflows)))]
     if len(workflows) > WORKFLOWS_A_PAGE:
-        blocks.append(kit.actions(kit.external_select(FIND, "Find a workflow")))
+        blocks.append(kit.actions(kit.external_select(FIND, words.FIND_A_WORKFLOW)))
     for workflow in workflows[begin : begin + WORKFLOWS_A_PAGE]:
         blocks += _workflow(workflow, may_run=may_run)
     pages = [spot.model_copy(update={"workflows": spot.workflows + step}) for step in (-1, 1)]
@@ -245,9 +248,9 @@ def _workflows(workflows: Sequence[Workflow], spot: Spot, *, may_run: bool) -> l
 
 
 def _workflow(workflow: Workflow, *, may_run: bool) -> list[Block]:
-    name = kit.words(kit.one_line(workflow.name, 100) or "(no name)", bold=True)
-    run = [kit.button("Run…", runs.FORM, runs.again_value(workflow.id))] if may_run else []
-    buttons = kit.actions(*run, kit.button("Details", DETAILS, str(workflow.id)))
+    name = kit.words(kit.one_line(workflow.name, 100) or words.NO_NAME, bold=True)
+    run = [kit.button(words.RUN_ELLIPSIS, runs.FORM, runs.again_value(workflow.id))] if may_run else []
+    buttons = kit.actions(*run, kit.button(words.DETAILS, DETAILS, str(workflow.id)))
     return [kit.rich(kit.paragraph(name, *facts_of(workflow))), buttons | {"block_id": f"workflow:{workflow.id}"}]
 
 
@@ -259,17 +262,17 @@ def _agents(agents: Sequence[Agent], spot: Spot) -> list[Block]:
     pages = [spot.model_copy(update={"agents": spot.agents + step}) for step in (-1, 1)]
     has_more = begin + AGENTS_A_PAGE < len(agents)
     turns = _turns(pages, spot.agents, has_more, PREVIOUS_AGENTS, NEXT_AGENTS)
-    return [kit.header(f"Agents ({len(agents):,})"), *shown, *turns]
+    return [kit.header(words.HOW_MANY.format(title=words.AGENTS, count=len(agents))), *shown, *turns]
 
 
 def _agent(agent: Agent) -> Block:
     about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
-    name = kit.one_line(agent.name, 100) or "(no name)"
+    name = kit.one_line(agent.name, 100) or words.NO_NAME
     row: dict[str, Any] = kit.section(f"{name}\n{about}" if about else name)
-    return row | {"block_id": f"agent:{agent.id}", "accessory": asking.ask_button(agent, "Chat")}
+    return row | {"block_id": f"agent:{agent.id}", "accessory": asking.ask_button(agent, words.CHAT)}
 
 
 def _turns(pages: Sequence[Spot], page: int, has_more: bool, previous: str, following: str) -> list[Block]:  # noqa: FBT001 - a claim, in its place
-    buttons = [kit.button("Previous", previous, pages[0].model_dump_json())] if page else []
-    buttons += [kit.button("Next", following, pages[1].model_dump_json())] if has_more else []
+    buttons = [kit.button(words.PREVIOUS, previous, pages[0].model_dump_json())] if page else []
+    buttons += [kit.button(words.NEXT, following, pages[1].model_dump_json())] if has_more else []
     return [kit.actions(*buttons)] if buttons else []

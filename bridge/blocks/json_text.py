@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
+from bridge import words
 from bridge.errors import BadInput
 
 _TYPOGRAPHIC = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"') | {"\u00a0": " "})
@@ -26,7 +27,7 @@ def pretty(value: Any) -> str:
     try:
         return json.dumps(value, indent=2, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):  # nested deeper than Python goes
-        return f"({type(value).__name__}, nested too deeply to be shown)"
+        return words.NESTED_TOO_DEEPLY.format(kind=type(value).__name__)
 
 
 def compact(value: Any) -> str:
@@ -41,9 +42,9 @@ def _strict(text: str) -> Any:
     except json.JSONDecodeError as exc:
         raise BadInput(exc.msg, exc.lineno, exc.colno) from exc
     except UnicodeEncodeError as exc:
-        raise BadInput("half of a character pair", 1, 1) from exc
+        raise BadInput(words.HALF_A_CHARACTER, 1, 1) from exc
     except (ValueError, RecursionError) as exc:
-        raise BadInput("not a value that can be sent", 1, 1) from exc
+        raise BadInput(words.CANNOT_BE_SENT, 1, 1) from exc
     return value
 
 

@@ -4,6 +4,9 @@ What comes from the service, an agent or a person goes into ``plain_text`` and `
 neither, so that a name with backticks, ``<!channel>`` or a link in it is shown as it was written: there is nothing to
 escape and nothing to forget. ``mrkdwn`` is parsed, and made by `trusted` alone, from our own words and dates.
 
+Our own words are those of `bridge.words`. Their templates are given to `trusted` and `filled`; what comes from outside
+fills a place in one, and is never one.
+
 The one text that Slack does parse is a message's ``text``; `fallback` makes it.
 """
 
@@ -12,8 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from string import Formatter
 from typing import Any, Final
 
+from bridge import words as catalogue  # here, `words` makes a run of them
 from bridge.blocks.reply import Attachment, Audience, Block, Reply
 
 # Limits, in characters or pieces. https://docs.slack.dev/reference/block-kit/blocks and the pages below it,
@@ -106,19 +111,17 @@ def spoken(duration: timedelta) -> str:
     """Say how long: ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
     seconds = max(duration.total_seconds(), 0)
     if seconds < _FEW_SECONDS:
-        return f"{seconds:.1f} s"
+        return catalogue.FEW_SECONDS.format(seconds=seconds)
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 1:
-        return f"{rest} s"
+        return catalogue.SECONDS.format(seconds=rest)
     hours, minutes = divmod(minutes, 60)
     if hours < 1:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    return f"{hours} h {minutes} min" if hours < _TWO_DAYS else f"{hours // 24} days"
-
-
-def counted(number: int, noun: str) -> str:
-    """Say how many: ``1 node``, ``1,234 nodes``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+        some = catalogue.MINUTES_AND_SECONDS if rest else catalogue.MINUTES
+        return some.format(minutes=minutes, seconds=rest)
+    if hours < _TWO_DAYS:
+        return catalogue.HOURS_AND_MINUTES.format(hours=hours, minutes=minutes)
+    return catalogue.DAYS.format(days=hours // 24)
 
 
 def escape(text: str) -> str:
@@ -144,15 +147,16 @@ def plain(text: str, limit: int = SECTION_TEXT) -> Block:
     return {"type": "plain_text", "text": cut(clean(text), limit).strip() or _NOTHING, "emoji": False}
 
 
-def trusted(text: str) -> Block:
-    """Make a parsed text object of our own words; nothing that came from outside belongs here."""
-    return {"type": "mrkdwn", "text": text, "verbatim": True}
+def trusted(template: str, **moments: datetime) -> Block:
+    """Make a parsed text object of our own words and moments; nothing that came from outside belongs here."""
+    dates = {name: date(moment) for name, moment in moments.items()}
+    return {"type": "mrkdwn", "text": template.format(**dates), "verbatim": True}
 
 
 def date(moment: datetime) -> str:
     """Write a moment so that `trusted` shows it in the reader's own time zone."""
-    written = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"<!date^{int(moment.timestamp())}^{{date_short_pretty}} at {{time}}|{written}>"
+    written = catalogue.DATE_AND_TIME.format(moment=moment.astimezone(UTC))
+    return f"<!date^{int(moment.timestamp())}^{catalogue.MOMENT}|{written}>"
 
 
 def header(text: str) -> Block:
@@ -176,9 +180,9 @@ def context(*texts: str) -> Block:
     return {"type": "context", "elements": [plain(text, FOOTER_TEXT) for text in texts][:CONTEXT_ELEMENTS]}
 
 
-def trusted_context(text: str) -> Block:
-    """Make a small grey line of our own words, with dates in it."""
-    return {"type": "context", "elements": [trusted(text)]}
+def trusted_context(template: str, **moments: datetime) -> Block:
+    """Make a small grey line of our own words, with moments in it."""
+    return {"type": "context", "elements": [trusted(template, **moments)]}
 
 
 def actions(*elements: Block) -> Block:
@@ -256,6 +260,21 @@ def paragraph(*runs: Block | str) -> Block:
         "type": "rich_text_section",
         "elements": [run for run in elements if run.get("text") != ""] or [words(_NOTHING)],
     }
+
+
+def filled(template: str, **values: Block | str) -> list[Block]:
+    """Make the runs of a paragraph: a template of our own words, with text or a run of its own look in each place.
+
+    What fills a place is never read as a template.
+    """
+    runs: list[Block | str] = [""]
+    for text, name, _form, _conversion in Formatter().parse(template):
+        for piece in (text, values[name] if name else ""):
+            if isinstance(piece, str) and isinstance(runs[-1], str):
+                runs[-1] += piece
+            else:
+                runs.append(piece)
+    return [words(run) if isinstance(run, str) else run for run in runs]
 
 
 def quotation(text: str) -> Block:

@@ -7,6 +7,7 @@ from typing import Final, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.reply import Block, Reply
 from bridge.project.models import Workflow
@@ -52,9 +53,9 @@ class Spot(BaseModel):
             return cls()
 
 
-def matching(items: Sequence[T], words: str) -> list[T]:
-    """Keep what has every one of *words* in its name or description."""
-    wanted = dict.fromkeys(words.casefold().split()[:_MOST_WORDS])
+def matching(items: Sequence[T], typed: str) -> list[T]:
+    """Keep what has every word that was *typed* in its name or description."""
+    wanted = dict.fromkeys(typed.casefold().split()[:_MOST_WORDS])
     searched = [(f"{item.name} {item.description or ''}".casefold(), item) for item in items]
     return [item for text, item in searched if all(word in text for word in wanted)]
 
@@ -81,18 +82,15 @@ def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block], spot:
     shown = items[begin : begin + PAGE]
     blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown]))]
     if len(items) > PAGE:
-        blocks.append(kit.context(f"{begin + 1:,} to {begin + len(shown):,} of {len(items):,}. {_NARROWER}"))
+        blocks.append(kit.context(words.PAGE.format(first=begin + 1, last=begin + len(shown), count=len(items))))
         blocks.append(kit.actions(*_buttons(page, spot.words, turns, is_last=begin + PAGE >= len(items))))
     names = ", ".join(kit.one_line(item.name, 60) for item in shown)
     return kit.reply(f"{title}: {names}", *blocks)
 
 
-_NARROWER: Final = "Words behind “list” narrow it down."
-
-
-def _buttons(page: int, words: str, turns: tuple[str, str], *, is_last: bool) -> list[Block]:
+def _buttons(page: int, wanted: str, turns: tuple[str, str], *, is_last: bool) -> list[Block]:
     previous, following = (
-        kit.button(name, turn, Spot(page=page + step, words=words[:_MOST_CHARACTERS]).model_dump_json())
-        for name, turn, step in (("Previous", turns[0], -1), ("Next", turns[1], 1))
+        kit.button(name, turn, Spot(page=page + step, words=wanted[:_MOST_CHARACTERS]).model_dump_json())
+        for name, turn, step in ((words.PREVIOUS, turns[0], -1), (words.NEXT, turns[1], 1))
     )
     return ([previous] if page else []) + ([] if is_last else [following])

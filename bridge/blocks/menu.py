@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.forms import match_rank
 from bridge.blocks.reply import Audience, Block, Reply
@@ -15,29 +16,30 @@ CHOOSE: Final = "agent:choose"
 
 def agent_menu(agents: Sequence[Agent]) -> Reply:
     """Ask for an agent. More agents than a menu holds are looked up as the person types."""
-    placeholder = "Choose an agent"
     if len(agents) > kit.OPTIONS:
-        element = kit.external_select(CHOOSE, placeholder)
+        element = kit.external_select(CHOOSE, words.CHOOSE_AN_AGENT)
     else:
-        element = kit.select(CHOOSE, placeholder, agent_options(agents))
-    words = "Which agent should answer here?"
-    waits = kit.context("Your message waits until somebody has chosen.")
-    return kit.reply(words, kit.section(words), kit.actions(element), waits, audience=Audience.THREAD)
+        element = kit.select(CHOOSE, words.CHOOSE_AN_AGENT, agent_options(agents))
+    text, waits = words.WHICH_AGENT, kit.context(words.WAITS_FOR_CHOICE)
+    return kit.reply(text, kit.section(text), kit.actions(element), waits, audience=Audience.THREAD)
 
 
 def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
     """Offer the agents that fit what was typed so far, the best first."""
     ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
-    return [kit.option(agent.name or f"agent {agent.id}", str(agent.id)) for _, agent in ranked[: kit.OPTIONS]]
+    return [
+        kit.option(agent.name or words.UNNAMED_AGENT.format(id=agent.id), str(agent.id))
+        for _, agent in ranked[: kit.OPTIONS]
+    ]
 
 
 def chosen(agent_name: str) -> Reply:
     """Take the menu's place."""
-    words = f"{kit.named(agent_name, 100)} answers in this thread."
-    return kit.reply(words, kit.context(words), audience=Audience.THREAD, replaces_original=True)
+    text = words.ANSWERS_HERE.format(agent=kit.named(agent_name, 100))
+    return kit.reply(text, kit.context(text), audience=Audience.THREAD, replaces_original=True)
 
 
 def chosen_before() -> Reply:
     """Tell who chose second."""
-    return kit.reply("Somebody has chosen an agent for this thread already.")
+    return kit.reply(words.CHOSEN_BEFORE)

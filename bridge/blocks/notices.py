@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Final
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.conversations import is_muted
 from bridge.blocks.failures import failure
@@ -39,16 +40,14 @@ def told(what: str) -> Reply:
 def mention_without_text() -> Reply:
     """Answer a mention that says nothing."""
     return kit.reply(
-        "Hello!",
+        words.HELLO,
         kit.rich(
-            kit.paragraph("Hello! Mention me with a question, and an agent of this project answers in a thread."),
+            kit.paragraph(words.HELLO_MENTION_ME),
             kit.bullets(
                 [
-                    kit.paragraph(
-                        "Begin with an agent's name to choose it: ", kit.words("Support: how do I …?", code=True)
-                    ),
-                    kit.paragraph("In the thread just go on writing; no mention is needed there."),
-                    kit.paragraph(kit.words("!help", code=True), " shows all commands."),
+                    kit.paragraph(*kit.filled(words.HELLO_CHOOSE, example=kit.words(words.HELLO_EXAMPLE, code=True))),
+                    kit.paragraph(words.HELLO_GO_ON),
+                    kit.paragraph(*kit.filled(words.HELLO_HELP, help=kit.words("!help", code=True))),
                 ]
             ),
         ),
@@ -57,14 +56,12 @@ def mention_without_text() -> Reply:
 
 def file_without_text() -> Reply:
     """Answer a file that comes alone."""
-    return kit.reply("I can only read text. Please write what you need; files are left aside.")
+    return kit.reply(words.ONLY_TEXT)
 
 
 def thread_full() -> Reply:
     """Refuse a message because too many wait before it."""
-    return kit.reply(
-        f"{WAITING_LIMIT} messages wait in this thread already, so this one was not taken. Please send it again later."
-    )
+    return kit.reply(words.THREAD_FULL.format(limit=WAITING_LIMIT))
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
@@ -83,39 +80,29 @@ def _paused(facts: str) -> Reply:
 
 def not_taken() -> Reply:
     """Tell that a command or click could not even be kept."""
-    return kit.reply("This could not be taken just now, and nothing was done. Please try again in a minute.")
+    return kit.reply(words.NOT_TAKEN)
 
 
 def no_thread_here() -> Reply:
     """Tell that a conversation cannot begin where the bot may not post."""
-    return kit.reply(
-        "I cannot write in this channel, so nothing was sent to the agent. "
-        "Invite me with /invite and try again, or write to me directly."
-    )
+    return kit.reply(words.NO_THREAD_HERE)
 
 
 def outcome_unknown(turn: str) -> Reply:
     """Tell that a message may have reached the agent, and offer to send it again."""
-    return _offer(
-        "It is not known whether the agent got this message, and no answer came back.",
-        "Sending it again may make the agent do it twice.",
-        kit.button("Send it again", SEND_AGAIN, turn),
-    )
+    again = kit.button(words.SEND_IT_AGAIN, SEND_AGAIN, turn)
+    return _offer(words.MAY_HAVE_ARRIVED, words.MAY_DO_IT_TWICE, again)
 
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:
     """Tell that a message waited too long to be sent without asking."""
-    return _offer(
-        f"This message waited for {kit.spoken(waited_for)}, so it was not sent to the agent.",
-        "Is it still wanted?",
-        kit.button("Send it now", SEND_AGAIN, turn),
-    )
+    waited = words.WAITED_TOO_LONG.format(duration=kit.spoken(waited_for))
+    return _offer(waited, words.STILL_WANTED, kit.button(words.SEND_IT_NOW, SEND_AGAIN, turn))
 
 
 def sent_again() -> Reply:
     """Take the place of the offer after its button was pressed."""
-    words = "Sent again: the message waits for its turn at the end of this thread."
-    return kit.reply(words, kit.context(words), audience=Audience.THREAD, replaces_original=True)
+    return kit.reply(words.SENT_AGAIN, kit.context(words.SENT_AGAIN), audience=Audience.THREAD, replaces_original=True)
 
 
 def edited(message: str) -> str:
@@ -125,83 +112,70 @@ def edited(message: str) -> str:
 
 def edited_too_late(message: str) -> Reply:
     """Offer to ask with the new text of a message."""
-    words = "The agent got this message before you changed it. Shall it get the new text, too?"
-    return kit.reply(words, kit.section(words), kit.actions(kit.button("Ask again", ASK_EDITED, message)))
+    again = kit.button(words.ASK_AGAIN, ASK_EDITED, message)
+    return kit.reply(words.EDITED_TOO_LATE, kit.section(words.EDITED_TOO_LATE), kit.actions(again))
 
 
 def asked_edited() -> Reply:
     """Take the place of that offer after its button was pressed."""
-    words = "The new text waits for its turn at the end of this thread."
-    return kit.reply(words, kit.context(words), replaces_original=True)
+    return kit.reply(words.ASKED_EDITED, kit.context(words.ASKED_EDITED), replaces_original=True)
 
 
 def in_line(place: int) -> Reply:
     """Tell that a message waits behind others."""
-    words = f"Your message is {_ordinal(place)} in line here. It will be answered in its turn."
-    return kit.reply(words, kit.context(words))
+    text = words.IN_LINE.format(place=words.ordinal(place))
+    return kit.reply(text, kit.context(text))
 
 
 def thanks(*, is_up: bool) -> Reply:
     """Thank for a vote on an answer."""
-    words = "Thank you, this is noted."
-    return kit.reply(words if is_up else f"{words} It helps to write in the thread what was missing.")
-
-
-def _ordinal(number: int) -> str:
-    is_teen = number // 10 % 10 == 1
-    return f"{number}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+    return kit.reply(words.THANKS if is_up else words.THANKS_AND_TELL)
 
 
 def message_gone() -> Reply:
     """Tell that what a button should send is no longer kept."""
-    return kit.reply("This message is no longer kept. Please write it again.")
+    return kit.reply(words.MESSAGE_GONE)
 
 
 def service_down() -> Reply:
     """Tell that the service is down, and that nothing is lost."""
-    words = "The service is down at the moment. Your message is kept and will be answered as soon as it is back."
-    return kit.reply(words, kit.context(words), audience=Audience.THREAD)
+    return kit.reply(words.KEPT_WHILE_DOWN, kit.context(words.KEPT_WHILE_DOWN), audience=Audience.THREAD)
 
 
 def no_agents() -> Reply:
     """Tell that there is nobody to talk with."""
-    return kit.reply("This project has no agents to talk with yet.", audience=Audience.THREAD)
-
-
-SESSION_GONE: Final = "The earlier conversation is no longer known to the service, so this answer begins a new one."
-"""A note for `bridge.blocks.answers.answer`."""
+    return kit.reply(words.NO_AGENTS_TO_TALK_WITH, audience=Audience.THREAD)
 
 
 def session_info(agent_name: str, session: int | None) -> Reply:
     """Tell which conversation a thread is."""
     name = kit.named(agent_name, 100)
     if session is None:
-        return kit.reply(f"{name} answers here. The session begins with the next answer.")
-    return kit.reply(f"{name} answers here, in session {session}.")
+        return kit.reply(words.SESSION_BEGINS.format(agent=name))
+    return kit.reply(words.ANSWERS_IN_SESSION.format(agent=name, session=session))
 
 
 def no_conversation() -> Reply:
     """Tell that a command needs a thread with a conversation."""
-    return kit.reply("There is no conversation here yet. Mention me with a question to begin one.")
+    return kit.reply(words.NO_CONVERSATION)
 
 
 def conversation_begins_anew() -> Reply:
     """Tell that the session was dropped."""
-    words = "The next message begins a new conversation. What was said before is not remembered."
-    return kit.reply(words, kit.context(words), audience=Audience.THREAD)
+    return kit.reply(words.BEGINS_ANEW, kit.context(words.BEGINS_ANEW), audience=Audience.THREAD)
 
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:
     """Show commands: for each a usage line and a sentence."""
-    shown = [kit.paragraph(kit.words(usage, code=True), f" {words}") for usage, words in lines]
+    shown = [kit.paragraph(kit.words(usage, code=True), f" {sentence}") for usage, sentence in lines]
     notes = [kit.context(note)] if note else []
-    text = "\n".join(f"{usage}: {words}" for usage, words in lines)
+    text = "\n".join(f"{usage}: {sentence}" for usage, sentence in lines)
     return kit.reply(f"{title}\n{text}", kit.header(title), kit.rich(kit.bullets(shown)), *notes)
 
 
-def _offer(words: str, warning: str, button: Block) -> Reply:
+def _offer(text: str, warning: str, button: Block) -> Reply:
     small = [kit.context(warning)] if warning else []
-    return kit.reply(words, kit.section(words), *small, kit.actions(button), audience=Audience.THREAD)
+    return kit.reply(text, kit.section(text), *small, kit.actions(button), audience=Audience.THREAD)
 
 
 _PAUSED: Final = "paused:"

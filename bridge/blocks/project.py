@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.reply import Reply
 from bridge.project.models import Project
@@ -11,16 +12,19 @@ def project_card(project: Project) -> Reply:
     """Show the project."""
     name = kit.one_line(project.name)
     facts = [
-        ("Id", str(project.id)),
-        ("Visibility", project.visibility),
-        ("Prompts", f"{project.promptCount:,}"),
-        ("Members", f"{project.memberCount:,}"),
+        (words.ID, str(project.id)),
+        (words.VISIBILITY, project.visibility),
+        (words.PROMPTS, f"{project.promptCount:,}"),
+        (words.MEMBERS, f"{project.memberCount:,}"),
     ]
     about = [kit.section(kit.cut(project.description, 2900))] if project.description.strip() else []
+    spoken = words.PROJECT_SPOKEN.format(
+        name=name, prompts=project.promptCount, members=project.memberCount, description=project.description
+    )
     return kit.reply(
-        f"Project {name}: {project.promptCount:,} prompts, {project.memberCount:,} members. {project.description}",
+        spoken,
         kit.header(name),
         *about,
         kit.fields(facts),
-        kit.trusted_context(f"Created {kit.date(project.createdAt)}"),
+        kit.trusted_context(words.CREATED, moment=project.createdAt),
     )

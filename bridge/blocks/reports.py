@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.forms import Origin, channel_menu, modal
 from bridge.blocks.reply import Audience, Block, Reply, View
@@ -48,23 +49,6 @@ PAUSED: Final = "report_paused:"
 
 _A_PAGE: Final = 15  # of three blocks each
 _BY_CRON: Final = "cron"
-_OFTEN: Final = (
-    ("Every day", "daily"),
-    ("Monday to Friday", "weekdays"),
-    *((f"Every {day}", f"weekly {day[:3].lower()}") for day in ("Monday", "Tuesday", "Wednesday", "Thursday")),
-    *((f"Every {day}", f"weekly {day[:3].lower()}") for day in ("Friday", "Saturday", "Sunday")),
-    ("On the 1st of the month", "monthly 1"),
-    ("On the 15th of the month", "monthly 15"),
-    ("On the last day of the month", "monthly last"),
-    ("As the cron expression says", _BY_CRON),
-)
-_COMPARE: Final = (
-    ("The last report", "-"),
-    ("The day before", "1d"),
-    ("A week before", "7d"),
-    ("Four weeks before", "28d"),
-    ("A year before", "365d"),
-)
 _PARTS: Final = ("prompts", "runs", "versions", "categories", "tags")
 _FIELD_OF: Final = {"often": OFTEN, "time": CLOCK, "weekday": OFTEN, "monthday": OFTEN, "option": OFTEN}
 
@@ -86,18 +70,18 @@ def small_print(called: str, zone: str, skipped: datetime | None) -> list[Block]
     """Say below the statistics which report this is, and what was *skipped* before it."""
     below: list[Block] = []
     if skipped is not None:
-        below.append(kit.trusted_context(f"Not posted since {kit.date(skipped)}, because it would have been too late."))
-    return [*below, kit.context(f"Report {called}, {zone}. Mention me in this thread to ask an agent about it.")]
+        below.append(kit.trusted_context(words.REPORT_SKIPPED, moment=skipped))
+    return [*below, kit.context(words.REPORT_BELOW.format(report=called, zone=zone))]
 
 
 def report_kept(line: Line, why_zone: str) -> Reply:
     """Tell that a report is kept, when it comes first, and *why_zone* its time zone is that."""
-    words = f"Report {line.called}, {line.zone}{why_zone}, is kept."
+    report, zone = words.REPORT.format(report=line.called), f"{line.zone}{why_zone}"
     return kit.reply(
-        words,
-        kit.rich(kit.paragraph(kit.words(f"Report {line.called}", bold=True), f", {line.zone}{why_zone}, is kept.")),
-        kit.trusted_context(f"First time: {kit.date(line.due)}"),
-        kit.actions(kit.button("Post one now", NOW, f"0:{line.id}"), kit.button("All reports", PAGE, "0")),
+        words.REPORT_KEPT.format(report=report, zone=zone),
+        kit.rich(kit.paragraph(*kit.filled(words.REPORT_KEPT, report=kit.words(report, bold=True), zone=zone))),
+        kit.trusted_context(words.REPORT_FIRST_TIME, moment=line.due),
+        kit.actions(kit.button(words.POST_ONE_NOW, NOW, f"0:{line.id}"), kit.button(words.ALL_REPORTS, PAGE, "0")),
     )
 
 
@@ -106,13 +90,13 @@ def report_list(lines: Sequence[Line], page: int = 0, *, replaces_original: bool
     places = shown_on(page, len(lines))
     page, last = places.start // _A_PAGE, max(0, (len(lines) - 1) // _A_PAGE)
     shown = [lines[place] for place in places]
-    words = f"Scheduled reports: {len(lines):,}" if lines else "No reports are scheduled yet."
+    text = words.SCHEDULED_REPORTS_SPOKEN.format(count=len(lines)) if lines else words.NO_REPORTS
     blocks = [block for line in shown for block in _shown(line, page)]
     return kit.reply(
-        "\n".join([words, *(f"{line.called}, {line.zone}, {_standing(line)}" for line in shown)]),
-        *([kit.header("Scheduled reports")] if lines else [kit.section(words)]),
+        "\n".join([text, *(f"{line.called}, {line.zone}, {_standing(line)}" for line in shown)]),
+        *([kit.header(words.SCHEDULED_REPORTS)] if lines else [kit.section(text)]),
         *blocks,
-        kit.actions(kit.button("New report", OPEN, "-"), *_turning(page, last)),
+        kit.actions(kit.button(words.NEW_REPORT, OPEN, "-"), *_turning(page, last)),
         replaces_original=replaces_original,
     )
 
@@ -126,18 +110,18 @@ def shown_on(page: int, count: int) -> range:
 
 def posting_now() -> Reply:
     """Tell that a report is on its way."""
-    return kit.reply("The report is being posted now.")
+    return kit.reply(words.POSTING_NOW)
 
 
 def report_not_kept() -> Reply:
     """Tell that a report was deleted before."""
-    return kit.reply("This report is not kept any more.")
+    return kit.reply(words.REPORT_NOT_KEPT)
 
 
 def offer_report_form() -> Reply:
     """Offer the form where it could not be opened."""
-    words = "This took too long for the form to open by itself."
-    return kit.reply(words, kit.section(words), kit.actions(kit.button("Open the form", OPEN, "-")))
+    text = words.TOOK_TOO_LONG
+    return kit.reply(text, kit.section(text), kit.actions(kit.button(words.OPEN_THE_FORM, OPEN, "-")))
 
 
 def pause_notice(called: str, channel: str, error: str) -> str:
@@ -150,14 +134,15 @@ def told_paused(what: str) -> Reply:
     try:
         called, channel, error = (str(fact) for fact in json.loads(what.removeprefix(PAUSED)))
     except ValueError:
-        called, channel, error = "of yours", "", ""
-    why = _WHY.get(error, f"Slack does not allow it ({kit.one_line(error, 60)})")
-    words = f"Your report {kit.one_line(called, 120)} could not be posted and is paused: {why}."
-    where = [{"type": "channel", "channel_id": channel}] if _is_channel(channel) else []
+        called, channel, error = words.REPORT_OF_YOURS, "", ""
+    why = words.WHY_PAUSED.get(error, words.NOT_ALLOWED_BY_SLACK_NAMED.format(error=kit.one_line(error, 60)))
+    text = words.REPORT_PAUSED.format(report=kit.one_line(called, 120), why=why)
+    where: Block = {"type": "channel", "channel_id": channel}
+    was_for = [kit.paragraph(*kit.filled(words.REPORT_WAS_FOR, channel=where))] if _is_channel(channel) else []
     return kit.reply(
-        words,
-        kit.rich(kit.paragraph(words), *([kit.paragraph("It was for ", *where)] if where else [])),
-        kit.actions(kit.button("Show my reports", PAGE, "0")),
+        text,
+        kit.rich(kit.paragraph(text), *was_for),
+        kit.actions(kit.button(words.SHOW_MY_REPORTS, PAGE, "0")),
         audience=Audience.CHANNEL,
     )
 
@@ -168,29 +153,30 @@ def report_form(origin: Origin, zone: str) -> View:
     expression = {"type": "plain_text_input", "action_id": CRON, "max_length": 100}
     place = {"type": "plain_text_input", "action_id": ZONE, "max_length": 60, "initial_value": zone}
     channel = channel_menu(CHANNEL, origin.channel if _is_channel(origin.channel) else "", with_direct=False)
-    parts = [kit.option(part.capitalize(), part) for part in _PARTS]
+    parts = [kit.option(words.title(part), part) for part in _PARTS]
     ticks = {"type": "checkboxes", "action_id": ONLY, "options": parts, "initial_options": parts}
     blocks = [
-        kit.input_block(OFTEN, "How often", _choice(OFTEN, _OFTEN)),
-        kit.input_block(CLOCK, "Time of day", clock),
-        kit.input_block(CRON, "Cron expression", expression, hint=_CRON_HINT, optional=True),
-        kit.input_block(ZONE, "Time zone", place, hint="Such as Europe/Berlin."),
-        kit.input_block(CHANNEL, "Channel", channel, hint="I have to be a member of it."),
-        kit.input_block(COMPARE, "Compare with", _choice(COMPARE, _COMPARE)),
-        kit.input_block(ONLY, "What it shows", ticks),
+        kit.input_block(OFTEN, words.HOW_OFTEN, _choice(OFTEN, words.OFTEN)),
+        kit.input_block(CLOCK, words.TIME_OF_DAY, clock),
+        kit.input_block(CRON, words.CRON_EXPRESSION, expression, hint=words.CRON_HINT, optional=True),
+        kit.input_block(ZONE, words.TIME_ZONE, place, hint=words.TIME_ZONE_HINT),
+        kit.input_block(CHANNEL, words.CHANNEL, channel, hint=words.MEMBER_OF_IT),
+        kit.input_block(COMPARE, words.COMPARE_WITH, _choice(COMPARE, words.COMPARE)),
+        kit.input_block(ONLY, words.WHAT_IT_SHOWS, ticks),
     ]
-    return modal(FORM, "Scheduled report", "Keep", blocks, origin)
+    return modal(FORM, words.SCHEDULED_REPORT, words.KEEP, blocks, origin)
 
 
 def form_words(values: Mapping[str, Any]) -> str:
     """Write what a form says in the words of the command."""
     often, cron = str(values.get(OFTEN) or ""), str(values.get(CRON) or "").replace('"', " ")
-    when = f'cron "{cron}"' if often == _BY_CRON or cron.strip() else f"{often} {values.get(CLOCK) or '-'}"
+    is_cron = often == _BY_CRON or bool(cron.strip())
+    when = words.REPORT_CRON.format(expression=cron) if is_cron else f"{often} {values.get(CLOCK) or '-'}"
     compare, only = str(values.get(COMPARE) or "-"), str(values.get(ONLY) or "")
-    words = [when, "".join(str(values.get(ZONE) or "").split())]
-    words += [f"--compare {compare}"] if compare != "-" else []
-    words += [f"--only {only}"] if only and set(only.split(",")) != set(_PARTS) else []
-    return " ".join(word for word in words if word)
+    said = [when, "".join(str(values.get(ZONE) or "").split())]
+    said += [f"--compare {compare}"] if compare != "-" else []
+    said += [f"--only {only}"] if only and set(only.split(",")) != set(_PARTS) else []
+    return " ".join(word for word in said if word)
 
 
 def field_of(part: str) -> str:
@@ -199,24 +185,28 @@ def field_of(part: str) -> str:
 
 
 def _shown(line: Line, page: int) -> list[Block]:
-    where: Block = kit.words("a direct message")
+    where: Block = kit.words(words.A_DIRECT_MESSAGE)
     if _is_channel(line.channel):
         where = {"type": "channel", "channel_id": line.channel}  # Slack hides its name from whoever may not know it
     value = f"{page}:{line.id}"
-    standing = kit.context(_standing(line)) if line.paused else kit.trusted_context(f"Next: {kit.date(line.due)}")
-    rest = kit.button("Resume", RESUME, value) if line.paused else kit.button("Pause", PAUSE, value)
-    sure = kit.confirm("Delete this report?", f"{line.called} will not be posted any more.", "Delete", "Keep it")
+    standing = kit.context(_standing(line)) if line.paused else kit.trusted_context(words.NEXT_IS, moment=line.due)
+    rest = kit.button(words.RESUME, RESUME, value) if line.paused else kit.button(words.PAUSE, PAUSE, value)
+    told = words.NOT_POSTED_ANY_MORE.format(report=line.called)
+    sure = kit.confirm(words.DELETE_SURE, told, words.DELETE, words.KEEP_IT)
     return [
         kit.rich(
             kit.paragraph(
-                kit.words(line.called, bold=True),
-                f", {line.zone}, to ",
-                where,
-                f", kept by {kit.named(line.owner, 80)}",
+                *kit.filled(
+                    words.REPORT_LINE,
+                    report=kit.words(line.called, bold=True),
+                    zone=line.zone,
+                    place=where,
+                    owner=kit.named(line.owner, 80),
+                )
             )
         ),
         standing,
-        kit.actions(rest, kit.button("Run now", NOW, value), kit.button("Delete", DELETE, value, asks=sure)),
+        kit.actions(rest, kit.button(words.RUN_NOW, NOW, value), kit.button(words.DELETE, DELETE, value, asks=sure)),
     ]
 
 
@@ -227,29 +217,18 @@ def _is_channel(channel: str) -> bool:
 
 def _standing(line: Line) -> str:
     if not line.paused:
-        return f"next {line.due:%Y-%m-%d %H:%M} UTC"
-    return "paused" if line.paused == ASKED else f"paused: {_WHY.get(line.paused, 'Slack does not allow it')}"
+        return words.NEXT_IS_SPOKEN.format(moment=words.DATE_AND_TIME.format(moment=line.due))
+    if line.paused == ASKED:
+        return words.PAUSED
+    return words.PAUSED_BECAUSE.format(why=words.WHY_PAUSED.get(line.paused, words.NOT_ALLOWED_BY_SLACK))
 
 
 def _turning(page: int, last: int) -> list[Block]:
     """Make the buttons that turn pages; each has an id of its own, as Slack wants in one block."""
-    buttons = [kit.button("Earlier", PAGE, str(page - 1))] if page > 0 else []
-    return [*buttons, *([kit.button("More", NEXT_PAGE, str(page + 1))] if page < last else [])]
+    buttons = [kit.button(words.EARLIER, PAGE, str(page - 1))] if page > 0 else []
+    return [*buttons, *([kit.button(words.MORE, NEXT_PAGE, str(page + 1))] if page < last else [])]
 
 
-def _choice(name: str, choices: Sequence[tuple[str, str]]) -> Block:
-    options = [kit.option(text, value) for text, value in choices]
-    return kit.select(name, "Choose", options, options[0])
-
-
-_CRON_HINT: Final = (
-    "Minute, hour, day of the month, month, day of the week: 0 9 * * 1-5. With one, what is chosen above is left aside."
-)
-_WHY: Final = {
-    "is_archived": "its channel is archived",
-    "channel_not_found": "I am not in its channel any more",
-    "not_in_channel": "I am not in its channel any more",
-    "restricted_action": "I may not write in its channel",
-    "missing_scope": "the app lacks a permission",
-    NO_CLOCK: "the machine that the bridge runs on does not know its time zone",
-}
+def _choice(name: str, choices: Mapping[str, str]) -> Block:
+    options = [kit.option(text, value) for value, text in choices.items()]
+    return kit.select(name, words.CHOOSE, options, options[0])

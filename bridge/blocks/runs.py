@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.failures import sentence
 from bridge.blocks.json_text import compact, pretty
@@ -22,7 +23,7 @@ CONFIRM: Final = "run:confirm"
 FORM: Final = "run:form"
 NODES: Final = "run:nodes"
 
-_SURE = kit.confirm("Run again?", "It may have run already, and would then run twice.", "Run again", "Cancel")
+_SURE = kit.confirm(words.RUN_AGAIN_SURE, words.RUN_TWICE, words.RUN_AGAIN, words.CANCEL)
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
 _MOST_NODES = 20
@@ -41,65 +42,64 @@ class Run:
 
 def running(run: Run) -> Reply:
     """Show that a run is on its way."""
-    return _card(run, "running …", kit.context(f"Started by {_person(run)}"))
+    return _card(run, words.RUNNING, kit.context(words.STARTED_BY.format(person=_person(run))))
 
 
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
     """Show what a run ended with. Output that is too long for the card goes along as a file, whole."""
-    status = kit.one_line(result.status, 100) or "finished"
+    status = kit.one_line(result.status, 100) or words.FINISHED
     shown, files = _output(result)
-    facts = kit.context(f"Started by {_person(run)} · run {result.runId} · took {kit.spoken(took)}")
-    nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
-    return _card(run, status, *shown, facts, kit.actions(*nodes, _again(run)), files=files)
+    told = words.STARTED_BY_AND_TOOK.format(person=_person(run), run=result.runId, duration=kit.spoken(took))
+    nodes = [kit.button(words.NODE_RESULTS, NODES, run.turn)] if result.nodeResults else []
+    return _card(run, status, *shown, kit.context(told), kit.actions(*nodes, _again(run)), files=files)
 
 
 def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply:
     """Show that a run did not come about, and why."""
-    duration = f" · after {kit.spoken(took)}" if took is not None else ""
-    facts = kit.context(f"Started by {_person(run)}{duration}")
-    return _card(run, "failed", kit.section(sentence(error)), facts, kit.actions(_again(run)))
+    told = words.STARTED_BY.format(person=_person(run))
+    if took is not None:
+        told = words.STARTED_BY_AFTER.format(person=_person(run), duration=kit.spoken(took))
+    return _card(run, words.FAILED, kit.section(sentence(error)), kit.context(told), kit.actions(_again(run)))
 
 
 def unknown(run: Run) -> Reply:
     """Show that a run may have been started, and that nobody can know."""
-    words = (
-        "The connection to the service broke off, so it is not known whether this ran. Check before you run it again."
+    facts = kit.context(words.STARTED_BY.format(person=_person(run)))
+    return _card(
+        run, words.OUTCOME_UNKNOWN, kit.section(words.MAY_HAVE_RUN), facts, kit.actions(_again(run, asks=_SURE))
     )
-    facts = kit.context(f"Started by {_person(run)}")
-    return _card(run, "outcome unknown", kit.section(words), facts, kit.actions(_again(run, asks=_SURE)))
 
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
     """Ask before an inactive workflow runs. Input too long for a button is asked for again in the form."""
-    name = kit.named(workflow.name, 100)
-    words = f"{name} is inactive. Do you want to run it all the same?"
-    value = again_value(workflow.id, typed)
-    yes = kit.button("Run it", CONFIRM, value)
-    return kit.reply(words, kit.section(words), kit.actions(yes))
+    text = words.RUN_INACTIVE.format(workflow=kit.named(workflow.name, 100))
+    yes = kit.button(words.RUN_IT, CONFIRM, again_value(workflow.id, typed))
+    return kit.reply(text, kit.section(text), kit.actions(yes))
 
 
 def confirmed(workflow: Workflow) -> Reply:
     """Take the question's place after it was answered: one question starts one run."""
-    return kit.reply(f"{kit.named(workflow.name, 100)} is inactive, and runs as you confirmed.", replaces_original=True)
+    return kit.reply(words.RUNS_AS_CONFIRMED.format(workflow=kit.named(workflow.name, 100)), replaces_original=True)
 
 
 def offer_form(workflow: Workflow | None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
-    words = f"{kit.named(workflow.name, 100)} needs an input." if workflow else "Which workflow is to run?"
+    name = kit.named(workflow.name, 100) if workflow else ""
+    text = words.NEEDS_AN_INPUT.format(workflow=name) if workflow else words.WHICH_WORKFLOW
     value = again_value(workflow.id) if workflow else compact({})
-    return kit.reply(words, kit.section(words), kit.actions(kit.button("Open the form", FORM, value)))
+    return kit.reply(text, kit.section(text), kit.actions(kit.button(words.OPEN_THE_FORM, FORM, value)))
 
 
 def node_results(results: Any) -> Reply:
     """Show what each node gave, in the thread of the run's card; whatever was cut goes along as a file, whole."""
     if not results:
-        words = "The node results are kept for a week; these are gone. Run the workflow again to see new ones."
-        return kit.reply(words)
+        return kit.reply(words.NODE_RESULTS_GONE)
     whole = list(_by_node(results))
     shown = list(_fitting(whole))
     is_cut = len(shown) < len(whole) or any(len(text) > _NODE_TEXT for _, text in whole)
-    files = [Attachment(name="node-results.json", content=pretty(results))] if is_cut else []
-    return kit.reply("Node results", kit.header("Node results"), *shown, audience=Audience.THREAD, files=files)
+    files = [Attachment(name=words.NODE_RESULTS_FILE, content=pretty(results))] if is_cut else []
+    title = words.NODE_RESULTS
+    return kit.reply(title, kit.header(title), *shown, audience=Audience.THREAD, files=files)
 
 
 def again_value(workflow: int, *typed: Any) -> str:
@@ -115,25 +115,25 @@ def _card(run: Run, status: str, *blocks: Block, files: list[Attachment] | None 
 
 
 def _person(run: Run) -> str:
-    return kit.named(run.started_by, 80) if kit.one_line(run.started_by) else "somebody"
+    return kit.named(run.started_by, 80) if kit.one_line(run.started_by) else words.SOMEBODY
 
 
 def _again(run: Run, asks: Block | None = None) -> Block:
-    return kit.button("Run again", AGAIN, again_value(run.workflow, run.input), asks=asks)
+    return kit.button(words.RUN_AGAIN, AGAIN, again_value(run.workflow, run.input), asks=asks)
 
 
 def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     """Show JSON as JSON and text as text."""
     output = result.output
     if output is None or output == "":
-        return [kit.context("No output")], []
+        return [kit.context(words.NO_OUTPUT)], []
     is_text = isinstance(output, str)
     text = kit.clean(output) if is_text else pretty(output)
     shown = kit.paragraph(kit.cut(text, kit.CODE_TEXT)) if is_text else kit.code_block(text)
     if len(text) <= kit.CODE_TEXT:
         return [kit.rich(shown)], []
-    name = f"run-{result.runId}-output.{'txt' if is_text else 'json'}"
-    return [kit.rich(shown), kit.context("The whole output is in the file.")], [Attachment(name=name, content=text)]
+    name = words.OUTPUT_FILE.format(run=result.runId, kind="txt" if is_text else "json")
+    return [kit.rich(shown), kit.context(words.OUTPUT_IN_FILE)], [Attachment(name=name, content=text)]
 
 
 def _by_node(results: Any) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bridge import words
 from bridge.blocks import kit
 
 _NAME_KEYS = ("name", "label", "title", "tool", "tool_name", "toolName", "displayName", "function", "id")
@@ -47,7 +48,7 @@ def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
     shown = len(written)
     while len(line) > limit and shown > 1:
         shown -= 1
-        line = f"{', '.join(written[:shown])} and {len(written) - shown} more"
+        line = words.NAMES_AND_MORE.format(names=", ".join(written[:shown]), count=len(written) - shown)
     return kit.cut(line, limit)
 
 

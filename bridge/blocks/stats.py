@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from bridge import words
 from bridge.blocks import charts, kit
 from bridge.blocks.changes import Changes, Difference, NamesChanged, change, name_change, news, since_words
 from bridge.blocks.numbers import ENGLISH, Style, whole
@@ -20,7 +21,7 @@ NUMBERS: Final = ("prompts", "runs", "versions")
 NAMES: Final = ("categories", "tags")
 EVERYTHING: Final = frozenset({*NUMBERS, *NAMES})
 
-_ONE: Final = {"categories": "Category", "tags": "Tag"}
+_ONE: Final = {"categories": words.CATEGORY, "tags": words.TAG}
 _MOST_NAMED: Final = 30
 _MOST_IN_TEXT: Final = 10
 _NAME: Final = 60
@@ -47,7 +48,7 @@ class _Named:
 
     @property
     def title(self) -> str:
-        return self.what.capitalize()
+        return words.title(self.what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,12 @@ def taken(wanted: datetime, found: datetime) -> str:
     """Say which snapshot was compared with, where it is not of about the time that was asked for."""
     if abs(wanted - found) <= _ABOUT:
         return ""
-    return f"Asked for was {_utc(wanted)}; the nearest numbers that were kept are of {_utc(found)}"
+    return words.NEAREST_NUMBERS.format(wanted=_utc(wanted), found=_utc(found))
 
 
 def nothing_yet(since: datetime) -> str:
     """Say that there is nothing to compare with."""
-    return f"Nothing to compare with yet: numbers are kept since {_utc(since)}"
+    return words.NOTHING_TO_COMPARE.format(moment=_utc(since))
 
 
 def numbers_of(stats: Stats) -> dict[str, int]:
@@ -121,7 +122,7 @@ def _named(stats: Stats, main: Changes | None) -> Iterator[_Named]:
 
 def _forms(shown: _Shown) -> list[list[Block]]:
     """Lay it out with charts, with tables only, and as text; what would be the same twice is there once."""
-    top = [kit.header("Statistics"), *_numbers(shown), *_news(shown)]
+    top = [kit.header(words.STATISTICS), *_numbers(shown), *_news(shown)]
     tables, end = [_table(one, shown.style) for one in shown.named], _small_print(shown)
     forms = [
         [*top, *_charts(shown), *tables, *end],
@@ -137,7 +138,7 @@ def _difference(changes: Changes, name: str) -> Difference:
 
 def _numbers(shown: _Shown) -> list[Block]:
     texts = [
-        kit.plain("\n".join([name.capitalize(), *_lines(name, number, shown)]), kit.FIELD_TEXT)
+        kit.plain("\n".join([words.title(name), *_lines(name, number, shown)]), kit.FIELD_TEXT)
         for name, number in shown.numbers
     ]
     return [{"type": "section", "fields": texts}] if texts else []
@@ -149,7 +150,7 @@ def _lines(name: str, number: int, shown: _Shown) -> list[str]:
     changed = [change(_difference(one, name), shown.style) for one in shown.changes]
     if len(changed) == 1:
         return [f"{written} ({changed[0]})"]
-    return [written, *(f"{words} {since_words(one)}" for words, one in zip(changed, shown.changes, strict=True))]
+    return [written, *(f"{by} {since_words(one)}" for by, one in zip(changed, shown.changes, strict=True))]
 
 
 def _news(shown: _Shown) -> list[Block]:
@@ -165,13 +166,12 @@ def _small_print(shown: _Shown) -> list[Block]:
     """Say of when the numbers are, in the reader's own time zone."""
     updated = shown.stats.lastUpdated
     if not shown.changes:
-        dates = kit.trusted_context(f"Last updated {kit.date(updated)}")
+        dates = kit.trusted_context(words.LAST_UPDATED, updated=updated)
     else:
-        since = shown.changes[0].since
-        dates = kit.trusted_context(f"Last updated {kit.date(updated)} · Changes since {kit.date(since)}")
-    words = [f"Compared with {one.called}" for one in shown.changes[:1] if one.called]
-    words += [shown.note] if shown.note else []
-    return [dates, *([kit.context(*words)] if words else [])]
+        dates = kit.trusted_context(words.LAST_UPDATED_SINCE, updated=updated, since=shown.changes[0].since)
+    notes = [words.COMPARED_WITH.format(what=one.called) for one in shown.changes[:1] if one.called]
+    notes += [shown.note] if shown.note else []
+    return [dates, *([kit.context(*notes)] if notes else [])]
 
 
 def _charts(shown: _Shown) -> list[Block]:
@@ -184,7 +184,7 @@ def _charts(shown: _Shown) -> list[Block]:
 
 
 def _table(named: _Named, style: Style) -> Block:
-    head = [_ONE[named.what], "Count", *(["Change"] if named.changed else [])]
+    head = [_ONE[named.what], words.COUNT, *([words.CHANGE] if named.changed else [])]
     rows: list[list[str | int]] = []
     for name, count in charts.summed(named.counts, _MOST_NAMED, style):
         changed = [name_change(named.changed, name, style)] if named.changed else []
@@ -206,15 +206,15 @@ def _list(named: _Named, style: Style) -> Block:
 
 
 def _utc(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%d %b %Y, %H:%M} UTC"
+    return words.DAY_AND_TIME.format(moment=moment.astimezone(UTC))
 
 
 def _name(name: str) -> str:
-    return kit.one_line(name, _NAME) or "(no name)"
+    return kit.one_line(name, _NAME) or words.NO_NAME
 
 
 def _titled(trend: Trend) -> str:
-    return f"{trend.of.capitalize()} over time"
+    return words.OVER_TIME.format(what=words.title(trend.of))
 
 
 def _labelled(trend: Trend) -> list[tuple[str, int]]:
@@ -222,13 +222,13 @@ def _labelled(trend: Trend) -> list[tuple[str, int]]:
     length = trend.points[-1][0] - trend.points[0][0]
     form = "%d %b" if length > _A_FEW_DAYS else "%d %b %H:%M"
     form = "%d %b %Y" if length > _MOST_OF_A_YEAR else form
-    return [*((f"{moment:{form}}", value) for moment, value in trend.points[:-1]), ("now", trend.points[-1][1])]
+    return [*((f"{moment:{form}}", value) for moment, value in trend.points[:-1]), (words.NOW, trend.points[-1][1])]
 
 
 def _trend_table(shown: _Shown) -> list[Block]:
     if shown.trend is None:
         return []
-    head = ["When (UTC)", shown.trend.of.capitalize()]
+    head = [words.WHEN_UTC, words.title(shown.trend.of)]
     return [charts.table(_titled(shown.trend), head, _labelled(shown.trend), shown.style)]
 
 
@@ -242,8 +242,8 @@ def _trend_text(shown: _Shown) -> list[Block]:
 def _spoken(shown: _Shown) -> Iterator[str]:
     """Say all of it in lines, for notifications and screen readers, and where Slack takes no blocks at all."""
     numbers = ", ".join(_spoken_number(name, number, shown) for name, number in shown.numbers)
-    yield f"Statistics: {numbers}" if numbers else "Statistics"
-    yield from (f"Changes are {since_words(one)}." for one in shown.changes[:1])
+    yield words.STATISTICS_SPOKEN.format(numbers=numbers) if numbers else words.STATISTICS
+    yield from (words.CHANGES_SPOKEN.format(since=since_words(one)) for one in shown.changes[:1])
     yield from _news_lines(shown)
     for one in shown.named:
         counts = charts.summed(one.counts, _MOST_IN_TEXT, shown.style)
@@ -257,5 +257,4 @@ def _spoken(shown: _Shown) -> Iterator[str]:
 
 def _spoken_number(name: str, number: int, shown: _Shown) -> str:
     changed = [f" ({change(_difference(one, name), shown.style)})" for one in shown.changes[:1]]
-    noun = name.removesuffix("s") if number == 1 else name
-    return f"{whole(number, shown.style)} {noun}{''.join(changed)}"
+    return f"{whole(number, shown.style)} {words.noun(name, number)}{''.join(changed)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.notices import SEND_AGAIN
 from bridge.blocks.reply import Audience, Block, Reply
@@ -17,59 +18,52 @@ DROP: Final = "held:drop"
 
 def stopped_unsent(turn: str, waiting: int) -> Reply:
     """Tell that a message was stopped before it went out."""
-    words = "Stopped. The message was not sent to the agent."
-    return _told(words, waiting, kit.button("Send it now", SEND_AGAIN, turn))
+    return _told(words.STOPPED_UNSENT, waiting, kit.button(words.SEND_IT_NOW, SEND_AGAIN, turn))
 
 
 def stopped_at_work(turn: str, waiting: int) -> Reply:
     """Tell that an answer will not be shown; nobody can take the message back from the agent."""
-    words = "Stopped. The agent may have the message already, but no answer to it will be shown."
-    return _told(words, waiting, kit.button("Send it again", SEND_AGAIN, turn))
+    return _told(words.STOPPED_AT_WORK, waiting, kit.button(words.SEND_IT_AGAIN, SEND_AGAIN, turn))
 
 
 def taken_back() -> Reply:
     """Tell that a message that waited will not be sent."""
-    return kit.reply("This message waited for its turn, and was taken back. It will not be sent.")
+    return kit.reply(words.TAKEN_BACK)
 
 
 def nothing_to_stop(waiting: int) -> Reply:
     """Tell that nothing was in work; what an earlier stop holds is offered again."""
     if waiting:
-        return _told("Nothing is in work here.", waiting)
-    return kit.reply("Nothing is in work here, so there was nothing to stop.")
+        return _told(words.NOTHING_IN_WORK, waiting)
+    return kit.reply(words.NOTHING_TO_STOP)
 
 
 def gone_on(count: int) -> Reply:
     """Take the place of the question: what waited goes on."""
-    return _decided(f"{_messages(count)} {'goes' if count == 1 else 'go'} on.")
+    return _decided(words.gone_on(count))
 
 
 def dropped(count: int) -> Reply:
     """Take the place of the question: what waited is taken back."""
-    return _decided(f"{_messages(count)} {'was' if count == 1 else 'were'} dropped.")
+    return _decided(words.dropped(count))
 
 
 def nothing_is_held() -> Reply:
     """Tell that there is nothing to decide any more."""
-    return kit.reply("Nothing waits for this any more: the thread went on already.")
+    return kit.reply(words.NOTHING_IS_HELD)
 
 
-def _told(words: str, waiting: int, *buttons: Block) -> Reply:
+def _told(text: str, waiting: int, *buttons: Block) -> Reply:
     if waiting:
         buttons = (
-            kit.button(f"Go on with {_messages(waiting)}", GO_ON, "held"),
-            kit.button("Drop them" if waiting > 1 else "Drop it", DROP, "held"),
+            kit.button(words.GO_ON_WITH.format(messages=words.messages(waiting)), GO_ON, "held"),
+            kit.button(words.DROP_THEM if waiting > 1 else words.DROP_IT, DROP, "held"),
             *buttons,
         )
-    asks = f"{_messages(waiting)} {'waits' if waiting == 1 else 'wait'}. Choose what becomes of that, or write on."
-    small = [kit.context(asks)] if waiting else []
-    shown = [kit.section(words), *small, *([kit.actions(*buttons)] if buttons else [])]
-    return kit.reply(words, *shown, audience=Audience.THREAD)
+    small = [kit.context(words.waiting(waiting))] if waiting else []
+    shown = [kit.section(text), *small, *([kit.actions(*buttons)] if buttons else [])]
+    return kit.reply(text, *shown, audience=Audience.THREAD)
 
 
-def _decided(words: str) -> Reply:
-    return kit.reply(words, kit.context(words), audience=Audience.THREAD, replaces_original=True)
-
-
-def _messages(count: int) -> str:
-    return kit.counted(count, "message")
+def _decided(text: str) -> Reply:
+    return kit.reply(text, kit.context(text), audience=Audience.THREAD, replaces_original=True)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bridge import words
 from bridge.blocks.mrkdwn import mentions_in, message_text
 from bridge.blocks.quotation import Quoted, spoken, with_quotation
 from bridge.errors import SlackError
@@ -90,7 +91,7 @@ class Context:
 
     def _quoted(self, said: Said, people: Mapping[str, str], channels: Mapping[str, str]) -> Quoted:
         text = message_text(said.text, bot_user=self.bot_user, user_names=people, channel_names=channels)
-        return Quoted(said.app or people.get(said.user) or said.user or "somebody", text, said.files)
+        return Quoted(said.app or people.get(said.user) or said.user or words.SOMEBODY, text, said.files)
 
 
 def _first(ids: Iterable[str]) -> dict[str, None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from bridge import words
 from bridge.blocks import conversations
 from bridge.blocks.notices import conversation_begins_anew, no_conversation, session_info
 from bridge.commands.deps import Call, Deps
@@ -18,27 +19,27 @@ from bridge.turns.plan import Plan, Show, StopTurn
 router = Router()
 
 
-@router.command("!stop")
+@router.command("!stop", words.HELP_STOP)
 async def stop(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets them
     """Stop what the agent is doing in this thread; its answer is not shown."""
     return StopTurn(call.thread, call.given) if call.thread else Show(no_conversation())
 
 
-@router.command("!mute")
+@router.command("!mute", words.HELP_MUTE)
 async def mute(deps: Deps, call: Call) -> Plan:
     """Let the agent hear nothing of this thread until somebody writes !unmute."""
     is_there = call.thread is not None and await deps.sessions.mute(call.thread, is_muted=True)
     return Show(conversations.muted() if is_there else no_conversation())
 
 
-@router.command("!unmute")
+@router.command("!unmute", words.HELP_UNMUTE)
 async def unmute(deps: Deps, call: Call) -> Plan:
     """Let the agent hear again what is said in this thread."""
     is_there = call.thread is not None and await deps.sessions.mute(call.thread, is_muted=False)
     return Show(conversations.unmuted() if is_there else no_conversation())
 
 
-@router.command("!new")
+@router.command("!new", words.HELP_NEW)
 async def begin_anew(deps: Deps, call: Call) -> Plan:
     """Begin a new conversation in this thread, with the same agent."""
     if call.thread is None or await deps.sessions.thread(call.thread) is None:
@@ -47,7 +48,7 @@ async def begin_anew(deps: Deps, call: Call) -> Plan:
     return Show(conversation_begins_anew())
 
 
-@router.command("!agent <agent>")
+@router.command("!agent <agent>", words.HELP_AGENT)
 async def hand_over(deps: Deps, call: Call, *, agent: Agent) -> Plan:
     """Hand this thread to another agent, in a new session."""
     thread = call.thread
@@ -63,7 +64,7 @@ async def hand_over(deps: Deps, call: Call, *, agent: Agent) -> Plan:
     return Show(conversations.handed_over(agent.name, before, conversation.session))
 
 
-@router.command("!session [number]")
+@router.command("!session [number]", words.HELP_SESSION)
 async def show_or_continue(deps: Deps, call: Call, *, number: str = "") -> Plan:
     """Show which agent and which session this thread has, or continue an earlier session of this channel here."""
     conversation = await deps.sessions.thread(call.thread) if call.thread else None

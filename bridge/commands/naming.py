@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bridge import words
 from bridge.commands.deps import Deps
 from bridge.errors import ProjectError
 
@@ -12,4 +13,4 @@ async def agent_name(deps: Deps, id_: int) -> str:
         agents = await deps.catalog.get_agents()
     except ProjectError:
         agents = ()
-    return next((agent.name for agent in agents if agent.id == id_), f"Agent {id_}")
+    return next((agent.name for agent in agents if agent.id == id_), words.AGENT_NUMBER.format(id=id_))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bridge import words
 from bridge.blocks.project import project_card
 from bridge.commands.deps import Call, Deps
 from bridge.commands.routing import Router
@@ -10,7 +11,7 @@ from bridge.turns.plan import Plan, Show
 router = Router()
 
 
-@router.command("/project", reading=True)
+@router.command("/project", words.HELP_PROJECT, reading=True)
 async def show_project(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets a call
     """Show the project."""
     return Show(project_card(await deps.project.get_project()))

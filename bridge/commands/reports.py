@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bridge import words
 from bridge.blocks import reports as blocks
 from bridge.blocks.failures import sentence
 from bridge.blocks.forms import Origin
@@ -22,7 +23,7 @@ _DIGITS: Final = 5
 router = Router()
 
 
-@router.command("/stats report [schedule]")
+@router.command("/stats report [schedule]", words.HELP_STATS_REPORT)
 async def keep_report(deps: Deps, call: Call, *, schedule: str = "") -> Plan:
     """Have the statistics posted on time: daily 09:00, weekly mon 09:00, …; without words, a form asks."""
     await check_runner(deps, call.user)
@@ -32,7 +33,7 @@ async def keep_report(deps: Deps, call: Call, *, schedule: str = "") -> Plan:
     return await _keep(deps, call, wanted, _meant(wanted, call))
 
 
-@router.command("/stats reports")
+@router.command("/stats reports", words.HELP_STATS_REPORTS)
 async def list_reports(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets a call
     """List the scheduled reports, to pause, run or delete them."""
     return Show(blocks.report_list(await deps.reports.lines(0)))

@@ -1,9 +1,10 @@
 """`Router`: from the line that a person typed to the function that answers it.
 
-One usage line declares a command: ``@router.command("/workflows run <workflow> [input]")``. It gives the parsing, the
-help, the nearest command for what is mistyped, the ``!`` form, and the manifest. ``<x>`` is needed, ``[x]`` is not; the
-last one takes the rest of the line as it is, the others one word each. ``<workflow>`` and ``<agent>`` are looked up,
-by id or name, and arrive as what was found. A line that begins with ``!`` exists only in that form.
+One usage line, and the sentence of `bridge.words` that says what it does, declare a command:
+``@router.command("/workflows run <workflow> [input]", words.HELP_WORKFLOWS_RUN)``. They give the parsing, the help, the
+nearest command for what is mistyped, the ``!`` form, and the manifest. ``<x>`` is needed, ``[x]`` is not; the last one
+takes the rest of the line as it is, the others one word each. ``<workflow>`` and ``<agent>`` are looked up, by id or
+name, and arrive as what was found. A line that begins with ``!`` exists only in that form.
 
 A router is built from routers. What is registered wrongly fails at import, with TypeError.
 """
@@ -17,6 +18,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from bridge import words
 from bridge.blocks.mrkdwn import plain_command_text
 from bridge.blocks.notices import help_lines
 from bridge.blocks.reply import Audience, Reply
@@ -32,7 +34,6 @@ _PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
 _SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
 _BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
 _HELP: Final = "help"
-_SHARE_NOTE: Final = "Add --share to what only shows something, and the whole channel sees the answer."
 
 
 class Parameter(NamedTuple):
@@ -81,11 +82,13 @@ class Router:
             for command in router._commands:  # noqa: SLF001 - its own class
                 self._add(command)
 
-    def command(self, usage: str, *, default: bool = False, reading: bool = False) -> Callable[[Handler], Handler]:
-        """Register the function below as the answer to *usage*."""
+    def command(
+        self, usage: str, sentence: str, *, default: bool = False, reading: bool = False
+    ) -> Callable[[Handler], Handler]:
+        """Register the function below as the answer to *usage*; the *sentence* is its help."""
 
         def register(handler: Handler) -> Handler:
-            self._add(_declared(usage, handler, is_default=default, is_reading=reading))
+            self._add(_declared(usage, sentence, handler, is_default=default, is_reading=reading))
             return handler
 
         return register
@@ -118,8 +121,7 @@ class Router:
     def overview(self, prefix: str = "") -> Reply:
         """Show all commands."""
         lines = [(command.shown(prefix), command.sentence) for command in self._commands]
-        note = "In threads, where Slack knows no slash commands, write ! in place of /. " + _SHARE_NOTE
-        return help_lines("What you can ask for", lines, note)
+        return help_lines(words.WHAT_YOU_CAN_ASK_FOR, lines, f"{words.HELP_THREADS} {words.HELP_SHARE}")
 
     def _add(self, command: Command) -> None:
         if any(command.path == known.path for known in self._commands):
@@ -134,37 +136,37 @@ class Router:
         return [command for command in self._commands if command.path[0] == name]
 
     def _match(self, typed: str) -> _Match | None:
-        words = _words(typed)
+        said = _words(typed)
         for command in sorted(self._commands, key=lambda command: -len(command.path)):
             rest = _rest_of(typed, len(command.path))
-            if tuple(words[: len(command.path)]) == command.path and (command.parameters or not rest):
+            if tuple(said[: len(command.path)]) == command.path and (command.parameters or not rest):
                 return _Match(command, rest)
-        if len(words) == 1:
-            return next((_Match(command, "") for command in self._named(words[0]) if command.is_default), None)
+        if len(said) == 1:
+            return next((_Match(command, "") for command in self._named(said[0]) if command.is_default), None)
         return None
 
     def _help(self, typed: str, prefix: str) -> Reply | None:
-        words = _words(typed)
-        if words == [_HELP]:
+        said = _words(typed)
+        if said == [_HELP]:
             return self.overview(prefix)
-        known = self._named(words[0]) if words[1:] == [_HELP] else []
+        known = self._named(said[0]) if said[1:] == [_HELP] else []
         lines = [(command.shown(prefix), command.sentence) for command in known]
-        return help_lines(known[0].shown(prefix).split(" ")[0], lines, _SHARE_NOTE) if known else None
+        return help_lines(known[0].shown(prefix).split(" ")[0], lines, words.HELP_SHARE) if known else None
 
     def _not_understood(self, typed: str, prefix: str) -> UnknownCommand | BadUsage:
-        words = _words(typed)
-        known = self._named(words[0]) if words else []
+        said = _words(typed)
+        known = self._named(said[0]) if said else []
         if not known:
-            return UnknownCommand(" ".join(words[:1]), self._nearest_names(words, prefix))
+            return UnknownCommand(" ".join(said[:1]), self._nearest_names(said, prefix))
         for command in known:  # the words fit, and there were too many of them
-            if len(command.path) > 1 and tuple(words[: len(command.path)]) == command.path:
+            if len(command.path) > 1 and tuple(said[: len(command.path)]) == command.path:
                 return BadUsage(command.shown(prefix))
-        said = known[0].shown(prefix).split(" ")[0]
-        return UnknownCommand(" ".join([said, *words[1:2]]), _nearest_lines(words, known, prefix))
+        name = known[0].shown(prefix).split(" ")[0]
+        return UnknownCommand(" ".join([name, *said[1:2]]), _nearest_lines(said, known, prefix))
 
-    def _nearest_names(self, words: list[str], prefix: str) -> list[str]:
+    def _nearest_names(self, said: list[str], prefix: str) -> list[str]:
         names = {command.path[0]: command for command in reversed(self._commands)}
-        near = difflib.get_close_matches(words[0], names, n=2) if words else []
+        near = difflib.get_close_matches(said[0], names, n=2) if said else []
         return [names[name].shown(prefix).split(" ")[0] for name in near]
 
     def _slash_command(self, name: str, prefix: str) -> SlashCommand:
@@ -174,17 +176,16 @@ class Router:
         return SlashCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, _HELP]))
 
 
-def _declared(usage: str, handler: Handler, *, is_default: bool, is_reading: bool) -> Command:
+def _declared(usage: str, sentence: str, handler: Handler, *, is_default: bool, is_reading: bool) -> Command:
     """Read a usage line, and check that the function fits it."""
     if not _USAGE.fullmatch(usage):
         raise TypeError(f"{usage}: not a usage line")
-    doc = inspect.getdoc(handler)
-    if not doc:
-        raise TypeError(f"{usage}: the function needs a docstring, which is its help")
+    if not sentence:
+        raise TypeError(f"{usage}: the command needs a sentence, which is its help")
     parameters = tuple(Parameter(name, bracket == "<") for bracket, name in _PARAMETER.findall(usage))
     _check_signature(usage, handler, parameters)
     path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
-    return Command(usage, handler, path, parameters, doc.splitlines()[0], is_default, is_reading)
+    return Command(usage, handler, path, parameters, sentence, is_default, is_reading)
 
 
 def _check_signature(usage: str, handler: Handler, parameters: tuple[Parameter, ...]) -> None:
@@ -227,10 +228,10 @@ def _shared(plan: Plan) -> Plan:
     return plan
 
 
-def _nearest_lines(words: list[str], known: list[Command], prefix: str) -> list[str]:
+def _nearest_lines(said: list[str], known: list[Command], prefix: str) -> list[str]:
     """Find the usage lines whose second word looks like what was typed, or else show all of the command."""
     second = {command.path[1]: command for command in known if len(command.path) > 1}
-    near = difflib.get_close_matches(words[1], second, n=2, cutoff=0.5) if len(words) > 1 else []
+    near = difflib.get_close_matches(said[1], second, n=2, cutoff=0.5) if len(said) > 1 else []
     return [command.shown(prefix) for command in ([second[word] for word in near] or known)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from bridge import words
 from bridge.blocks import asking, forms, kit
 from bridge.blocks.failures import sentence
 from bridge.blocks.forms import Origin
@@ -31,12 +32,10 @@ class Listed:
     type: Literal["global", "message"]
 
 
-RUN: Final = Listed("run", "Run a workflow", "Choose a workflow of the project and run it.", "global")
-ASK: Final = Listed("ask", "Ask an agent", "Begin a conversation with an agent of the project.", "global")
-ASK_ABOUT: Final = Listed("ask_about", "Ask an agent about this", "Ask an agent about this message.", "message")
-RUN_WITH: Final = Listed(
-    "run_with", "Run a workflow with this", "Run a workflow with the text of this message.", "message"
-)
+RUN: Final = Listed("run", words.RUN_A_WORKFLOW, words.ABOUT_RUN, "global")
+ASK: Final = Listed("ask", words.ASK_AN_AGENT, words.ABOUT_ASK, "global")
+ASK_ABOUT: Final = Listed("ask_about", words.ASK_ABOUT_THIS, words.ABOUT_ASK_ABOUT_THIS, "message")
+RUN_WITH: Final = Listed("run_with", words.RUN_WITH_THIS, words.ABOUT_RUN_WITH_THIS, "message")
 
 SHORTCUTS: Final = (RUN, ASK, ASK_ABOUT, RUN_WITH)
 
@@ -50,8 +49,8 @@ async def used(deps: Deps, call: Call, shortcut: Shortcut) -> Plan:
     except StoreError:
         raise
     except BridgeError as exc:
-        words = sentence(exc)
-        return OpenForm(forms.page("Sorry", [kit.section(words)], Origin()), otherwise=kit.reply(words))
+        why = sentence(exc)
+        return OpenForm(forms.page(words.SORRY, [kit.section(why)], Origin()), otherwise=kit.reply(why))
 
 
 async def _form(deps: Deps, call: Call, shortcut: Shortcut) -> Plan:

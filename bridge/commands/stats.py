@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bridge import words
 from bridge.blocks.numbers import style_of
 from bridge.commands.deps import Call, Deps
 from bridge.commands.routing import Router
@@ -12,17 +13,16 @@ from bridge.turns.plan import Plan, Show
 router = Router()
 
 
-@router.command("/stats", reading=True)
+@router.command("/stats", words.HELP_STATS, reading=True)
 async def show_stats(deps: Deps, call: Call) -> Plan:
     """Show the project's statistics."""
     return Show(await deps.statistics.card(style=style_of(await deps.locale_of(call.user))))
 
 
-@router.command("/stats since <when>", reading=True)
+@router.command("/stats since <when>", words.HELP_STATS_SINCE, reading=True)
 async def show_stats_since(deps: Deps, call: Call, *, when: str) -> Plan:
     """Show the statistics and what changed since then: 7d, 24h, yesterday, or a day such as 2026-11-01."""
     since = moment_said(when, deps.statistics.now())
     if since is None:
-        name = f"/{deps.command_prefix}stats since"
-        raise BadUsage(f"{name} 7d, or {name} 2026-11-01, at most 400 days back")
+        raise BadUsage(words.USAGE_STATS_SINCE.format(command=f"/{deps.command_prefix}stats since"))
     return Show(await deps.statistics.card(since=since, style=style_of(await deps.locale_of(call.user))))

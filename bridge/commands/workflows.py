@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bridge import words
 from bridge.blocks.workflows import workflow_card, workflow_list
 from bridge.commands.deps import Call, Deps
 from bridge.commands.input import typed_input
@@ -13,19 +14,19 @@ from bridge.turns.plan import Plan, Show
 router = Router()
 
 
-@router.command("/workflows list [words]", default=True, reading=True)
+@router.command("/workflows list [words]", words.HELP_WORKFLOWS_LIST, default=True, reading=True)
 async def list_workflows(deps: Deps, call: Call, *, words: str = "") -> Plan:  # noqa: ARG001 - every command gets a call
     """List the workflows, or those with certain words."""
     return Show(workflow_list(await deps.catalog.get_workflows(), words))
 
 
-@router.command("/workflows show <workflow>", reading=True)
+@router.command("/workflows show <workflow>", words.HELP_WORKFLOWS_SHOW, reading=True)
 async def show_workflow(deps: Deps, call: Call, *, workflow: Workflow) -> Plan:  # noqa: ARG001 - every command gets a call
     """Show one workflow and its nodes."""
     return Show(workflow_card(workflow, await deps.project.get_workflow(workflow.id)))
 
 
-@router.command("/workflows run <workflow> [input]")
+@router.command("/workflows run <workflow> [input]", words.HELP_WORKFLOWS_RUN)
 async def run_workflow(deps: Deps, call: Call, *, workflow: Workflow, input: str = "") -> Plan:  # noqa: A002 - the usage line's word
     """Run a workflow; without an input, a form asks for it."""
     await check_runner(deps, call.user)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from bridge import words
 from bridge.commands.routing import SlashCommand
 from bridge.commands.shortcuts import SHORTCUTS
 from bridge.errors import ConfigurationError
@@ -18,30 +19,14 @@ from bridge.slack.server import EVENTS_PATH
 
 _PLACEHOLDER: Final = "https://YOUR-HOST"
 
-_NAME: Final = "Bridge"
-_BOT_NAME: Final = "bridge"
-_DESCRIPTION: Final = "Run workflows, read statistics and talk with the agents of one project."
-_LONG_DESCRIPTION: Final = (
-    "Mention the bot in a channel, or write to it directly, and an agent of the project answers in a thread; reply "
-    "there and the conversation goes on. Slash commands list and run the project's workflows and show its statistics. "
-    "In threads, where Slack has no slash commands, write ! in place of /."
-)
-_AGENT_DESCRIPTION: Final = "Talk with the agents of the project. Begin with an agent's name and a colon to choose one."
-_PROMPTS: Final = (
-    ("What can you do?", "What can you do?"),
-    ("Which agents are there?", "!agents"),
-    ("List the workflows", "!workflows"),
-    ("Show the statistics", "!stats"),
-)
-
 
 def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any]:
     """Make the manifest for *commands*; *url* is `where_slack_sends`."""
     return {
         "display_information": {
-            "name": _NAME,
-            "description": _DESCRIPTION,
-            "long_description": _LONG_DESCRIPTION,
+            "name": words.APP_NAME,
+            "description": words.APP_DESCRIPTION,
+            "long_description": words.APP_LONG_DESCRIPTION,
         },
         "features": {
             "app_home": {
@@ -49,10 +34,12 @@ def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },
-            "bot_user": {"display_name": _BOT_NAME, "always_online": True},
+            "bot_user": {"display_name": words.APP_BOT_NAME, "always_online": True},
             "agent_view": {
-                "agent_description": _AGENT_DESCRIPTION,
-                "suggested_prompts": [{"title": title, "message": message} for title, message in _PROMPTS],
+                "agent_description": words.APP_AGENT_DESCRIPTION,
+                "suggested_prompts": [
+                    {"title": title, "message": message} for message, title in words.APP_PROMPTS.items()
+                ],
             },
             "slash_commands": [_slash_command(command, url) for command in commands],
             "shortcuts": [asdict(shortcut) for shortcut in SHORTCUTS],

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from bridge import words
 from bridge.blocks.reports import ASKED, Line, shown_on
 from bridge.errors import BadSchedule, RecordNotUnderstood
 from bridge.ids import TurnId
@@ -68,9 +69,9 @@ class Reports:
     async def zone_of(self, user: str) -> tuple[str, str]:
         """Find a person's own time zone, and the words that say that it is theirs, or that Slack does not tell it."""
         try:
-            return zone_called(await self.directory.time_zone(user)), " (your time zone)"
+            return zone_called(await self.directory.time_zone(user)), f" {words.YOUR_TIME_ZONE}"
         except BadSchedule:
-            return UTC_NAME, " (Slack does not tell your time zone)"
+            return UTC_NAME, f" {words.TIME_ZONE_NOT_TOLD}"
 
     async def lines(self, page: int) -> list[Line]:
         """List all, those that are due next first and the paused ones last. Raises `StoreUnavailable`.
@@ -106,7 +107,7 @@ class Reports:
         """Raise `BadSchedule` for a channel where the bot cannot post, as far as Slack tells."""
         is_open = not self.allowed_channels or channel in self.allowed_channels
         if not (channel and is_open and await self.directory.may_post(channel)):
-            raise BadSchedule("channel", typed or "this channel")
+            raise BadSchedule("channel", typed or words.THIS_CHANNEL)
 
 
 def _line(kept: Kept, owner: str) -> Line:

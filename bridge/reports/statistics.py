@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from bridge import words
 from bridge.blocks.changes import Changes
 from bridge.blocks.numbers import ENGLISH, Style
 from bridge.blocks.reply import Audience, Reply
@@ -25,8 +26,8 @@ _MOST_POINTS: Final = 20
 _LEAST_POINTS: Final = 3
 _TREND: Final = timedelta(days=30)
 _USUAL: Final = (
-    ("yesterday", timedelta(days=1), timedelta(hours=12)),
-    ("a week ago", timedelta(days=7), timedelta(hours=36)),
+    (words.YESTERDAY, timedelta(days=1), timedelta(hours=12)),
+    (words.A_WEEK_AGO, timedelta(days=7), timedelta(hours=36)),
 )
 """What is compared with where nobody says: its name, how long ago, and how far from that a snapshot may be."""
 
@@ -92,7 +93,7 @@ class Statistics:
         Without *since*, with yesterday and a week ago, as far as that is known.
         """
         past = await self._past(since)
-        changes = [compare(stats, last, called="the last report")] if last else []
+        changes = [compare(stats, last, called=words.THE_LAST_REPORT)] if last else []
         changes += [compare(stats, then, called=called) for called, then in past.compared]
         return stats_card(
             stats,

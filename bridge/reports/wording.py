@@ -14,6 +14,7 @@ from functools import cache
 from typing import Final, NamedTuple
 from zoneinfo import available_timezones
 
+from bridge import words
 from bridge.errors import BadSchedule
 from bridge.reports.schedule import Schedule, is_cron
 
@@ -66,9 +67,9 @@ class _Read(NamedTuple):
     rest: str
 
 
-def read_wanted(words: str) -> Wanted:
+def read_wanted(typed: str) -> Wanted:
     """Read what a person wrote. Raises `BadSchedule`."""
-    kind, _, rest = words.strip().partition(" ")
+    kind, _, rest = typed.strip().partition(" ")
     reader = _READERS.get(kind.casefold())
     if reader is None:
         raise BadSchedule("often", kind)
@@ -83,18 +84,18 @@ def zone_called(name: str) -> str:
     raise BadSchedule("zone", name)
 
 
-def span_of(words: str) -> timedelta:
+def span_of(typed: str) -> timedelta:
     """Read ``24h``, ``7d`` or ``2w``. Raises `BadSchedule`."""
-    found = _SPAN.fullmatch(words)
+    found = _SPAN.fullmatch(typed)
     span = int(found[1]) * _UNITS[found[2].casefold()] if found else timedelta(0)
     if not timedelta(0) < span <= _LONGEST_SPAN:
-        raise BadSchedule("compare", words)
+        raise BadSchedule("compare", typed)
     return span
 
 
-def only_of(words: str) -> tuple[str, ...]:
+def only_of(typed: str) -> tuple[str, ...]:
     """Read ``runs,tags``. Raises `BadSchedule`."""
-    wanted = [word for word in re.split(r"[,;\s]+", words.casefold()) if word]
+    wanted = [word for word in re.split(r"[,;\s]+", typed.casefold()) if word]
     for word in wanted:
         if word not in PARTS:
             raise BadSchedule("only", word)
@@ -105,12 +106,12 @@ def only_of(words: str) -> tuple[str, ...]:
 
 def _daily(rest: str) -> _Read:
     clock, rest = _clock(rest)
-    return _Read(Schedule(f"daily {clock}", (f"{clock.cron} * * *",)), rest)
+    return _Read(Schedule(words.REPORT_DAILY.format(time=clock), (f"{clock.cron} * * *",)), rest)
 
 
 def _weekdays(rest: str) -> _Read:
     clock, rest = _clock(rest)
-    return _Read(Schedule(f"weekdays {clock}", (f"{clock.cron} * * 1-5",)), rest)
+    return _Read(Schedule(words.REPORT_WEEKDAYS.format(time=clock), (f"{clock.cron} * * 1-5",)), rest)
 
 
 def _weekly(rest: str) -> _Read:
@@ -119,7 +120,9 @@ def _weekly(rest: str) -> _Read:
     if day not in DAYS or not _is_day_name(word):
         raise BadSchedule("weekday", word)
     clock, rest = _clock(rest)
-    return _Read(Schedule(f"weekly {day} {clock}", (f"{clock.cron} * * {DAYS.index(day)}",)), rest)
+    return _Read(
+        Schedule(words.REPORT_WEEKLY.format(day=day, time=clock), (f"{clock.cron} * * {DAYS.index(day)}",)), rest
+    )
 
 
 def _monthly(rest: str) -> _Read:
@@ -131,7 +134,7 @@ def _monthly(rest: str) -> _Read:
         raise BadSchedule("monthday", word)
     clock, rest = _clock(rest)
     day = day if day == LAST else str(int(day))
-    return _Read(Schedule(f"monthly {day} {clock}", _crons_of(day, clock)), rest)
+    return _Read(Schedule(words.REPORT_MONTHLY.format(day=day, time=clock), _crons_of(day, clock)), rest)
 
 
 def _crons_of(day: str, clock: _Clock) -> tuple[str, ...]:
@@ -148,7 +151,7 @@ def _cron(rest: str) -> _Read:
     if not is_cron(expression):
         raise BadSchedule("cron", expression)
     rest = rest[quoted.end() :] if quoted else " ".join(rest.split()[_CRON_FIELDS:])
-    return _Read(Schedule(f'cron "{expression}"', (expression,)), rest)
+    return _Read(Schedule(words.REPORT_CRON.format(expression=expression), (expression,)), rest)
 
 
 _READERS: Final[dict[str, Callable[[str], _Read]]] = {

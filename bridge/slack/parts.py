@@ -17,6 +17,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.markdown import neutralised, plain, split
 from bridge.blocks.reply import Attachment, Block, Reply
@@ -88,7 +89,7 @@ def shortened(reply: Reply, parts: list[Part]) -> Part:
 
 def whole(reply: Reply) -> Attachment:
     """Make the file of an answer that is too long for messages."""
-    return Attachment(name="answer.md", content=reply.markdown)
+    return Attachment(name=words.ANSWER_FILE, content=reply.markdown)
 
 
 def text_number(part: int, piece: int) -> int:
@@ -171,9 +172,9 @@ def _before_entity(text: str, end: int) -> int:
 def _markdown_parts(reply: Reply, texts: list[str]) -> list[Part]:
     last, found = len(texts) - 1, []
     for number, text in enumerate(texts):
-        words = reply.text if number == 0 and reply.text else plain(text)
+        shown = reply.text if number == 0 and reply.text else plain(text)
         blocks: tuple[Block, ...] = ({"type": "markdown", "text": text}, *(reply.footer if number == last else ()))
-        found.append(Part(number, cut(words, kit.FALLBACK_TEXT), blocks, plain(text), _without_optional(blocks)))
+        found.append(Part(number, cut(shown, kit.FALLBACK_TEXT), blocks, plain(text), _without_optional(blocks)))
     return found
 
 

@@ -22,6 +22,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
+from bridge import words
 from bridge.errors import SlackError, SlackRefused
 from bridge.slack.web import Answer, SlackWeb
 from bridge.turns.ports import Place
@@ -38,7 +39,6 @@ _AGENTS = "agents.sessions.setStatus"
 _ASSISTANT = "assistant.threads.setStatus"
 _RENAME = "agents.sessions.rename"
 _PROMPTS = "assistant.threads.setSuggestedPrompts"
-_STILL = "is still waiting for the answer…"  # what Slack shows in turn with the first words, and is as true
 _NOT_HERE = frozenset(
     {
         "access_denied",
@@ -110,7 +110,8 @@ class Status:
 
     async def _tell(self, place: Place, *, agents: str, assistant: str) -> None:
         where = {"channel_id": place.channel, "thread_ts": place.thread_ts}
-        rotating = {"loading_messages": [assistant, _STILL]} if assistant else {}
+        # Slack shows these in turn; the second is as true as the first.
+        rotating = {"loading_messages": [assistant, words.IS_STILL_WAITING]} if assistant else {}
         for method, more in ((_AGENTS, {"status": agents}), (_ASSISTANT, {"status": assistant, **rotating})):
             if not self._is_refused(method) and await self._call(method, {**where, **more}):
                 return

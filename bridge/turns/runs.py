@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from bridge import words
 from bridge.blocks import runs as cards
 from bridge.blocks.reply import Reply
 from bridge.errors import ProjectError, RecordNotUnderstood, SlackError
@@ -76,7 +77,7 @@ class Runs:
     async def unknown(self, taken: Taken) -> Outcome:
         """An earlier worker may have started the run, and never heard what came of it."""
         run = await self._described(taken, from_json(taken.turn.run))
-        return _outcome("unknown", cards.unknown(run), run, "outcome unknown")
+        return _outcome("unknown", cards.unknown(run), run, words.OUTCOME_UNKNOWN)
 
     async def _described(self, taken: Taken, plan: RunWorkflow) -> cards.Run:
         started_by = await self._directory.user_name(taken.turn.body.user)
@@ -87,10 +88,10 @@ class Runs:
             result = await self._project.run_workflow(plan.workflow, plan.input)
         except ProjectError as exc:
             if exc.may_have_happened:
-                return Answer(_outcome("unknown", cards.unknown(run), run, "outcome unknown"))
-            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began)), run, "failed"))
+                return Answer(_outcome("unknown", cards.unknown(run), run, words.OUTCOME_UNKNOWN))
+            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began)), run, words.FAILED))
         results = json.dumps(result.nodeResults) if result.nodeResults else ""
-        outcome = _outcome("ran", cards.finished(run, result, self._took(began)), run, result.status or "finished")
+        outcome = _outcome("ran", cards.finished(run, result, self._took(began)), run, result.status or words.FINISHED)
         return Answer(outcome, results=results)
 
     def _took(self, began: datetime) -> timedelta:

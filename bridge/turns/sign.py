@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.markdown import neutralised
 from bridge.turns.ports import Place, Say
@@ -41,7 +42,7 @@ async def after_a_while(show: Callable[[], Awaitable[None]]) -> AsyncIterator[as
 async def working(say: Say, place: Place, agent_name: str) -> AsyncIterator[None]:
     """Show in the thread that an agent works, while the block runs; the sign is always taken away."""
     name = neutralised(kit.one_line(agent_name, _NAME))  # Slack does not say whether it looks for mentions in a status
-    status = f"is asking {name}…" if name else "is working on it…"
+    status = words.IS_ASKING.format(agent=name) if name else words.IS_WORKING
     began: asyncio.Event | None = None
     try:
         async with after_a_while(lambda: say.working(place, status)) as began:

@@ -11,12 +11,14 @@ import ast
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bridge
+from bridge.blocks import kit
 from bridge.blocks.reply import Block, Reply, View
 from bridge.playground.slack.server import ApiCall
 from bridge.slack import parts
@@ -28,8 +30,8 @@ from support.saying import MARK, NO_FILES, US
 from support.shown import active
 from support.wire_slack import CutOff, Json, WireSlack, refused
 
-TRUSTED = {"kit.trusted", "kit.trusted_context"}
-"""These two make text that Slack parses; who may call them with what is a test of its own below."""
+TRUSTED = {"kit.trusted", "kit.trusted_context", "kit.filled"}
+"""These take a template of our own words, and two make text that Slack parses; what they are given is tested below."""
 
 SHOWN = {name: function for name, function in surfaces() if name not in TRUSTED}
 REPLIES = {name: function for name, function in SHOWN.items() if returns(function) is Reply}
@@ -38,8 +40,8 @@ BLOCKS = {name: function for name, function in SHOWN.items() if returns(function
 NOT_SHOWN_AS_THEY_ARE = {
     # words that a reply is made of, by the functions above
     "changes.change", "changes.name_change", "changes.news", "changes.since_words", "numbers.per_cent",
-    "numbers.signed", "numbers.whole", "stats.nothing_yet", "stats.taken",
-    "failures.sentence", "forms.json_problem", "json_text.pretty", "kit.clean", "kit.counted", "kit.cut", "kit.named",
+    "numbers.signed", "numbers.whole", "stats.nothing_yet", "stats.taken", "agents.who_asks",
+    "failures.sentence", "forms.json_problem", "json_text.pretty", "kit.clean", "kit.cut", "kit.named",
     "kit.one_line", "kit.quoted", "kit.spoken", "shapes.listed", "shapes.name_of", "shapes.names_in", "shapes.steps_of",
     # what is parsed; each has tests of its own
     "kit.date", "kit.escape", "kit.fallback", "kit.quiet", "links.honest", "markdown.neutralised", "markdown.pieces",
@@ -174,20 +176,29 @@ async def test_no_call_of_slack_s_does_what_its_words_say(slack: WireSlack, web:
     assert [problem for call in calls for problem in active(call)] == []
 
 
-def test_text_that_slack_parses_is_made_of_our_own_words_and_dates() -> None:
-    """Read the code: each argument of the two functions is a constant, or one with dates in it."""
-    found = 0
+def test_templates_are_of_the_catalogue_and_nothing_else_is_one() -> None:
+    """Read the code: what is filled stands in `bridge.words`, whose constants nothing from outside is part of.
+
+    What fills the text that Slack parses is moments, of which digits are made: those parameters take nothing else.
+    """
+    found = set()
     for file in Path(bridge.__file__).parent.rglob("*.py"):
         if "playground" in file.parts or file.name == "kit.py":
             continue
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in {
-                "trusted",
-                "trusted_context",
-            }:
-                found += 1
-                inserted = [part for part in ast.walk(node.args[0]) if isinstance(part, ast.FormattedValue)]
-                assert isinstance(node.args[0], ast.Constant | ast.JoinedStr), ast.unparse(node)
-                assert all(ast.unparse(part.value).startswith("kit.date(") for part in inserted), ast.unparse(node)
+            if isinstance(node, ast.Call) and (called := ast.unparse(node.func)) in TRUSTED:
+                found.add(called)
+                assert re.fullmatch(r"words\.[A-Z_]+", ", ".join(map(ast.unparse, node.args))), ast.unparse(node)
 
-    assert found, "nobody calls them: then they are to be deleted"
+    assert found == TRUSTED - {"kit.trusted"}, "nobody calls it: then it is to be deleted"
+    assert kit.trusted("{when}", when=datetime(2026, 11, 20, 12, tzinfo=UTC))["text"].startswith("<!date^1795176000^")
+    for evil in ATTACKS.values():
+        with pytest.raises(AttributeError):
+            kit.trusted("{when}", when=evil)  # type: ignore[arg-type]
+
+
+def test_what_fills_a_place_is_never_a_template() -> None:
+    runs = kit.filled("{name} did {what}.", name=kit.words("{what}", bold=True), what="{name} {0} {} {name.text}")
+
+    assert [run["text"] for run in runs] == ["", "{what}", " did {name} {0} {} {name.text}."]
+    assert kit.paragraph(*runs)["elements"] == runs[1:]

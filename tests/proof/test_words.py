@@ -1,6 +1,7 @@
-"""All words that people see are plain, short and friendly: every public function of the layouts, made to speak.
+"""All words that people see are plain, short and friendly: the whole catalogue, and what the layouts make of it.
 
-Arguments are made from their types, so that a new function is listened to without being listed here.
+The catalogue is read as it is. Every public function of the layouts is made to speak: arguments are made from their
+types, so that a new function is listened to without being listed here.
 """
 
 from __future__ import annotations
@@ -12,18 +13,30 @@ from typing import Any
 import pytest
 
 from bridge.blocks.reply import Reply, View
+from support.catalogue import constants, said
 from support.evil import results, returns, surfaces
 
 BRICKS = {"kit", "links", "markdown", "mrkdwn", "shapes", "json_text", "numbers", "charts", "lists"}  # no words of ours
 JARGON = re.compile(
-    r"\b(null|none|nil|undefined|nan|exception|traceback|stack|redis|http|json error|http \d{3}|status code|timeout|"
-    r"payload|token|endpoint|upstream|invalid|illegal|fatal|abort(ed)?|error code|error)\b",
+    r"\b(null|(?-i:None)|nil|undefined|nan|exception|traceback|stack|redis|http|json error|http \d{3}|status code|"
+    r"timeout|payload|token|endpoint|upstream|invalid|illegal|fatal|abort(ed)?|error code|error)\b",
     re.IGNORECASE,
 )
 BLAME = re.compile(
     r"\b(you (forgot|failed|should have|must)|your (fault|mistake|error)|wrong!|incorrect|not permitted|denied)\b|!!",
     re.IGNORECASE,
 )
+TERMS = {  # the service's own, and what else they are called elsewhere
+    "agent": r"assistants?|chat ?bots?|ai|llms?",
+    "workflow": r"flows?|pipelines?|automations?",
+    "run": r"jobs?|execut\w+|invocations?",
+    "node": r"steps?",
+    "tag": r"labels?|keywords?",
+    "version": r"revisions?",
+    "statistics": r"analytics|metrics|dashboards?",
+}
+OTHER_TERMS = re.compile(rf"\b({'|'.join(TERMS.values())})\b", re.IGNORECASE)
+
 LONGEST_SENTENCE = 230
 LONGEST_TEXT = 700
 LONGEST_BUTTON = 30
@@ -34,6 +47,51 @@ SPEAKING = {
     for name, function in surfaces()
     if name.partition(".")[0] not in BRICKS and returns(function) in {Reply, View}
 }
+CATALOGUE = dict(said())
+
+
+def check(text: str) -> None:
+    """Hold words to the rules."""
+    assert not JARGON.search(text), text
+    assert not BLAME.search(text), text
+    assert len(text) <= LONGEST_TEXT, text
+    assert all(len(sentence) <= LONGEST_SENTENCE for sentence in re.split(r"(?<=[.?!:;])\s", text)), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The upstream request failed.",
+        "Invalid input.",
+        "HTTP 502",
+        "The result is None.",
+        "You must write a number.",
+        "That was your mistake.",
+        "Denied!!",
+        "and so on, " * 30,
+        "This is it. " * 70,
+    ],
+)
+def test_the_rules_find_what_they_are_for(text: str) -> None:
+    with pytest.raises(AssertionError):
+        check(text)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_catalogue_is_plain_short_and_in_the_service_s_terms(name: str) -> None:
+    text = CATALOGUE[name]
+
+    check(text)
+    assert not OTHER_TERMS.search(text), text
+    assert text == text.strip(), text
+    assert not re.search(r"  |\.\.\.|\s[,.;:?]|[A-Z]{5,}", text), text
+
+
+@pytest.mark.parametrize(("name", "text"), list(constants()))
+def test_what_has_several_sentences_ends_the_last_of_them(name: str, text: str) -> None:
+    has_several = re.search(r"[a-z)][.?!] [A-Z{]", text) is not None
+
+    assert not has_several or text[-1] in ".?!}", name
 
 
 def spoken_by(name: str) -> list[Any]:
@@ -82,10 +140,7 @@ def buttons_in(shown: Any) -> Iterator[str]:
 @pytest.mark.parametrize("name", SPEAKING)
 def test_words_are_short_and_without_jargon_or_blame(name: str) -> None:
     for text in words_in(spoken_by(name)):
-        assert not JARGON.search(text), text
-        assert not BLAME.search(text), text
-        assert len(text) <= LONGEST_TEXT, text
-        assert all(len(sentence) <= LONGEST_SENTENCE for sentence in re.split(r"(?<=[.?!:;])\s", text)), text
+        check(text)
 
 
 @pytest.mark.parametrize("name", SPEAKING)

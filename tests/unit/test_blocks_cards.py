@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from bridge import words
 from bridge.blocks import agents, answers, forms, kit, menu, notices, project, runs, stats, workflows
 from bridge.blocks.reply import Audience, Reply
 from bridge.errors import CannotConnect
@@ -77,7 +78,7 @@ def every_reply(text: str) -> Iterator[Reply]:
     yield agents.default_set(some[0])
     yield project.project_card(the_project(text))
     yield stats.stats_card(the_stats(300, text))
-    yield answers.answer(text, [text, {"name": text}], notes=[notices.SESSION_GONE])
+    yield answers.answer(text, [text, {"name": text}], notes=[words.SESSION_GONE])
     yield runs.running(a_run(text))
     for output in (text, [text] * 20, None, 3):
         yield runs.finished(a_run(text, text), result(output, {text: text}, text), timedelta(seconds=5))

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.quotation import BEFORE, NOW, SINCE
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.store.inbox import Condition
 from bridge.turns.ports import Said, ThreadRead
+from bridge.words import QUOTED_BEFORE as BEFORE, QUOTED_NOW as NOW, QUOTED_SINCE as SINCE
 from support.store import ROOT, THREAD, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, a_bench
 

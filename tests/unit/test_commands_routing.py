@@ -12,6 +12,8 @@ from bridge.commands.deps import Call, Deps
 from bridge.commands.routing import Router
 from bridge.turns.plan import Nothing, Plan
 
+HELP = "Do nothing."
+
 
 async def plain(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - the shape of a command
     """Do nothing."""
@@ -31,10 +33,6 @@ async def with_default(deps: Deps, call: Call, *, word: str = "") -> Plan:  # no
 async def positional(deps: Deps, call: Call, word: str) -> Plan:  # noqa: ARG001 - the shape of a command
     """Take a word in the wrong way."""
     return Nothing(word)
-
-
-async def undocumented(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - that is the point
-    return Nothing("test")
 
 
 def not_async(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - the shape of a command
@@ -60,7 +58,6 @@ async def without_call(deps: Deps) -> Plan:  # noqa: ARG001 - the shape of a com
         ("/x <word>", with_default),
         ("/x [word]", with_word),
         ("/x <word>", positional),
-        ("/x", undocumented),
         ("/x", not_async),
         ("/x", without_call),
         ("/x help", plain),
@@ -70,16 +67,21 @@ async def without_call(deps: Deps) -> Plan:  # noqa: ARG001 - the shape of a com
 )
 def test_a_wrong_registration_fails_at_once(usage: str, handler: Callable[..., Any]) -> None:
     router = Router()
-    router.command("/taken")(plain)
+    router.command("/taken", HELP)(plain)
 
     with pytest.raises(TypeError):
-        router.command(usage)(handler)
+        router.command(usage, HELP)(handler)
+
+
+def test_a_command_without_help_fails_at_once() -> None:
+    with pytest.raises(TypeError, match="help"):
+        Router().command("/x", "")(plain)
 
 
 def test_a_command_that_two_routers_have_fails() -> None:
     one, other = Router(), Router()
-    one.command("/x")(plain)
-    other.command("/x")(plain)
+    one.command("/x", HELP)(plain)
+    other.command("/x", HELP)(plain)
 
     with pytest.raises(TypeError, match="twice"):
         Router(one, other)
@@ -87,10 +89,10 @@ def test_a_command_that_two_routers_have_fails() -> None:
 
 def test_a_command_has_one_default() -> None:
     router = Router()
-    router.command("/x a", default=True)(plain)
+    router.command("/x a", HELP, default=True)(plain)
 
     with pytest.raises(TypeError, match="default"):
-        router.command("/x b", default=True)(plain)
+        router.command("/x b", HELP, default=True)(plain)
 
 
 @pytest.mark.parametrize(
