@@ -169,6 +169,7 @@ class Inbox:
             milliseconds(TRACE),
             inbound.user if is_limited and isinstance(inbound, InboundMessage) else "",
             confirmed=True,
+            repeatable=isinstance(inbound, InboundMessage),  # Slack sends it again; a command or a click it does not
         )
         return _put_answer(turn, answer)
 

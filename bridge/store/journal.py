@@ -206,7 +206,9 @@ class Journal:
         await self._run("card", taken.held, taken.turn.lane, taken.turn.id, shown, milliseconds(TRACE))
 
     async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
-        answer = await self._scripts.run(name, held.entry, self._consumer, *args, confirmed=confirmed)
+        answer = await self._scripts.run(
+            name, held.entry, self._consumer, *args, confirmed=confirmed, repeatable=confirmed
+        )
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer

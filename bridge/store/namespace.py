@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from bridge.errors import NamespaceTaken
-from bridge.store.connection import translated
+from bridge.errors import BridgeError, NamespaceTaken
 from bridge.store.keys import milliseconds
 from bridge.store.scripting import Scripts, epoch_ms
 
@@ -44,7 +43,14 @@ class Namespace:
 
     async def hold(self) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`."""
-        self.is_held = False
+        try:
+            await self._hold()
+        except BridgeError:
+            self.is_held = False
+            raise
+        self.is_held = True
+
+    async def _hold(self) -> None:
         now = epoch_ms(self._now())
         match await self._scripts.run("open", self._team, self._bot, now, self._workspace):
             case ["taken", owner]:
@@ -52,10 +58,7 @@ class Namespace:
             case [_, since, clock]:
                 self.since = datetime.fromtimestamp(int(since) / 1000, UTC)
                 self._scripts.clock_ahead = datetime.fromtimestamp(int(float(clock)) / 1000, UTC) - self._now()
-        with translated():
-            replication = await self._scripts.redis.info("replication")
-        self.is_held = True
-        self._scripts.has_replicas = int(replication.get("connected_slaves", 0)) > 0
+        await self._scripts.look_for_replicas()
 
     async def forget_the_gone(self) -> int:
         """Drop consumers of processes that ended long ago and hold nothing, and old entries of the audit.

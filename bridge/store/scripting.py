@@ -14,6 +14,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
+from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.store.batching import Batches
 from bridge.store.connection import translated
@@ -44,6 +45,8 @@ class Scripts:
 
     With replicas present (`has_replicas`, kept by the heartbeat) a step that is run with ``confirmed=True`` waits
     briefly until one of them has it, because a failover could otherwise undo it; a missing confirmation is counted.
+    Where there is no replica any more either, one of them may just have become the master, without the step: so a
+    step that is *repeatable* counts as not done then, and whoever asked for it does it again.
     """
 
     def __init__(self, redis: Redis, namespace: str, metrics: Metrics) -> None:
@@ -55,28 +58,39 @@ class Scripts:
         self._hashes: dict[str, str] = {}
         self._batches = Batches(redis)
 
-    async def run(self, name: str, *args: str | int, confirmed: bool = False) -> Any:
+    async def run(self, name: str, *args: str | int, confirmed: bool = False, repeatable: bool = False) -> Any:
         """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
         with translated():
             try:
-                return await self._send(name, args, confirmed=confirmed)
+                answer, is_sure = await self._send(name, args, confirmed=confirmed)
             except NoScriptError:
                 self._hashes[name] = await self.redis.script_load(source(name))
-                return await self._send(name, args, confirmed=confirmed)
+                answer, is_sure = await self._send(name, args, confirmed=confirmed)
+            if not is_sure:
+                self._metrics.wait_missing()
+                await self.look_for_replicas()
+        if not is_sure and repeatable and not self.has_replicas:
+            raise StoreUnavailable("away")
+        return answer
+
+    async def look_for_replicas(self) -> None:
+        """Find out whether there are any now."""
+        with translated():
+            replication = await self.redis.info("replication")
+        self.has_replicas = int(replication.get("connected_slaves", 0)) > 0
 
     def redis_time(self, now: datetime, later: timedelta) -> int:
         """The server's own clock (ms), *later* than our *now*."""
         return epoch_ms(now + self.clock_ahead + later)
 
-    async def _send(self, name: str, args: tuple[str | int, ...], *, confirmed: bool) -> Any:
+    async def _send(self, name: str, args: tuple[str | int, ...], *, confirmed: bool) -> tuple[Any, bool]:
+        """Run it; gives the answer, and False where a replica should have it and none says so."""
         if name not in self._hashes:
             self._hashes[name] = await self.redis.script_load(source(name))
         if not (confirmed and self.has_replicas):
-            return await self._batches.run(self._hashes[name], self.prefix, *args)
+            return await self._batches.run(self._hashes[name], self.prefix, *args), True
         async with self.redis.pipeline(transaction=False) as pipe:  # WAIT speaks of its own connection's writes
             pipe.evalsha(self._hashes[name], 1, self.prefix, *args)
             pipe.wait(1, _REPLICA_WAIT_MS)
             answer, replicas = await pipe.execute()
-        if not replicas:
-            self._metrics.wait_missing()
-        return answer
+        return answer, replicas > 0

@@ -10,13 +10,15 @@ from importlib import import_module
 import pytest
 from redis.asyncio import Redis
 
+from bridge.errors import StoreUnavailable
+from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.store.connection import connect
-from bridge.store.inbox import Queued
+from bridge.store.inbox import Duplicate, Queued
 from bridge.turns.worker import Worker
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
-from support.store import a_store, message
+from support.store import CHANNEL, TEAM, USER, a_store, message
 from support.turns import a_bench
 from support.waiting import wait_until
 
@@ -53,12 +55,28 @@ async def test_who_waits_on_a_wiped_store_is_told_of_nothing(redis: Redis) -> No
     assert await store.process().inbox.depth() == 0
 
 
-async def test_a_write_that_no_replica_confirms_is_kept_and_counted(redis: Redis) -> None:
+async def test_where_the_replica_is_gone_slack_shall_send_a_message_again_and_finds_it_kept(redis: Redis) -> None:
     metrics = Metrics()
     store = await a_store(redis, metrics=metrics)
     store.scripts.has_replicas = True  # as the heartbeat found; there is none to answer by now
 
-    assert isinstance(await store.put(), Queued)
+    with pytest.raises(StoreUnavailable):
+        await store.put()
+
+    assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
+    assert isinstance(await store.put(), Duplicate)
+    assert await store.process().inbox.depth() == 1
+
+
+COMMAND = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
+
+
+async def test_what_slack_does_not_send_again_is_kept_without_a_replica(redis: Redis) -> None:
+    metrics = Metrics()
+    store = await a_store(redis, metrics=metrics)
+    store.scripts.has_replicas = True
+
+    assert isinstance(await store.process().inbox.put(COMMAND, event="trigger:1"), Queued)
 
     assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
 

@@ -19,7 +19,7 @@ from typing import Any
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.crc import key_slot
-from redis.exceptions import RedisError
+from redis.exceptions import ConnectionError as NoConnection, RedisError
 from redis.retry import Retry
 
 from support.real_redis import server_program
@@ -100,8 +100,11 @@ class Server:
 
     @property
     def follows(self) -> bool:
-        """Whether it is a replica that is in step with its master."""
-        return bool(self.ask("INFO", "replication").get("master_link_status") == "up")
+        """Whether it is a replica that is in step with its master; a Sentinel that makes it one cuts connections."""
+        try:
+            return bool(self.ask("INFO", "replication").get("master_link_status") == "up")
+        except NoConnection:
+            return False
 
 
 _DATA = {"appendonly": "yes", "save": '""', "repl-diskless-sync-delay": 0}
