@@ -67,10 +67,12 @@ class Bridge:
         self._identity: Identity | None = None
         self._namespace: Namespace | None = None
         self._sockets: Sockets | None = None
+        self._is_whole = False
 
     async def run(self) -> None:
         """Listen at once, work as soon as Slack and Redis have been reached, drain when told to.
 
+        Messages are taken in as soon as they can be kept; it is ready once the rest of the code has been read, too.
         What Slack sends while the last turns are finished is still accepted, into the queue.
         """
         door, secret = NotYet(), self._settings.slack_signing_secret
@@ -106,11 +108,12 @@ class Bridge:
         rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
         listeners = Listeners(intake.messages.on_message, rest)
         door.opens(over_http(listeners))
-        log.info("ready")
         async with self._listening_to_sockets(listeners):
             parts = (await asyncio.to_thread(_the_parts))(intake, self._patience, self._draining)
             rest.set_result(parts.bolt)
             settle_memory()
+            self._is_whole = True
+            log.info("ready")
             await _work(parts)
 
     @asynccontextmanager
@@ -146,6 +149,7 @@ class Bridge:
             redis=Reach.NOT_YET if namespace is None or namespace.since is None else _reach(is_up=namespace.is_held),
             project=_reach(is_up=project.is_up),
             draining=self._draining.is_set(),
+            whole=self._is_whole,
         )
 
     def _slack(self) -> Reach:

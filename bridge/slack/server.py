@@ -38,12 +38,13 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What the bridge can reach, and whether it is on its way out."""
+    """What the bridge can reach, whether it is *whole* by now, and whether it is on its way out."""
 
     slack: Reach
     redis: Reach
     project: Reach
     draining: bool = False
+    whole: bool = True
 
     @property
     def is_ready(self) -> bool:
@@ -52,7 +53,7 @@ class Readiness:
         Redis or the service being lost later does not count: another replica would fare no better, and here people
         get an answer. A silent socket does: nothing comes in by it.
         """
-        return not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
+        return self.whole and not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
 
 
 @dataclass(frozen=True, slots=True)

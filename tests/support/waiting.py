@@ -13,7 +13,7 @@ PAUSE = 0.01
 async def wait_until(
     predicate: Callable[[], object | Awaitable[object]],
     description: str,
-    timeout: float = 10.0,  # noqa: ASYNC109
+    timeout: float = 25.0,  # noqa: ASYNC109
 ) -> None:
     """Return as soon as *predicate* (plain or async) is true; fail with *description* after *timeout* seconds."""
     deadline = time.monotonic() + timeout

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Request, expect
 
-PATIENCE = 20_000.0  # milliseconds: the bridge may be on its way back
+PATIENCE = 30_000.0  # milliseconds: the bridge may be on its way back
 LAPTOP = (1280, 800)
 
 

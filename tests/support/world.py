@@ -76,7 +76,7 @@ class BridgeProcess:
             while chunk := await self.process.stdout.read(65536):
                 self.log += chunk
 
-    async def ready(self, timeout: float = 20.0) -> Self:  # noqa: ASYNC109
+    async def ready(self, timeout: float = 30.0) -> Self:  # noqa: ASYNC109
         """Wait until ``/readyz`` says so."""
 
         async def answers() -> bool:
@@ -215,7 +215,7 @@ class World:
         """The words of `answers`, without what is escaped."""
         return [words_of(message) for message in self.answers(channel, thread_ts)]
 
-    async def answered(self, channel: str, thread_ts: str, count: int = 1, timeout: float = 15.0) -> list[str]:  # noqa: ASYNC109
+    async def answered(self, channel: str, thread_ts: str, count: int = 1, timeout: float = 25.0) -> list[str]:  # noqa: ASYNC109
         """Wait until the bot has posted *count* messages in a thread; gives their words."""
         await wait_until(
             lambda: len(self.answers(channel, thread_ts)) >= count,
@@ -247,7 +247,7 @@ class World:
         shown = self.slack.workspace.private_messages[self.whispered_before :]
         return [message for message in shown if message.to == user]
 
-    async def whispered(self, user: str, count: int = 1, timeout: float = 10.0) -> str:  # noqa: ASYNC109
+    async def whispered(self, user: str, count: int = 1, timeout: float = 25.0) -> str:  # noqa: ASYNC109
         """Wait until *count* messages were shown to *user* alone; gives the words of the last."""
         await wait_until(lambda: len(self.whispers(user)) >= count, f"{user} is told in private", timeout)
         return words_of(self.whispers(user)[-1])
