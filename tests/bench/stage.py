@@ -22,6 +22,7 @@ from support.world import free_port
 
 START_SECONDS = 30.0
 ANSWER_SECONDS = 30.0
+_READY = b"GET /readyz HTTP/1.1\r\nHost: bench\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +85,33 @@ class Stage:
     @asynccontextmanager
     async def server(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Door]:
         """Start a server, let messages at it once it is ready, and kill it in the end."""
+        async with self.starting(kind, redis_url=redis_url, **environ) as door:
+            await self.taking(door)
+            await self.ready(door)
+            yield door
+
+    @asynccontextmanager
+    async def starting(self, kind: Kind, *, redis_url: str = "", **environ: str) -> AsyncIterator[Door]:
+        """Begin to start a server, and kill it in the end."""
         around = replace(self.around, redis_url=redis_url or self.around.redis_url)
         process = ServerProcess(kind, around, free_port(), **environ)
         door = Door(process, Lines(process.port))
         try:
-            await self.ready(door)
             yield door
         finally:
             door.lines.close()
             process.kill()  # what is still in flight was left so on purpose
 
     async def ready(self, door: Door) -> None:
+        """Wait until all is ready; a baseline is when it takes events."""
+
+        async def is_ready() -> bool:
+            return (await door.lines.ask(_READY)).status == HTTPStatus.OK
+
+        if door.process.kind == "bridge":
+            await wait_until(is_ready, "the bridge is ready", START_SECONDS)
+
+    async def taking(self, door: Door) -> None:
         """Wait until a signed event is taken."""
 
         async def takes_events() -> bool:

@@ -26,7 +26,6 @@ async def test_messages_flow_through_everything_that_a_redis_can_suffer(
     server = private_redis()
     async with a_world(server.url, "test", retry_delays=RETRIES) as world:
         bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
-        await world.slack.command(ALICE, PRIVATE, "/stats")  # which waits until the whole bridge is there
         async with flow(world, *PEOPLE) as threads:
             for fault in (is_loading, is_full, is_read_only, cannot_write, is_slow):
                 await threads.passes(1)
