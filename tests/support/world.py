@@ -8,6 +8,7 @@ import re
 import secrets
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -37,6 +38,9 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the usual one reads all authorities, 20 ms for each client
 
 
 @dataclass
@@ -97,7 +101,7 @@ class BridgeProcess:
 
     async def state(self) -> tuple[int, dict[str, Any]]:
         """What ``/readyz`` says: status and JSON; (0, {}) where nobody listens."""
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(verify=_NO_TLS) as client:
             try:
                 answer = await client.get(f"{self.url}/readyz")
             except httpx.HTTPError:
@@ -130,7 +134,7 @@ class BridgeProcess:
     async def _read_pages(self) -> None:
         if self.process is None or self.process.returncode is not None:
             return
-        async with httpx.AsyncClient(base_url=self.url, timeout=2) as client:
+        async with httpx.AsyncClient(base_url=self.url, timeout=2, verify=_NO_TLS) as client:
             for path in ("/metrics", "/readyz", "/healthz", "/slack/events"):
                 try:
                     self.pages += (await client.get(path)).text
