@@ -10,8 +10,9 @@ a start costs: whatever is for Bolt waits for that fraction of a second.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -40,10 +41,15 @@ class Rest(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Who takes in what Slack sends: *on_message* the messages, the *rest* everything else, as soon as it is there."""
+    """Who takes in what Slack sends: *on_message* the messages, *rest* everything else, as soon as it is there."""
 
     on_message: Surface
-    rest: Awaitable[Rest]
+    rest: asyncio.Future[Rest]
+
+    async def once_whole(self) -> Rest:
+        """Wait for the rest."""
+        # Shielded: a future that is awaited by itself is cancelled, for everybody, with the first of those who wait.
+        return await asyncio.shield(self.rest)
 
 
 def over_socket(listeners: Listeners, metrics: Metrics, monotonic: Callable[[], float]) -> Dispatch:
@@ -53,7 +59,7 @@ def over_socket(listeners: Listeners, metrics: Metrics, monotonic: Callable[[], 
         if kind not in _ENVELOPES:
             return {}
         began = monotonic()
-        take = listeners.on_message if is_message(payload) else (await listeners.rest).over_socket
+        take = listeners.on_message if is_message(payload) else (await listeners.once_whole()).over_socket
         response = await take(payload)
         metrics.acked(_ENVELOPES[kind], monotonic() - began)
         return (response.body or {}) if response.status == HTTPStatus.OK else None
@@ -71,7 +77,7 @@ def over_http(listeners: Listeners) -> ASGIApp:
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         payload = scope.pop(PAYLOAD, None)  # popped: an idle connection keeps its last scope
         if payload is None:
-            await (await listeners.rest).over_http(scope, receive, send)
+            await (await listeners.once_whole()).over_http(scope, receive, send)
             return
         response = await listeners.on_message(_with_retry(payload, scope))
         answer = HttpResponse(json.dumps(response.body) if response.body else "", response.status)
