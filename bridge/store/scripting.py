@@ -66,12 +66,16 @@ class Scripts:
             except NoScriptError:
                 self._hashes[name] = await self.redis.script_load(source(name))
                 answer, is_sure = await self._send(name, args, confirmed=confirmed)
-            if not is_sure:
-                self._metrics.wait_missing()
-                await self.look_for_replicas()
-        if not is_sure and repeatable and not self.has_replicas:
-            raise StoreUnavailable("away")
+        if not is_sure:
+            self._metrics.wait_missing()
+            if repeatable:
+                await self._be_sure_of_a_replica()
         return answer
+
+    async def _be_sure_of_a_replica(self) -> None:
+        await self.look_for_replicas()
+        if not self.has_replicas:
+            raise StoreUnavailable("away")
 
     async def look_for_replicas(self) -> None:
         """Find out whether there are any now."""
