@@ -8,24 +8,11 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Error, Page, expect
+from playwright.async_api import Browser, Page, expect
 
-from support.browser import a_browser
 from support.canned_page import CannedPage, canned_page, message, option, words
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    """One browser for all; each test has a window without a past."""
-    try:
-        opened = a_browser()
-        browser = await opened.__aenter__()
-    except Error as exc:
-        pytest.skip(f"there is no browser; make browser installs one ({exc.message.splitlines()[0]})")
-    yield browser
-    await opened.__aexit__(None, None, None)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
