@@ -25,11 +25,6 @@ program = typer.Typer(
 )
 
 
-def main() -> None:
-    """Run the command line of this process."""
-    program()
-
-
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
     if wanted:
         typer.echo(f"bridge {__version__}")

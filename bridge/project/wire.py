@@ -11,21 +11,16 @@ was sent.
 aiohttp repeats a GET once by itself when the server hangs up without a word (RFC 9112, 9.3.1); a POST never.
 """
 
-# ruff: noqa: E402 - one line has to stand before httpx is read
 from __future__ import annotations
 
 import asyncio
 import re
 import ssl
-import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-
-# httpx's own command line is read with it wherever typer has brought rich along: 35 ms of each start, for nothing.
-sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type] # so that it is not found, says `import`
 import httpx
 from httpx_aiohttp import AiohttpTransport
 

@@ -60,6 +60,7 @@ class ServerProcess:
         self.port = port
         self.log = around.folder / f"{kind}-{port}-{secrets.token_hex(2)}.log"
         environment = {**os.environ, **_environment(around, port), **environ}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # nobody compiles what they run at each start
         command = [sys.executable, "-m", *_MODULES[kind]]
         self.began = time.perf_counter()
         with pinned_to(around.core), self.log.open("wb") as log:
