@@ -11,7 +11,6 @@ import os
 import secrets
 import signal
 import socket
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -123,7 +122,7 @@ class Bridge:
         if token is None:
             yield
             return
-        dispatch = over_socket(listeners, self._wires.metrics, time.monotonic)
+        dispatch = over_socket(listeners, self._wires.metrics)
         self._sockets = sockets = Sockets(lambda: self._wires.web.open_socket(token.get_secret_value()), dispatch)
         closing = asyncio.Event()
         async with asyncio.TaskGroup() as group:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -22,9 +24,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bridge.metrics import Metrics
 from bridge.slack.door import Body, Response, Surface
-from bridge.slack.guard import PAYLOAD
+from bridge.slack.guard import PAYLOAD, new_reference
 from bridge.slack.payloads import RETRY, is_message
+from bridge.slack.reading import Malformed, kind_in_envelope
 from bridge.slack.sockets import Dispatch
+
+log = logging.getLogger(__name__)
 
 
 class Rest(Protocol):
@@ -52,23 +57,32 @@ class Listeners:
         return await asyncio.shield(self.rest)
 
 
-def over_socket(listeners: Listeners, metrics: Metrics, monotonic: Callable[[], float]) -> Dispatch:
+def over_socket(
+    listeners: Listeners,
+    metrics: Metrics,
+    *,
+    monotonic: Callable[[], float] = time.monotonic,
+    new_reference: Callable[[], str] = new_reference,
+) -> Dispatch:
     """*listeners* for `bridge.slack.sockets`: what comes in, and what is sent back with its acknowledgement."""
 
-    async def dispatch(kind: str, payload: dict[str, Any]) -> dict[str, Any] | None:
-        if kind not in _ENVELOPES:
-            return {}
+    async def dispatch(envelope: str, payload: dict[str, Any]) -> dict[str, Any] | None:
         began = monotonic()
-        take = listeners.on_message if is_message(payload) else (await listeners.once_whole()).over_socket
-        response = await take(payload)
-        metrics.acked(_ENVELOPES[kind], monotonic() - began)
+        try:
+            kind = kind_in_envelope(envelope, payload)
+            take = listeners.on_message if is_message(payload) else (await listeners.once_whole()).over_socket
+            response = await take(payload)
+        except Malformed as exc:
+            metrics.rejected(exc.reason)
+            return {}  # it would be no better the next time
+        except Exception:  # as in the guard: whatever broke inside must not end the socket, and the bridge with it
+            log.exception("an envelope broke inside", extra={"reference": new_reference()})
+            metrics.rejected("broken_inside")
+            return None
+        metrics.acked(kind, monotonic() - began)
         return (response.body or {}) if response.status == HTTPStatus.OK else None
 
     return dispatch
-
-
-_ENVELOPES = {"events_api": "event", "slash_commands": "command", "interactive": "click"}
-"""The kinds of envelopes that carry something, by what the metrics call them."""
 
 
 def over_http(listeners: Listeners) -> ASGIApp:

@@ -56,6 +56,11 @@ class _Head:
     is_doubled: bool = False
 
 
+def new_reference() -> str:
+    """Make a name by which a line of the log is found."""
+    return secrets.token_hex(4)
+
+
 class Guard:
     """Lets through to *inner* what is signed with *signing_secret*, not too old, not too large and well-formed."""
 
@@ -68,7 +73,7 @@ class Guard:
         now: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.perf_counter,
         body_seconds: float = BODY_SECONDS,
-        new_reference: Callable[[], str] = lambda: secrets.token_hex(4),
+        new_reference: Callable[[], str] = new_reference,
     ) -> None:
         self._inner = inner
         self._secret = signing_secret.encode()

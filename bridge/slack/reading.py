@@ -1,4 +1,4 @@
-"""What a signed body is: read just far enough to know that whoever is inside can go on with it.
+"""What came in from Slack: read just far enough to know that whoever is inside can go on with it.
 
 Bolt looks into payloads without a look at their types, and a surprise there is a 500. Slack sends none of those; but
 what it sends tomorrow, and what somebody sends who got hold of the secret, is not for Bolt to break over.
@@ -26,7 +26,7 @@ _NEITHER: Final = (bool, int, float, list)
 
 
 class Malformed(Exception):
-    """A body that is none of Slack's: *reason* is for the metrics."""
+    """Nothing of Slack's: *reason* is for the metrics."""
 
     def __init__(self, reason: str = "malformed") -> None:
         super().__init__(reason)
@@ -58,16 +58,34 @@ def understand(body: bytes, content_type: bytes) -> Understood:
     return _understand_form(_fields(text), body)
 
 
+def kind_in_envelope(envelope: str, payload: dict[str, Any]) -> str:
+    """Name what a socket's *envelope*, of this type, carries, for the metrics. Raises `Malformed`."""
+    match envelope:
+        case "events_api":
+            return _kind_of_event(payload)
+        case "interactive":
+            return _kind_of(payload)
+        case "slash_commands" if isinstance(payload.get("command"), str) and not _is_odd(payload):
+            return "command"
+    raise Malformed
+
+
 def _understand_json(payload: dict[str, Any], body: bytes) -> Understood:
     match payload:
         case {"type": "url_verification", "challenge": str() as challenge}:
             return Understood("verification", body, challenge.encode(errors="replace"))
         case {"type": "app_rate_limited"}:
             return Understood("rate_limited", body, b"")
+    return Understood(_kind_of_event(payload), body, payload=payload if is_message(payload) else None)
+
+
+def _kind_of_event(payload: dict[str, Any]) -> str:
+    """Name an event; what is no message is for Bolt, which breaks over odd ones."""
+    match payload:
         case {"type": "event_callback", "event": {"type": str() as kind}} if is_message(payload):
-            return Understood(kind, body, payload=payload)
+            return kind
         case {"type": "event_callback", "event": {"type": str()}} if not _is_odd(payload):
-            return Understood("event", body)
+            return "event"
     raise Malformed
 
 
@@ -101,18 +119,25 @@ def _kind_of(interaction: dict[str, Any]) -> str:
     raise Malformed
 
 
-def _is_odd(value: object, depth: int = 4) -> bool:
-    """Whether there is a number or the like where Bolt looks for an id or an object that has one."""
+def _is_odd(payload: dict[str, Any]) -> bool:
+    """Whether there is a number or the like where Bolt looks for a command, an id or an object that has one.
+
+    It looks no deeper than into ``event.message``; what is below may be other people's: the metadata of a message.
+    """
+    return not isinstance(payload.get("command", ""), str) or _has_odd_ids(payload, depth=2)
+
+
+def _has_odd_ids(value: object, depth: int) -> bool:
     if isinstance(value, list):
-        return depth > 0 and any(_is_odd(inner, depth - 1) for inner in value)
+        return depth > 0 and any(_has_odd_ids(inner, depth - 1) for inner in value)
     if not isinstance(value, dict):
         return False
     if any(isinstance(value.get(name), _NEITHER) for name in _LOOKED_INTO):
         return True
-    entries = value.get("authorizations") or []
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+    entries = value.get("authorizations")
+    if entries is not None and not (isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)):
         return True
-    return depth > 0 and any(_is_odd(inner, depth - 1) for inner in value.values())
+    return depth > 0 and any(_has_odd_ids(inner, depth - 1) for inner in value.values())
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -31,6 +31,7 @@ GIVE_UP = timedelta(minutes=2)
 PING_EVERY = timedelta(seconds=10)
 _HELLO_WITHIN = timedelta(seconds=10)
 _OLD_ONE_STAYS = timedelta(seconds=15)  # Slack closes it about 10 s after it said so
+_LASTS = timedelta(seconds=10)  # whoever closes sooner, again and again, is not asked for the next one without a pause
 _ACK_WITHIN = timedelta(seconds=3)
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
@@ -95,10 +96,16 @@ class Sockets:
                 await self._pause_or_give_up(failures)
                 failures += 1
                 continue
-            failures = 0
+            opened_at = self._monotonic()
             group.create_task(self._use(connection))
             await connection.is_leaving.wait()
             self._alive_at = self._monotonic()
+            if self._alive_at - opened_at > _LASTS.total_seconds():
+                failures = 0
+                continue
+            if failures:  # the first time the next one is opened at once
+                await self._pause_or_give_up(failures - 1)
+            failures += 1
 
     async def _pause_or_give_up(self, failures: int) -> None:
         if self.is_up:
@@ -237,5 +244,5 @@ class _Connection:
 def _json(data: str) -> Json:
     try:
         return dict(mapping(json.loads(data)))
-    except ValueError:
+    except (ValueError, RecursionError):  # the second over thousands of brackets
         return {}

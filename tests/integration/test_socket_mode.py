@@ -13,6 +13,20 @@ from support.waiting import wait_until
 from support.world import World, a_world, words_of
 
 CHAT = "/api/sdk/agents/1/chat"
+REACTION = {"type": "reaction_added", "user": 5, "item": []}
+NONSENSE: list[tuple[str, object]] = [
+    ("events_api", None),
+    ("events_api", []),
+    ("events_api", {"type": "event_callback"}),
+    ("events_api", {"type": "event_callback", "event": {"type": 5}}),
+    ("events_api", {"type": "event_callback", "event": REACTION}),
+    ("events_api", {"type": "event_callback", "event": {"type": "message", "user": 5, "channel": {}, "text": []}}),
+    ("slash_commands", {"command": 5}),
+    ("interactive", {"type": "block_actions", "actions": [{"action_id": []}]}),
+    ("interactive", {"type": "view_submission", "view": []}),
+    ("of tomorrow", {}),
+]
+"""Envelopes that are none of Slack's. Over HTTP they are answered with 400."""
 
 
 async def test_a_conversation_a_command_a_click_and_a_form(world: World) -> None:
@@ -103,6 +117,22 @@ async def test_an_event_that_could_not_be_kept_is_not_acknowledged(private_redis
         assert answer.ms < 3000
         records = [await world.redis.hgetall(key) for key in await world.keys() if ":turn:" in key]
         assert [deliveries(record["came"])[0].retry > 0 for record in records] == [True], "the trace knows of the retry"
+
+
+async def test_envelopes_that_make_no_sense_end_nothing(world: World) -> None:
+    bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+    (socket,) = world.slack.sockets
+
+    for number, (kind, payload) in enumerate(NONSENSE):
+        await socket.send({"type": kind, "envelope_id": f"nonsense-{number}", "payload": payload})
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    await world.answered(GENERAL, root)
+
+    assert world.slack.sockets == [socket]
+    assert [ack["envelope_id"] for ack in socket.acked if "nonsense" in ack["envelope_id"]] == [
+        f"nonsense-{number}" for number in range(len(NONSENSE))
+    ], "none of it would be better the next time"
+    assert b"Traceback" not in bridge.log
 
 
 async def test_a_refused_token_ends_the_process_with_the_cure(world: World) -> None:

@@ -1,6 +1,6 @@
-"""Everything between Slack's HTTP request and the inbox, in this process: guard, Bolt, surfaces, a Redis with Lua.
+"""Everything between Slack's request and the inbox, in this process: guard, Bolt, surfaces, a Redis with Lua.
 
-A client speaks ASGI to it, as a server would, and signs what it sends.
+A client speaks ASGI to it, as a server would, and signs what it sends; or hands on what came over a socket.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ from bridge.slack.agent_view import AgentView
 from bridge.slack.bolt import Bolt
 from bridge.slack.commands import Commands
 from bridge.slack.door import Door
-from bridge.slack.front import Listeners, Rest, over_http
+from bridge.slack.front import Listeners, Rest, over_http, over_socket
 from bridge.slack.guard import Guard
+from bridge.slack.home import Home
 from bridge.slack.messages import Messages
 from bridge.slack.server import EVENTS_PATH
+from bridge.slack.shortcuts import Shortcuts
+from bridge.slack.sockets import Dispatch
 from bridge.slack.stops import StopsSurface
 from bridge.slack.web import SlackWeb
 from bridge.store.limits import UNLIMITED, Limits
@@ -105,6 +108,7 @@ class FrontDoor:
     bench: Bench
     metrics: Metrics
     guard: Guard
+    dispatch: Dispatch
 
     async def send(self, body: bytes, *headers: tuple[bytes, bytes]) -> Response:
         """Send *body* with exactly these *headers*."""
@@ -147,9 +151,16 @@ async def a_front_door(
             inbox=inbox, access=access, bot_user=US.bot_user, mentions_only=False, store_since=lambda: START
         )
         messages, door = Messages(receiver, US, metrics), Door(inbox, access, metrics)
-        actions = Actions(door, US, Catalog(bench.project), access, bench.say)
-        stops = StopsSurface(Stopping(inbox, access), US, metrics)
+        surfaces = (
+            StopsSurface(Stopping(inbox, access), US, metrics),
+            AgentView(door, US),
+            Home(door, US),
+            Shortcuts(door, US, bench.say),
+            Commands(door, US, ""),
+            Actions(door, US, Catalog(bench.project), access, bench.say),
+        )
         rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
-        rest.set_result(Bolt(web, US, metrics, stops, AgentView(door, US), Commands(door, US, ""), actions))
+        rest.set_result(Bolt(web, US, metrics, *surfaces))
         listeners = Listeners(messages.on_message, rest)
-        yield FrontDoor(bench, metrics, Guard(over_http(listeners), SECRET, metrics))
+        guard, dispatch = Guard(over_http(listeners), SECRET, metrics), over_socket(listeners, metrics)
+        yield FrontDoor(bench, metrics, guard, dispatch)

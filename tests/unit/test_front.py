@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ async def take(_: Body) -> Response:
 
 async def test_messages_do_not_wait_and_commands_do() -> None:
     rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
-    dispatch = over_socket(Listeners(take, rest), Metrics(), time.monotonic)
+    dispatch = over_socket(Listeners(take, rest), Metrics())
 
     command = asyncio.create_task(_dispatched(dispatch("slash_commands", COMMAND)))
     assert await dispatch("events_api", MESSAGE) == {}
@@ -45,7 +44,7 @@ async def test_messages_do_not_wait_and_commands_do() -> None:
 
 async def test_who_gives_up_waiting_takes_it_from_nobody_else() -> None:
     rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
-    dispatch = over_socket(Listeners(take, rest), Metrics(), time.monotonic)
+    dispatch = over_socket(Listeners(take, rest), Metrics())
     hasty, patient = (asyncio.create_task(_dispatched(dispatch("slash_commands", COMMAND))) for _ in range(2))
     await asyncio.sleep(0)
 
