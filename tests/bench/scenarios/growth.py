@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from statistics import median
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
+from redis.asyncio import Redis
+
 from bench.figures import TIMES, Figure, at_least, at_most, ratio_of_pairs, told
-from bench.scenarios.turns import talks
+from bench.processes import pinned_to
+from bench.scenarios.turns import Talks, talks
 from bench.stage import Length, Stage
 from bench.traffic import CHANNEL, TEAM
+from support.real_redis import RealRedis
+from support.waiting import wait_until
 
 _THREADS = 16
 _FEW = 1_000
@@ -16,28 +22,58 @@ _MANY = 100_000
 _MOST = 1_000_000
 _BATCH = 2_000
 _BYTES = 300
-_FLAT = 0.85  # the rate of one and the same server varies by as much from minute to minute
+_FLAT = 0.9
+_QUIET_SECONDS = 60.0
 
 
 async def growth(stage: Stage) -> list[Figure]:
-    """Kept threads are copies of a real one, under other names; between, the same talks go on."""
-    figures, kept, bytes_each = [], 0, 0.0
-    async with stage.server("bridge") as door:
-        talking = await talks(stage, door, _THREADS)
-        model = _key(talking.threads[0])
-        rates: dict[int, float] = {}
+    """Two bridges, each with a Redis of its own: one keeps few threads, the other more and more; they talk in turns.
+
+    Kept threads are copies of a real one, under other names.
+    """
+    figures, ratios = [], []
+    async with (
+        _redis_beside(stage) as url,
+        stage.server("bridge", redis_url=url) as few,
+        stage.server("bridge") as many,
+    ):
+        at_few, at_many = await talks(stage, few, _THREADS), await talks(stage, many, _THREADS)
+        async with Redis.from_url(url) as beside:
+            await _grow(beside, _key(at_few.threads[0]), 0, _FEW)
+        kept = 0
         for wanted in _sizes(stage.length):
-            bytes_each, kept = await _grow(stage, model, kept, wanted), wanted
-            await talking.go_on(0.5)
-            rates[wanted] = median([await talking.go_on(stage.length.of(2, 0.7)) for _ in range(3)])
-            figures.append(at_most(f"Redis memory for a kept thread, of {wanted:,}", bytes_each, _BYTES, "bytes"))
-        stage.check(talking.said)
-    figures += [
-        at_least(f"turns/s with {wanted:,} kept threads ÷ with {_FEW:,}", rate / rates[_FEW], _FLAT, TIMES)
-        for wanted, rate in rates.items()
-        if wanted != _FEW
-    ]
-    return figures
+            each, kept = await _grow(stage.redis, _key(at_many.threads[0]), kept, wanted), wanted
+            figures.append(at_most(f"Redis memory for a kept thread, of {wanted:,}", each, _BYTES, "bytes"))
+            if wanted != _FEW:
+                ratio = await _compared(at_many, at_few, stage.length)
+                name = f"turns/s with {wanted:,} kept threads ÷ with {_FEW:,}"
+                ratios.append(at_least(name, ratio, _FLAT, TIMES))
+        stage.check(at_few.said + at_many.said)
+    return figures + ratios
+
+
+async def _compared(many: Talks, few: Talks, length: Length) -> float:
+    for warming in (many, few):
+        await warming.go_on(0.5)
+    seconds, rates, few_rates = length.of(1.5, 0.7), [], []
+    for _ in range(length.times(6, 2)):
+        few_rates.append(await few.go_on(seconds))
+        rates.append(await many.go_on(seconds))
+    return ratio_of_pairs(rates, few_rates)
+
+
+@asynccontextmanager
+async def _redis_beside(stage: Stage) -> AsyncIterator[str]:
+    """Start another server on the same core; gives its URL."""
+    folder = stage.around.folder / "beside"
+    folder.mkdir()
+    with pinned_to(stage.around.core):
+        server = RealRedis(folder)
+        server.start()
+    try:
+        yield server.url
+    finally:
+        server.stop()
 
 
 def _sizes(length: Length) -> list[int]:
@@ -50,22 +86,29 @@ def _key(thread: str) -> str:
     return f"{{bench}}:thread:{TEAM}:{CHANNEL}:{thread}"
 
 
-async def _grow(stage: Stage, model: str, kept: int, wanted: int) -> float:
+async def _grow(redis: Redis, model: str, kept: int, wanted: int) -> float:
     """Copy the key *model* until there are *wanted*; gives the bytes that each new one took."""
-    value, lifetime = await stage.redis.dump(model), await stage.redis.pttl(model)
+    value, lifetime = await redis.dump(model), await redis.pttl(model)
     if value is None:
         raise LookupError(model)
-    before = await _used(stage)
+    before = await _used(redis)
     for first in range(kept, wanted, _BATCH):
-        async with stage.redis.pipeline(transaction=False) as pipe:
+        async with redis.pipeline(transaction=False) as pipe:
             for number in range(first, min(first + _BATCH, wanted)):
                 pipe.restore(_key(f"16{number:08d}.000100"), lifetime, value)
             await pipe.execute()
-    return (await _used(stage) - before) / (wanted - kept)
+    # So many writes at once make Redis write its file anew, which takes the core from everybody for a while.
+    await wait_until(lambda: _is_quiet(redis), "Redis has written its file anew", _QUIET_SECONDS)
+    return (await _used(redis) - before) / (wanted - kept)
 
 
-async def _used(stage: Stage) -> int:
-    memory: dict[str, Any] = await stage.redis.info("memory")
+async def _is_quiet(redis: Redis) -> bool:
+    state: dict[str, Any] = await redis.info("persistence")
+    return not (state["aof_rewrite_in_progress"] or state["aof_rewrite_scheduled"])
+
+
+async def _used(redis: Redis) -> int:
+    memory: dict[str, Any] = await redis.info("memory")
     return int(memory["used_memory_dataset"]) + int(memory.get("overhead.total", 0))
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from bench.figures import Figure, at_most, percentile, told
+from bench.processes import Kind
 from bench.stage import Door, Stage
 from bench.traffic import Said, command
 from support.waiting import wait_until
@@ -57,26 +59,41 @@ def _answered(stage: Stage, count: int) -> Callable[[], bool]:
     return lambda: stage.slack.commands_answered >= count
 
 
+class Added(NamedTuple):
+    """Milliseconds that a server adds to a turn: from the event to the service, and from there to the post."""
+
+    way_in: list[float]
+    way_out: list[float]
+
+
 async def idle(stage: Stage) -> list[Figure]:
-    """One message after the other on an idle bridge: the way in, and the way out, without the agent's own time."""
-    ways_in, ways_out = [], []
-    async with stage.server("bridge") as door:
+    """One message after the other on an idle server: the way in, and the way out, without the agent's own time."""
+    ours, naive = await _added(stage, "bridge"), await _added(stage, "naive")
+    both = [way_in + way_out for way_in, way_out in zip(*ours, strict=True)]
+    return [
+        _at_most_3("added, idle: event → request at the service, p50", ours.way_in, naive.way_in),
+        _at_most_3("added, idle: answer → post at Slack, p50", ours.way_out, naive.way_out),
+        told("added, idle: both, p50", percentile(both, 0.5), "ms"),
+    ]
+
+
+async def _added(stage: Stage, kind: Kind) -> Added:
+    added = Added([], [])
+    async with stage.server(kind) as door:
         thread = (await stage.threads(door, 1))[0]
         stage.project.seconds = 0.02
         for number in range(1, stage.length.times(300, 60)):
             said, began = Said(thread, number), time.perf_counter()
             await stage.turn(door, said)
-            ways_in.append((stage.ledger.reached[said][0] - began) * 1e3)
-            ways_out.append((stage.ledger.posted[said][0] - stage.ledger.answered[said]) * 1e3)
+            added.way_in.append((stage.ledger.reached[said][0] - began) * 1e3)
+            added.way_out.append((stage.ledger.posted[said][0] - stage.ledger.answered[said]) * 1e3)
             await asyncio.sleep(_PAUSE)
-        stage.check([Said(thread, number) for number in range(1, len(ways_in) + 1)])
-    return [
-        at_most(
-            "added, idle: event → request at the service, p50", percentile(ways_in, 0.5), 3, "ms", beside=_p99(ways_in)
-        ),
-        at_most("added, idle: answer → post at Slack, p50", percentile(ways_out, 0.5), 3, "ms", beside=_p99(ways_out)),
-        told("added, idle: both, p50", percentile([a + b for a, b in zip(ways_in, ways_out, strict=True)], 0.5), "ms"),
-    ]
+        stage.check([Said(thread, number) for number in range(1, len(added.way_in) + 1)])
+    return added
+
+
+def _at_most_3(name: str, ours: list[float], naive: list[float]) -> Figure:
+    return at_most(name, percentile(ours, 0.5), 3, "ms", beside=f"{_p99(ours)}; naive {percentile(naive, 0.5):.1f}")
 
 
 def _p99(values: list[float]) -> str:
