@@ -18,6 +18,7 @@ import re
 import ssl
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -33,6 +34,8 @@ LARGEST_BODY = 16 * 1024 * 1024
 _KEEP_ALIVE = 4.0
 """Seconds. Below the 5 s after which Node and uvicorn close an idle connection: a POST that meets a connection
 which is just being closed is lost without anybody knowing whether it arrived."""
+
+_ADDRESSES = 512
 
 _NO_HTTP = 0  # the status of an answer that has none
 
@@ -66,7 +69,8 @@ class Wire:
         self, transport: httpx.AsyncBaseTransport, base_url: str, api_key: str, connect_timeout: timedelta
     ) -> None:
         self._transport = transport
-        self._base_url = base_url
+        # To read an address takes a fiftieth of a turn, and there are few.
+        self._address = lru_cache(maxsize=_ADDRESSES)(lambda path: httpx.URL(f"{base_url}/api/sdk/{path}"))
         self._connect_timeout = connect_timeout
         self._headers = {
             "Authorization": f"Bearer {api_key}",
@@ -108,7 +112,7 @@ class Wire:
     def _request(self, call: Call, timeout: httpx.Timeout) -> httpx.Request:
         return httpx.Request(
             call.method,
-            f"{self._base_url}/api/sdk/{call.path}",
+            self._address(call.path),
             content=call.body,
             headers=self._headers if call.body is None else {**self._headers, "Content-Type": "application/json"},
             extensions={"timeout": timeout.as_dict()},

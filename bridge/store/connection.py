@@ -46,6 +46,7 @@ from redis.exceptions import (
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.shapes import RedisServers, redis_servers
 from bridge.store.masters import Cluster, FollowingConnection, FollowingTlsConnection, OneSlot, Sentinels
+from bridge.store.packing import PACKING
 
 CONNECTIONS = 64  # a turn needs a connection for a millisecond at a time; 64 carry thousands of turns
 BLOCKING_CONNECTIONS = 4  # the readers of a process: the ready stream, and room for subscriptions
@@ -94,7 +95,8 @@ def _way_to(url: str) -> tuple[type[Redis], dict[str, Any]]:
     except ValueError as exc:  # these words are our own, and show nothing of the URL
         raise ConfigurationError([f"REDIS_URL {exc}"]) from None
     if several is None:
-        return Redis, _options_of(url)
+        options = _options_of(url)
+        return Redis, options | {"connection_class": PACKING[options.get("connection_class")]}
     return OneSlot if several.kind == "cluster" else Redis, _following(several)
 
 

@@ -29,7 +29,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.asyncio.connection import Connection, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -41,6 +40,8 @@ from redis.exceptions import (
     ResponseError,
     TimeoutError as NoAnswer,
 )
+
+from bridge.store.packing import TcpConnection, TlsConnection
 
 log = logging.getLogger(__name__)
 
@@ -191,7 +192,7 @@ def _node(described: Sequence[Any], asked: Address) -> Address:
     return (asked[0] if host in {None, "", "?"} else str(host)), port  # no host: the one that was asked
 
 
-class FollowingConnection(Connection):
+class FollowingConnection(TcpConnection):
     """A connection to the server where *masters* says that the master is."""
 
     def __init__(self, *, masters: Masters, **options: Any) -> None:
@@ -225,7 +226,7 @@ class FollowingConnection(Connection):
             raise
 
 
-class FollowingTlsConnection(FollowingConnection, SSLConnection):
+class FollowingTlsConnection(FollowingConnection, TlsConnection):
     """The same over TLS."""
 
 

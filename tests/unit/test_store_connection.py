@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from redis import exceptions
-from redis.asyncio.connection import SSLConnection
+from redis.asyncio.connection import Connection, SSLConnection
 
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.shapes import redis_servers
 from bridge.store.connection import connect, translated
+from bridge.store.packing import TcpConnection
 
 PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # an argument says nothing of the answer
 
@@ -151,3 +153,15 @@ async def test_several_servers_are_connected_to_with_the_options_of_one() -> Non
         assert "sentinel_password" not in options
         assert isinstance(watched.connection_pool.make_connection(), SSLConnection)
         assert not isinstance(clustered.connection_pool.make_connection(), SSLConnection)
+
+
+@pytest.mark.parametrize(
+    "command", [("SCRIPT LOAD", "é", 5), ("SET", "k", b"\x00\xff", 1.5), ("EVALSHA", "", "x" * 9000)]
+)
+def test_commands_are_packed_as_redis_py_packs_them(command: tuple[Any, ...]) -> None:
+    assert b"".join(TcpConnection().pack_command(*command)) == b"".join(Connection().pack_command(*command))
+
+
+def test_what_redis_cannot_take_is_not_packed() -> None:
+    with pytest.raises(exceptions.DataError):
+        TcpConnection().pack_command("SET", "k", None)
