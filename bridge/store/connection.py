@@ -24,7 +24,7 @@ from datetime import timedelta
 from typing import Any
 
 from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.connection import SSLConnection, parse_url
+from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -46,7 +46,7 @@ from redis.exceptions import (
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.shapes import RedisServers, redis_servers
 from bridge.store.masters import Cluster, FollowingConnection, FollowingTlsConnection, OneSlot, Sentinels
-from bridge.store.packing import PACKING
+from bridge.store.redis_py import MENDED, TlsConnection
 
 CONNECTIONS = 64  # a turn needs a connection for a millisecond at a time; 64 carry thousands of turns
 BLOCKING_CONNECTIONS = 4  # the readers of a process: the ready stream, and room for subscriptions
@@ -95,16 +95,15 @@ def _way_to(url: str) -> tuple[type[Redis], dict[str, Any]]:
     except ValueError as exc:  # these words are our own, and show nothing of the URL
         raise ConfigurationError([f"REDIS_URL {exc}"]) from None
     if several is None:
-        options = _options_of(url)
-        return Redis, options | {"connection_class": PACKING[options.get("connection_class")]}
+        return Redis, _options_of(url)
     return OneSlot if several.kind == "cluster" else Redis, _following(several)
 
 
 def _following(several: RedisServers) -> dict[str, Any]:
     options = _options_of(several.plain)
-    has_tls = options.pop("connection_class", None) is SSLConnection
+    has_tls = options["connection_class"] is TlsConnection
     login = {name: options.pop(f"sentinel_{name}", None) for name in ("username", "password")}
-    asking = {name: value for name, value in options.items() if name not in {"host", "port", "db"}} | {"ssl": has_tls}
+    asking = {name: value for name, value in options.items() if name not in {"host", "port", "db"}}
     return options | {
         "connection_class": FollowingTlsConnection if has_tls else FollowingConnection,
         "masters": Sentinels(several.servers, asking | login, name=several.master)
@@ -135,7 +134,8 @@ def _options_of(url: str) -> dict[str, Any]:
         options = parse_url(url)
     except ValueError:  # its words may hold the URL, and the URL may hold a password
         raise ConfigurationError(["REDIS_URL cannot be read: use redis://host:6379/0"]) from None
-    return {name: value for name, value in options.items() if name not in _OURS}
+    connection = MENDED[options.get("connection_class")]
+    return {name: value for name, value in options.items() if name not in _OURS} | {"connection_class": connection}
 
 
 def stop_if_cancelled() -> None:

@@ -28,7 +28,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -41,7 +41,7 @@ from redis.exceptions import (
     TimeoutError as NoAnswer,
 )
 
-from bridge.store.packing import TcpConnection, TlsConnection
+from bridge.store.redis_py import TcpConnection, TlsConnection
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +121,8 @@ class Masters(ABC):
             "socket_connect_timeout": _ASK_SECONDS, "socket_timeout": _ASK_SECONDS,
         }  # fmt: skip
         try:
-            async with Redis(host=place[0], port=place[1], **self._options, **how) as redis:
+            pool = ConnectionPool(host=place[0], port=place[1], **self._options, **how)
+            async with Redis.from_pool(pool) as redis:
                 found = await self._answer(redis, place)
         except (NoConnection, NoAnswer, ResponseError) as exc:
             self._trouble = exc

@@ -12,7 +12,7 @@ from redis.asyncio.connection import Connection, SSLConnection
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.shapes import redis_servers
 from bridge.store.connection import connect, translated
-from bridge.store.packing import TcpConnection
+from bridge.store.redis_py import Mended, TcpConnection
 
 PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # an argument says nothing of the answer
 
@@ -165,3 +165,29 @@ def test_commands_are_packed_as_redis_py_packs_them(command: tuple[Any, ...]) ->
 def test_what_redis_cannot_take_is_not_packed() -> None:
     with pytest.raises(exceptions.DataError):
         TcpConnection().pack_command("SET", "k", None)
+
+
+class Uvloops(Connection):
+    """A connection whose loop does not write, for this reason."""
+
+    reason = "unable to perform operation on <TCPTransport closed=True>; the handler is closed"
+
+    async def send_packed_command(self, *_args: Any, **_how: Any) -> None:
+        raise RuntimeError(self.reason)
+
+
+class MendedUvloops(Mended, Uvloops):
+    """The same, mended."""
+
+
+async def test_a_connection_that_ends_while_it_is_written_to_is_a_failure_of_redis() -> None:
+    with pytest.raises(exceptions.ConnectionError):
+        await MendedUvloops().send_packed_command(b"PING")
+
+
+async def test_what_else_a_loop_may_say_is_no_failure_of_redis() -> None:
+    connection = MendedUvloops()
+    connection.reason = "this loop is broken"
+
+    with pytest.raises(RuntimeError, match="this loop is broken"):
+        await connection.send_packed_command(b"PING")
