@@ -10,6 +10,12 @@ from support.waiting import wait_until
 from support.world import BridgeProcess, World
 
 
+@pytest.fixture(autouse=True)
+def _each_by_itself(world: World) -> None:
+    """No bridge here is a fork of one that has started already."""
+    world.forks = False
+
+
 async def ended(bridge: BridgeProcess) -> tuple[int, list[str]]:
     """The exit code, and what was said to the operator beside the log."""
     code = await bridge.wait()

@@ -7,7 +7,7 @@ import random
 import signal
 from pathlib import Path
 
-from support.mortals import Mortal, Mortals, a_mortal
+from support.mortals import Mortal, a_mortal
 from support.world import World
 
 _SIZE = 4
@@ -18,11 +18,11 @@ _SWITCH = 0.5
 class Fleet:
     """The bridges of one *world*; Slack sends to one of them at a time."""
 
-    def __init__(self, world: World, mortals: Mortals, chance: random.Random) -> None:
+    def __init__(self, world: World, diaries: Path, chance: random.Random) -> None:
         self.alive: list[Mortal] = []
         self.born = 0
         self._world = world
-        self._mortals = mortals
+        self._diaries = diaries
         self._chance = chance
 
     async def sail(self) -> None:
@@ -45,11 +45,11 @@ class Fleet:
 
     def resident(self) -> list[float]:
         """Megabytes of memory of each."""
-        return [_resident(bridge.forked.pid) for bridge in self.alive]
+        return [_resident(bridge.process.pid) for bridge in self.alive if bridge.process is not None]
 
     async def _replace(self) -> None:
         while True:
-            bridge = a_mortal(self._world, self._mortals, BRIDGE_DEFAULT_AGENT="", BRIDGE_CHAT_TIMEOUT="10")
+            bridge = a_mortal(self._world, self._diaries, BRIDGE_DEFAULT_AGENT="", BRIDGE_CHAT_TIMEOUT="10")
             await bridge.start()
             self.born += 1
             self.alive.append(bridge)

@@ -19,7 +19,6 @@ from soak.trouble import Trouble
 from support.conversations import Town
 from support.ledger import AGENTS
 from support.lifetimes import keys_without_lifetime
-from support.mortals import the_mortals
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world
@@ -39,16 +38,13 @@ class Result:
 
 async def soaked(seconds: float, seed: int, folder: Path) -> Result:
     """Let it happen for so long."""
-    data, logs = folder / "redis", folder / "logs"
+    data, diaries = folder / "redis", folder / "diaries"
     data.mkdir()
-    logs.mkdir()
+    diaries.mkdir()
     with RealRedis(data) as redis:
-        async with (
-            the_mortals(logs) as mortals,
-            a_world(redis.url, f"soak-{secrets.token_hex(3)}", retry_delays=RETRIES) as world,
-        ):
+        async with a_world(redis.url, f"soak-{secrets.token_hex(3)}", retry_delays=RETRIES) as world:
             chance = random.Random(seed)  # noqa: S311 - the same seed makes the same choices
-            town, fleet = Town(world), Fleet(world, mortals, chance)
+            town, fleet = Town(world), Fleet(world, diaries, chance)
             sailing = asyncio.create_task(fleet.sail())
             try:
                 return await _load(town, fleet, Trouble(world, fleet, redis, chance), seconds)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from soak.load import Result
 from support.lives import all_lived, all_lives, in_peace, shown
-from support.mortals import the_mortals
 from support.real_redis import RealRedis
 
 _AT_ONCE = 16
@@ -15,16 +14,15 @@ _AT_ONCE = 16
 
 async def swept(seconds: float, seed: int, folder: Path) -> Result:
     """Live all those lives."""
-    data, logs = folder / "redis", folder / "logs"
+    data, diaries = folder / "redis", folder / "diaries"
     data.mkdir()
-    logs.mkdir()
+    diaries.mkdir()
     with RealRedis(data) as redis:
-        async with the_mortals(logs) as mortals:
-            peace = await in_peace(redis.url, mortals)
-            chance = random.Random(seed)  # noqa: S311 - the same seed makes the same choices
-            planned = all_lives(peace, chance)
-            chance.shuffle(planned)
-            lives = await all_lived(planned, redis.url, mortals, at_once=_AT_ONCE, seconds=seconds)
+        peace = await in_peace(redis.url, diaries)
+        chance = random.Random(seed)  # noqa: S311 - the same seed makes the same choices
+        planned = all_lives(peace, chance)
+        chance.shuffle(planned)
+        lives = await all_lived(planned, redis.url, diaries, at_once=_AT_ONCE, seconds=seconds)
     everything = [*peace, *lives]
     fates = [fate for life in lives for fate in life.fates]
     missed = [fate for life in lives for fate in life.missed]

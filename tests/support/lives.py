@@ -17,9 +17,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, repeat
+from pathlib import Path
 
 from support.conversations import EVERYTHING, Story, Town, meets_a_busy_service, waits_long
-from support.mortals import Mortal, Mortals, a_mortal
+from support.mortals import Mortal, a_mortal
 from support.side_conversations import BESIDE
 from support.waiting import wait_until
 from support.world import World, a_world
@@ -58,20 +59,20 @@ class Life:
         return Counter(point.rpartition(" ")[0] for diary in self.diaries for point in diary)
 
 
-async def lived(life: Life, url: str, mortals: Mortals) -> Life:
+async def lived(life: Life, url: str, diaries: Path) -> Life:
     """Let it happen, and note what is wrong in the end."""
     began = time.monotonic()
     try:
         async with a_world(url, f"life-{secrets.token_hex(4)}", retry_delays=RETRIES) as world:
-            await _in_world(life, world, mortals)
+            await _in_world(life, world, diaries)
     except (AssertionError, TimeoutError) as exc:  # what the world itself finds: an error in a log, nobody ever ready
         life.faults.append(f"{type(exc).__name__}: {str(exc)[-1500:]}")
     life.seconds = time.monotonic() - began
     return life
 
 
-async def _in_world(life: Life, world: World, mortals: Mortals) -> None:
-    town, succession = Town(world), Succession(world, mortals, life)
+async def _in_world(life: Life, world: World, diaries: Path) -> None:
+    town, succession = Town(world), Succession(world, diaries, life)
     async with succession.going_on():
         try:
             await town.live(*life.stories)
@@ -86,9 +87,9 @@ async def _in_world(life: Life, world: World, mortals: Mortals) -> None:
 class Succession:
     """Sees to it that there is a bridge, whoever dies."""
 
-    def __init__(self, world: World, mortals: Mortals, life: Life) -> None:
+    def __init__(self, world: World, diaries: Path, life: Life) -> None:
         self._world = world
-        self._mortals = mortals
+        self._diaries = diaries
         self._life = life
         self._is_served = asyncio.Event()
 
@@ -113,7 +114,7 @@ class Succession:
     async def _reign(self) -> None:
         accident = self._life.accident
         for fate in chain(self._life.fates, repeat("")):
-            bridge = a_mortal(self._world, self._mortals, fate, BRIDGE_DEFAULT_AGENT="")
+            bridge = a_mortal(self._world, self._diaries, fate, BRIDGE_DEFAULT_AGENT="")
             await bridge.start()
             if await _is_ready(bridge):
                 self._world.slack.events_url = f"{bridge.url}/slack/events"
@@ -129,10 +130,10 @@ async def _is_ready(bridge: Mortal) -> bool:
     """Wait until it is ready; False where it died before."""
 
     async def is_ready_or_dead() -> bool:
-        return bridge.forked.ended.is_set() or (await bridge.state())[0] == 200
+        return bridge.has_ended or (await bridge.state())[0] == 200
 
     await wait_until(is_ready_or_dead, "it is ready", PATIENCE)
-    return not bridge.forked.ended.is_set()
+    return not bridge.has_ended
 
 
 async def end_leases(world: World) -> None:
@@ -153,7 +154,7 @@ async def _is_at_rest(world: World) -> bool:
 
 
 async def all_lived(
-    lives: Iterable[Life], url: str, mortals: Mortals, *, at_once: int, seconds: float = math.inf
+    lives: Iterable[Life], url: str, diaries: Path, *, at_once: int, seconds: float = math.inf
 ) -> list[Life]:
     """Let many lives happen, some at once, each in a namespace of its own; none begins when *seconds* have passed.
 
@@ -163,7 +164,7 @@ async def all_lived(
 
     async def one(life: Life) -> list[Life]:
         async with places:
-            return [await lived(life, url, mortals)] if time.monotonic() < until else []
+            return [await lived(life, url, diaries)] if time.monotonic() < until else []
 
     return [life for some in await asyncio.gather(*map(one, lives)) for life in some]
 
@@ -173,7 +174,7 @@ async def told_to_end(world: World, bridge: Mortal) -> None:
     asked = "/api/sdk/agents/4/chat"
 
     def is_time() -> bool:
-        return len(world.project.calls_to(asked)) >= 3 or bridge.forked.ended.is_set()
+        return len(world.project.calls_to(asked)) >= 3 or bridge.has_ended
 
     await wait_until(is_time, "the service was busy", PATIENCE)
     bridge.send_signal(signal.SIGTERM)
@@ -188,9 +189,9 @@ SCENES: tuple[tuple[tuple[Story, ...], Accident | None], ...] = (
 """Stories that together pass every point there is, and what befalls their bridge."""
 
 
-async def in_peace(url: str, mortals: Mortals) -> list[Life]:
+async def in_peace(url: str, diaries: Path) -> list[Life]:
     """Live each scene in peace."""
-    return await all_lived([Life((), *scene) for scene in SCENES], url, mortals, at_once=len(SCENES))
+    return await all_lived([Life((), *scene) for scene in SCENES], url, diaries, at_once=len(SCENES))
 
 
 def quick_lives(peace: Sequence[Life]) -> list[Life]:

@@ -24,6 +24,8 @@ from bridge.playground.slack.emulator import EmulatedSlack
 from bridge.playground.slack.entities import Message
 from bridge.playground.slack.sample import BRIDGE
 from bridge.playground.slack.server import ApiCall
+from support import forks
+from support.forks import Fork
 from support.lifetimes import keys_without_lifetime
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, secrets_in
 from support.waiting import wait_until
@@ -54,7 +56,8 @@ class BridgeProcess:
     arguments: tuple[str, ...] = ()
     log: bytearray = field(default_factory=bytearray)
     pages: str = ""
-    process: asyncio.subprocess.Process | None = None
+    process: asyncio.subprocess.Process | Fork | None = None
+    is_forked: bool = True  # else it reads all its code for itself
     _reader: asyncio.Task[None] | None = None
 
     @property
@@ -64,16 +67,29 @@ class BridgeProcess:
 
     async def start(self) -> Self:
         """Start it; it may take a moment until it is ready."""
+        if self.is_forked and forks.are_possible():
+            self.began(await forks.fork(self.environ, self.arguments))
+            return self
         command = [sys.executable, "-m", "bridge", "serve", *self.arguments]
-        self.process = await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *command,
             env={**os.environ, **self.environ},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
-        self._reader = asyncio.create_task(self._read())
+        self.began(process)
         return self
+
+    def began(self, process: asyncio.subprocess.Process | Fork) -> None:
+        """Listen to the *process* that it is now."""
+        self.process = process
+        self._reader = asyncio.create_task(self._read())
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was started and has ended."""
+        return self.process is not None and self.process.returncode is not None
 
     async def _read(self) -> None:
         if self.process is not None and self.process.stdout is not None:
@@ -84,7 +100,7 @@ class BridgeProcess:
         """Wait until ``/readyz`` says so."""
 
         async def answers() -> bool:
-            if self.process is not None and self.process.returncode is not None:
+            if self.has_ended:
                 raise AssertionError(f"the bridge ended: {self.log.decode()}")
             return (await self.state())[0] == httpx.codes.OK
 
@@ -100,13 +116,13 @@ class BridgeProcess:
         await wait_until(is_up, f"{part} is up")
 
     async def state(self) -> tuple[int, dict[str, Any]]:
-        """What ``/readyz`` says: status and JSON; (0, {}) where nobody listens."""
+        """What ``/readyz`` says: status and JSON; (0, {}) where nobody listens, or somebody else."""
         async with httpx.AsyncClient(verify=_NO_TLS) as client:
             try:
                 answer = await client.get(f"{self.url}/readyz")
-            except httpx.HTTPError:
+                return answer.status_code, answer.json()
+            except (httpx.HTTPError, ValueError):
                 return 0, {}
-        return answer.status_code, answer.json()
 
     def send_signal(self, number: signal.Signals) -> None:
         """Send SIGTERM, SIGKILL, SIGSTOP …."""
@@ -159,6 +175,7 @@ class World:
     redis: Redis
     redis_url: str
     namespace: str
+    forks: bool = True  # whether its bridges are forked, where that is possible
     bridges: list[BridgeProcess] = field(default_factory=list)
     asked_before: int = 0
     called_before: int = 0
@@ -203,7 +220,7 @@ class World:
             "BRIDGE_DRAIN_SECONDS": "1",
             **environ,
         }
-        bridge = BridgeProcess(settings, arguments)
+        bridge = BridgeProcess(settings, arguments, is_forked=self.forks)
         self.bridges.append(bridge)
         return bridge
 

@@ -1,0 +1,105 @@
+"""Processes out of `support.forker`, as asyncio's own ones: one parent for all tests of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[2]
+_COVERAGE = "COVERAGE"  # its variables: a fork is not measured, and measuring slows down
+
+
+def are_possible() -> bool:
+    """Whether bridges may be forked here: Linux tells of the end of somebody else's child, and nobody measures."""
+    return hasattr(os, "pidfd_open") and not any(name.startswith(_COVERAGE) for name in os.environ)
+
+
+class Fork:
+    """A process, as far as `asyncio.subprocess.Process` is used in tests."""
+
+    def __init__(self, pid: int, stdout: asyncio.StreamReader) -> None:
+        self.pid = pid
+        self.stdout = stdout
+        self.returncode: int | None = None
+        self._ended = asyncio.Event()
+        self._watched = os.pidfd_open(pid)
+        asyncio.get_running_loop().add_reader(self._watched, self._end)
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, if there is still somebody to hear it."""
+        if self.returncode is None:
+            with suppress(ProcessLookupError):  # it has ended, and the news of it is under way
+                signal.pidfd_send_signal(self._watched, number)
+
+    def terminate(self) -> None:
+        """Tell it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+    async def wait(self) -> int:
+        """Wait for its end; gives the exit code."""
+        await self._ended.wait()
+        return self.returncode or 0
+
+    def _end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._watched)
+        os.close(self._watched)
+        self.returncode = _ask({"ended": self.pid})
+        self._ended.set()
+
+
+async def fork(environ: Mapping[str, str], arguments: Sequence[str] = (), *, fate: str = "", diary: str = "") -> Fork:
+    """Fork ``bridge serve`` with *environ* beside our own and *arguments*.
+
+    With a *diary*, a file, it writes the points there that it passes, and dies at its *fate*: `support.mortal`.
+    """
+    wish = {"environ": {**os.environ, **environ}, "arguments": list(arguments), "fate": fate, "diary": diary}
+    ours, its = os.pipe()
+    try:
+        pid = _ask(wish, its)
+    finally:
+        os.close(its)
+    stdout = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(ours, "rb")
+    )
+    return Fork(pid, stdout)
+
+
+def _ask(wish: Mapping[str, object], *files: int) -> int:
+    """Say something to the parent; gives its answer, which comes at once."""
+    parent = _parent()
+    socket.send_fds(parent, [json.dumps(wish).encode()], files)
+    return int(parent.recv(64))
+
+
+@cache
+def _parent() -> socket.socket:
+    """Start the parent; it ends when nobody is left at this end."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with its:
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(_COVERAGE)}
+        environ["PYTHONPATH"] = os.pathsep.join([str(_ROOT), str(_ROOT / "tests")])
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "support.forker", str(its.fileno())], env=environ, pass_fds=[its.fileno()]
+        )
+    atexit.register(_leave, ours, process)
+    return ours
+
+
+def _leave(parent: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    parent.close()
+    process.wait()
