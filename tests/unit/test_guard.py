@@ -312,11 +312,19 @@ async def test_forms_go_in_and_are_counted_by_kind(door: Door, body: str, kind: 
         '{"type": "block_actions", "actions": [3]}',
         '{"type": "view_submission", "view": 3}',
         '{"type": "block_suggestion"}',
+        '{"type": "of_tomorrow", "command": {}}',
     ],
 )
 async def test_an_interaction_that_is_not_whole_is_a_bad_request(door: Door, payload: str) -> None:
     assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 400
     assert door.inner.bodies == []
+
+
+async def test_what_other_apps_write_into_a_message_may_look_like_anything(door: Door) -> None:
+    message = {"ts": "1.2", "metadata": {"event_type": "order", "event_payload": {"user": 5, "item": 17, "team": []}}}
+    payload = json.dumps({"type": "message_action", "callback_id": "c", "message": message})
+
+    assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 200
 
 
 async def test_a_command_that_says_payload_is_not_taken_for_an_interaction(door: Door) -> None:
