@@ -3,8 +3,8 @@
 * **Packing.** With hiredis installed, redis-py's connections for threads pack commands with it; those for asyncio only
   read answers with it, and pack in Python. A script has some 25 arguments: packed in C, a busy bridge does 1.06-1.09
   times as many turns in a second.
-* **Closed.** A connection that ends while a command is about to be written is an OSError with asyncio's own loop,
-  which redis-py knows, and a RuntimeError with uvloop, which it does not. It would pass every net for Redis' failures.
+* **Closed.** A connection that ends just when it is written to or read from is an OSError with asyncio's own loop, which
+  redis-py knows, and a RuntimeError with uvloop, which it does not. It would pass every net for Redis' failures.
 """
 
 from __future__ import annotations
@@ -34,6 +34,15 @@ class Mended(AbstractConnection):
             if _UVLOOPS_WORDS not in str(exc):
                 raise
             raise NoConnection("closed while it was written to") from exc
+
+    async def read_response(self, *args: Any, **how: Any) -> Any:
+        """Read one answer. Raises redis-py's `ConnectionError` where that is not possible, and what Redis answers."""
+        try:
+            return await super().read_response(*args, **how)
+        except RuntimeError as exc:
+            if _UVLOOPS_WORDS not in str(exc):
+                raise
+            raise NoConnection("closed while it was read from") from exc
 
 
 class TcpConnection(Mended, Connection):

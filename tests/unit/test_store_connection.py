@@ -168,11 +168,14 @@ def test_what_redis_cannot_take_is_not_packed() -> None:
 
 
 class Uvloops(Connection):
-    """A connection whose loop does not write, for this reason."""
+    """A connection whose loop neither writes nor reads, for this reason."""
 
     reason = "unable to perform operation on <TCPTransport closed=True>; the handler is closed"
 
     async def send_packed_command(self, *_args: Any, **_how: Any) -> None:
+        raise RuntimeError(self.reason)
+
+    async def read_response(self, *_args: Any, **_how: Any) -> None:
         raise RuntimeError(self.reason)
 
 
@@ -180,9 +183,11 @@ class MendedUvloops(Mended, Uvloops):
     """The same, mended."""
 
 
-async def test_a_connection_that_ends_while_it_is_written_to_is_a_failure_of_redis() -> None:
+async def test_a_connection_that_ends_while_it_is_used_is_a_failure_of_redis() -> None:
     with pytest.raises(exceptions.ConnectionError):
         await MendedUvloops().send_packed_command(b"PING")
+    with pytest.raises(exceptions.ConnectionError):
+        await MendedUvloops().read_response()
 
 
 async def test_what_else_a_loop_may_say_is_no_failure_of_redis() -> None:
@@ -191,3 +196,5 @@ async def test_what_else_a_loop_may_say_is_no_failure_of_redis() -> None:
 
     with pytest.raises(RuntimeError, match="this loop is broken"):
         await connection.send_packed_command(b"PING")
+    with pytest.raises(RuntimeError, match="this loop is broken"):
+        await connection.read_response()
