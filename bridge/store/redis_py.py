@@ -3,8 +3,8 @@
 * **Packing.** With hiredis installed, redis-py's connections for threads pack commands with it; those for asyncio only
   read answers with it, and pack in Python. A script has some 25 arguments: packed in C, a busy bridge does 1.06-1.09
   times as many turns in a second.
-* **Closed.** A connection that ends just when it is written to or read from is an OSError with asyncio's own loop, which
-  redis-py knows, and a RuntimeError with uvloop, which it does not. It would pass every net for Redis' failures.
+* **Closed.** A connection that ends just when it is written to or read from is an OSError with asyncio's own loop,
+  which redis-py knows, and a RuntimeError with uvloop, which it does not. It would pass every net for Redis' failures.
 """
 
 from __future__ import annotations
