@@ -17,7 +17,7 @@ Fault = Callable[[World, RealRedis], AbstractAsyncContextManager[None]]
 
 RETRIES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 PEOPLE = ((ALICE, GENERAL), (BOB, RANDOM), (CAROL, SHARED))
-SLOWLY = ("--key-load-delay", "2000", "--loading-process-events-interval-bytes", "1024")
+SLOWLY = ("--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024")
 
 
 async def test_messages_flow_through_everything_that_a_redis_can_suffer(

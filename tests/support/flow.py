@@ -38,7 +38,8 @@ class Talk:
     async def go_on(self, is_over: asyncio.Event) -> None:
         """Write until *is_over*."""
         while not is_over.is_set():
-            await wait_until(lambda: len(self.written) - len(self.answers()) < AHEAD, "the answers keep up", PATIENCE)
+            # What Slack gave up was never accepted, and is not waited for.
+            await wait_until(lambda: len(self.accepted) - len(self.answers()) < AHEAD, "the answers keep up", PATIENCE)
             text = f"{self.name} says number {len(self.written):03d}"
             self.written.append(text)
             ts = await self.world.slack.say(self.user, self.channel, text, thread_ts=self.root)
