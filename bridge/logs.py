@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import secrets
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -55,6 +56,11 @@ def facts(**more: Any) -> Iterator[None]:
         yield
     finally:
         _current_facts.reset(token)
+
+
+def new_reference() -> str:
+    """Make a name by which a record is found, for what nobody expected."""
+    return secrets.token_hex(4)
 
 
 def redacted(line: str) -> str:

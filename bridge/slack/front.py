@@ -22,9 +22,10 @@ from typing import Any, Protocol
 from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from bridge.logs import new_reference
 from bridge.metrics import Metrics
 from bridge.slack.door import Body, Response, Surface
-from bridge.slack.guard import PAYLOAD, new_reference
+from bridge.slack.guard import PAYLOAD
 from bridge.slack.payloads import RETRY, is_message
 from bridge.slack.reading import Malformed, kind_in_envelope
 from bridge.slack.sockets import Dispatch
@@ -57,13 +58,7 @@ class Listeners:
         return await asyncio.shield(self.rest)
 
 
-def over_socket(
-    listeners: Listeners,
-    metrics: Metrics,
-    *,
-    monotonic: Callable[[], float] = time.monotonic,
-    new_reference: Callable[[], str] = new_reference,
-) -> Dispatch:
+def over_socket(listeners: Listeners, metrics: Metrics, *, monotonic: Callable[[], float] = time.monotonic) -> Dispatch:
     """*listeners* for `bridge.slack.sockets`: what comes in, and what is sent back with its acknowledgement."""
 
     async def dispatch(envelope: str, payload: dict[str, Any]) -> dict[str, Any] | None:

@@ -14,13 +14,13 @@ import asyncio
 import hashlib
 import hmac
 import logging
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bridge.logs import new_reference
 from bridge.metrics import Metrics
 from bridge.slack.reading import Malformed, Understood, understand
 
@@ -54,11 +54,6 @@ class _Head:
     length: bytes = b""
     content_type: bytes = b""
     is_doubled: bool = False
-
-
-def new_reference() -> str:
-    """Make a name by which a line of the log is found."""
-    return secrets.token_hex(4)
 
 
 class Guard:

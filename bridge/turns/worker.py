@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -17,7 +16,7 @@ from datetime import timedelta
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost, StoreUnavailable
-from bridge.logs import facts
+from bridge.logs import facts, new_reference
 from bridge.store.connection import stop_if_cancelled
 from bridge.store.inbox import Held, Inbox
 from bridge.store.journal import Journal
@@ -194,7 +193,7 @@ class Worker:
         except Exception:  # the one net of the product: whatever was forgotten ends one turn, not the process
             # The lane is not renewed any more, so it is taken again when its lease is over, and buried if it
             # fails time after time (`bridge.turns.turn`).
-            log.exception("a turn failed unexpectedly", extra={"reference": secrets.token_hex(4)})
+            log.exception("a turn failed unexpectedly", extra={"reference": new_reference()})
         finally:
             self._slots.give()
             self._held.pop(lease.held.entry, None)

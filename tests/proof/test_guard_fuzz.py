@@ -1,4 +1,4 @@
-"""The door under fuzz: whatever is sent, signed or not, it answers once, nothing breaks, and no body is logged.
+"""The door under fuzz: whatever is sent, signed or not, it answers once, never with a 5xx, and logs no body.
 
 And whatever a socket brings, the bridge goes on. Some hundred inputs each time; ``FUZZ=10000`` tries as many for each
 of the tests.
@@ -212,7 +212,7 @@ async def test_whatever_is_signed_nothing_breaks_behind_the_guard(
 
     response = await door.send(body, kind, *signed(body))
 
-    assert response.status in {200, 400, 404, 503}  # the last: a person has to be looked up, and there is no Slack here
+    assert response.status in {200, 400, 404}
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
     assert not door.counted("broken_inside")
     assert WORDS not in caplog.text

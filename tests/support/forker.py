@@ -66,9 +66,7 @@ def serve(ear: socket.socket) -> None:
     """Do what is asked for until nobody is left to ask."""
     alive: set[int] = set()
     try:
-        while said := socket.recv_fds(ear, _MOST, 1):
-            if not said[0]:
-                return
+        while (said := socket.recv_fds(ear, _MOST, 1))[0]:
             wish = json.loads(said[0])
             if "ended" in wish:
                 alive.discard(wish["ended"])

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bench.figures import TIMES, Figure, at_least, at_most, ratio_of_pairs, told
 from bench.processes import pinned_to
-from bench.scenarios.turns import Talks, talks
+from bench.scenarios.turns import Talks, in_turns, talks
 from bench.stage import Length, Stage
 from bench.traffic import CHANNEL, TEAM
 from support.real_redis import RealRedis
@@ -55,11 +55,7 @@ async def growth(stage: Stage) -> list[Figure]:
 async def _compared(many: Talks, few: Talks, length: Length) -> float:
     for warming in (many, few):
         await warming.go_on(0.5)
-    seconds, rates, few_rates = length.of(1.5, 0.7), [], []
-    for _ in range(length.times(6, 2)):
-        few_rates.append(await few.go_on(seconds))
-        rates.append(await many.go_on(seconds))
-    return ratio_of_pairs(rates, few_rates)
+    return ratio_of_pairs(*await in_turns(many, few, length.of(1.5, 0.7), length.times(6, 2)))
 
 
 @asynccontextmanager

@@ -44,6 +44,15 @@ async def talks(stage: Stage, door: Door, threads: int) -> Talks:
     return Talks(stage, [door], await stage.threads(door, threads))
 
 
+async def in_turns(ours: Talks, theirs: Talks, seconds: float, times: int) -> tuple[list[float], list[float]]:
+    """Let both go on, one after the other; gives the turns in a second of each, in pairs of neighbours in time."""
+    rates, their_rates = [], []
+    for _ in range(times):
+        their_rates.append(await theirs.go_on(seconds))
+        rates.append(await ours.go_on(seconds))
+    return rates, their_rates
+
+
 async def turns(stage: Stage) -> list[Figure]:
     """16 and 64 threads; every message is a reply without a mention in a thread that has its session."""
     figures = []
@@ -58,11 +67,9 @@ async def _compared(stage: Stage, doors: dict[Kind, Door], threads: int) -> list
     theirs, ours = await talks(stage, doors["naive"], threads), await talks(stage, doors["bridge"], threads)
     for warming in (theirs, ours):
         await warming.go_on(seconds / 4)
-    process, their_rates, rates = doors["bridge"].process, [], []
+    process = doors["bridge"].process
     before, used = len(ours.said), process.cpu_seconds()
-    for _ in range(stage.length.times(4, 2)):
-        their_rates.append(await theirs.go_on(seconds))
-        rates.append(await ours.go_on(seconds))
+    rates, their_rates = await in_turns(ours, theirs, seconds, stage.length.times(4, 2))
     cpu = (process.cpu_seconds() - used) / (len(ours.said) - before) * 1e3
     stage.check(theirs.said + ours.said)
     name = f"{threads} threads"
