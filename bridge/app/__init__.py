@@ -162,7 +162,7 @@ async def _work(parts: Parts) -> None:
     async with parts.signs.at_work(), asyncio.TaskGroup() as group:
         hourly = group.create_task(parts.hourly.run())
         group.create_task(parts.reporter.run(parts.draining))
-        await parts.worker.run(parts.turns.work)
+        await parts.worker.run(parts.turns.work, parts.turns.terms)
         hourly.cancel()  # it may be waiting for the service
 
 

@@ -20,7 +20,7 @@ from bridge.blocks.quotation import Quoted, spoken, with_quotation
 from bridge.errors import SlackError
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
-from bridge.store.journal import Taken
+from bridge.store.lanes import Taken
 from bridge.turns.plan import AskAgent
 from bridge.turns.ports import Directory, Place, Said, Say, ThreadRead
 

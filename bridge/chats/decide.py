@@ -29,7 +29,7 @@ from bridge.inbound import (
     Submission,
 )
 from bridge.reports.reporter import plan_post
-from bridge.store.journal import Taken
+from bridge.store.lanes import Taken
 from bridge.turns.plan import Plan, Show
 
 

@@ -21,7 +21,7 @@ from bridge.errors import SlackError, SlackUnreachable
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
 from bridge.project import Agent, Catalog
-from bridge.store.journal import Taken
+from bridge.store.lanes import Taken
 from bridge.store.records import Conversation
 from bridge.store.sessions import Sessions
 from bridge.turns.plan import AskAgent, Nothing, Plan, Show, TryLater, WaitForChoice

@@ -11,7 +11,7 @@ the lane is empty, so no wake-up is lost. Entries of the dead are claimed when t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -24,7 +24,8 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lan
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.store.connection import translated
 from bridge.store.deliveries import Delivery, PassedOver
-from bridge.store.keys import GROUP, SEEN, TRACE, milliseconds
+from bridge.store.keys import GROUP, REFUSED, SEEN, TRACE, milliseconds
+from bridge.store.lanes import Head, Held, InDoubt, Offer, Terms, read_head
 from bridge.store.limits import UNLIMITED, Limits, person
 from bridge.store.scripting import Scripts, epoch_ms, or_empty
 from bridge.store.stops import Stops
@@ -87,14 +88,6 @@ class Paused:
 Put = Queued | Duplicate | Full | Unbound | Muted | Paused
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A lane that this process works on, by the *entry* that is pending for it."""
-
-    entry: str
-    lane: Lane
-
-
 class Inbox:
     """Put turns in, and hand their lanes out to the *consumer*, this process.
 
@@ -118,7 +111,12 @@ class Inbox:
         self._now = now
         self._limits = limits
         self._passed = PassedOver(scripts)
+        self._who_is_free: Callable[[], Offer | None] = _nobody
         self.stops = Stops(scripts, now=now)
+
+    def hand_to(self, who_is_free: Callable[[], Offer | None]) -> None:
+        """Let *who_is_free* be asked for each message; whoever is gets its lane at once, where that was empty."""
+        self._who_is_free = who_is_free
 
     async def put(
         self,
@@ -145,8 +143,7 @@ class Inbox:
         *why* it was decided so is for the trace.
         """
         turn = new_turn_id()
-        answer = await self._scripts.run(
-            "put",
+        answer = await self._keep(
             turn,
             thread_lane(thread) if thread and in_order else own_lane(turn),
             event,
@@ -168,10 +165,38 @@ class Inbox:
             self._delivery(inbound, event if message else "", why).to_line(),
             milliseconds(TRACE),
             inbound.user if is_limited and isinstance(inbound, InboundMessage) else "",
-            confirmed=True,
-            repeatable=isinstance(inbound, InboundMessage),  # Slack sends it again; a command or a click it does not
+            is_message=isinstance(inbound, InboundMessage),
         )
         return _put_answer(turn, answer)
+
+    async def _keep(self, turn: TurnId, *about: str | int, is_message: bool) -> Any:
+        """Put it in; a worker that is free gets its lane in the same step.
+
+        Slack sends messages again, and only them. So only a message that was refused may turn out to have been kept.
+        """
+        offer = self._who_is_free() if is_message else None
+        taken_by = (self.consumer, *self._how(offer.terms)) if offer else ("",)
+        try:
+            answer = await self._scripts.run("put", turn, *about, *taken_by, confirmed=True, repeatable=is_message)
+        except BaseException:  # whoever waited for it may also have given up
+            if offer:
+                offer.accept(InDoubt(turn))
+            raise
+        if offer:
+            offer.accept(_handed(answer, offer.terms.token))
+        return answer
+
+    def _how(self, terms: Terms, *, begins: bool = True) -> tuple[str | int, ...]:
+        return terms.arguments(epoch_ms(self._now()), begins=begins)
+
+    async def settle(self, doubt: InDoubt, terms: Terms) -> Head | None:
+        """Find out what came of a put that may have handed its lane to us on *terms*; if it did, its lease is renewed.
+
+        A put that has not reached Redis yet is refused when it does.
+        """
+        how = self._how(replace(terms, may_send=False), begins=False)
+        answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
+        return read_head(Held(answer[0], Lane(answer[1])), answer[2], terms.token) if answer else None
 
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
         """Note for the trace *why* a message became no turn; nobody waits for that."""
@@ -269,9 +294,23 @@ class Inbox:
             return int(await self._scripts.redis.xlen(self._ready))
 
 
+def _nobody() -> None:
+    """Nobody works on lanes here, or not yet."""
+
+
+def _handed(answer: Any, token: str) -> Head | Held | None:
+    match answer:
+        case ["queued", _waiting, _ahead, entry, lane]:
+            return Held(entry, Lane(lane))
+        case ["queued", _waiting, _ahead, entry, lane, head]:
+            return read_head(Held(entry, Lane(lane)), head, token)
+        case _:
+            return None
+
+
 def _put_answer(turn: TurnId, answer: Any) -> Put:
     match answer:
-        case ["queued", waiting, ahead]:
+        case ["queued", waiting, ahead, *_handed]:
             return Queued(turn, int(waiting), int(ahead))
         case ["duplicate", of]:
             return Duplicate(TurnId(of))

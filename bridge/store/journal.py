@@ -20,40 +20,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from bridge.errors import LaneLost, RecordNotUnderstood, TooOften
+from bridge.errors import LaneLost, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import InboundMessage
 from bridge.store.audit import facts as audit_facts
-from bridge.store.inbox import Held
 from bridge.store.keys import AUDIT_LENGTH, DEAD, RESULTS, TRACE, milliseconds
+from bridge.store.lanes import Head, Held, Taken, Terms, read_head
 from bridge.store.limits import UNLIMITED, Limits, person
 from bridge.store.recent import NOTHING, Did
-from bridge.store.records import VERSION, Conversation, Turn, pairs
+from bridge.store.records import Turn
 from bridge.store.scripting import Scripts, epoch_ms, or_empty
 from bridge.store.stops import TurnStopped
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """The head of a lane: the *turn*, what its thread is bound to, and the *token* of this take.
-
-    *channel_default* is the agent that answers in the thread's channel where nothing else chooses.
-    """
-
-    held: Held
-    turn: Turn
-    conversation: Conversation
-    token: str
-    channel_default: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """The head of a lane is a record that this release cannot read; *is_newer*: a later one wrote it, and can."""
-
-    held: Held
-    turn: TurnId
-    is_newer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,30 +74,14 @@ class Journal:
         self._limits = limits
         self._audit_ms = milliseconds(audit_lifetime)
 
-    async def take(
-        self, held: Held, *, may_send: bool, oldest: datetime, token: str, begins: bool = True
-    ) -> Taken | Unreadable | None:
+    async def take(self, held: Held, terms: Terms, *, begins: bool = True) -> Head | None:
         """Read the head of a lane; None where it is empty.
 
-        Where nothing is left to decide and *may_send*, this writes SENT too (`Turn.was_sent_now`), unless the turn
-        was accepted before *oldest*. *token* is new for each take, and the same when a take is repeated. With *begins*
-        it counts as a take; a worker that has waited and looks again says False.
+        With *begins* it counts as a take; a worker that has waited and looks again says False.
         """
-        answer = await self._run(
-            "take", held, held.lane, self._ms(), token, int(may_send), epoch_ms(oldest), int(begins), VERSION,
-            confirmed=may_send,
-        )  # fmt: skip
-        if answer[0] == "empty":
-            return None
-        if answer[0] == "newer":
-            return Unreadable(held, TurnId(answer[1]), is_newer=True)
-        _, turn_id, turn, conversation, fresh, handed_out, default = answer
-        try:
-            read = Turn.from_redis(turn_id, pairs(turn), was_sent_now=fresh == "1", handed_out=int(handed_out))
-        except RecordNotUnderstood:
-            return Unreadable(held, TurnId(turn_id))
-        bound = Conversation.from_redis(pairs(conversation))
-        return Taken(held, read, bound, token, int(default) if default else None)
+        how = terms.arguments(self._ms(), begins=begins)
+        answer = await self._run("take", held, held.lane, *how, confirmed=terms.may_send)
+        return None if answer[0] == "empty" else read_head(held, answer, terms.token)
 
     async def sent(self, taken: Taken, *, run: str = "", first: FirstAgent | None = None) -> bool:
         """Write SENT: now the request may go out. False: something is no longer as it was taken; take it again.

@@ -15,6 +15,7 @@ key                             type     holds                                  
 ``held``                        hash     lane → ts of the stop behind which its messages wait  while some wait
 ``seen:e:<event id>``           string   the turn that an event became                         25 h
 ``seen:m:<team>:<ch>:<ts>``     string   the turn that a message became                        7 days
+``refused:<turn>``              string   a put that must not happen any more, if it comes late  10 minutes
 ``shown:<team>:<ch>:<ts>``      string   the turn that a message of ours shows                 7 days
 ``passed:<team>:<ch>:<day>``    list     messages that became no turn, and why: the last 1,000 7 days
 ``thread:<team>:<ch>:<root>``   hash     agent, session, who speaks, how far heard, muted      session days
@@ -57,6 +58,7 @@ from datetime import timedelta
 SEEN = timedelta(hours=25)  # Slack repeats "delayed events" for hours
 TRACE = timedelta(days=7)
 DEAD = timedelta(days=30)
+REFUSED = timedelta(minutes=10)  # longer than a network keeps what was sent on a closed connection
 RESULTS = timedelta(days=7)
 SHOWN_LATELY = timedelta(days=90)
 REMEMBERED = timedelta(days=30)

@@ -11,7 +11,7 @@ from bridge.ids import MessageKey, TurnId, aside, thread_lane
 from bridge.inbound import Click, HomeOpened, InboundMessage, Shortcut, SlashCommand, Submission
 from bridge.store.feedback import Votes
 from bridge.store.inbox import Condition, Inbox, Paused
-from bridge.store.journal import Taken
+from bridge.store.lanes import Taken
 from bridge.store.sessions import Sessions
 from bridge.store.stops import Met, Stopped
 from bridge.turns import plan as plans

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from bridge.inbound import InboundMessage
-from bridge.store.journal import Taken
+from bridge.store.lanes import Taken
 from bridge.store.recent import Did, RecentRun
 from bridge.turns.outcome import Outcome
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from bridge.errors import LaneLost
 from bridge.ids import Lane
-from bridge.store.inbox import Held
+from bridge.store.lanes import Head, Held
 
 LEASE = timedelta(seconds=15)
 """How long a lane stays with a worker that does not renew it. With the search for abandoned lanes once a second,
@@ -24,12 +24,22 @@ way or the other: so a post begins only while the lease has at least this long t
 
 
 class Lease:
-    """The lease of one *held* lane, last renewed at *renewed_at* (seconds of *monotonic*); *renew* renews it now."""
+    """The lease of one *held* lane, last renewed at *renewed_at* (seconds of *monotonic*); *renew* renews it now.
+
+    *head* is what was found in it, where it was handed over with its head taken.
+    """
 
     def __init__(
-        self, held: Held, *, monotonic: Callable[[], float], renewed_at: float, renew: Callable[[], Awaitable[None]]
+        self,
+        held: Held,
+        *,
+        monotonic: Callable[[], float],
+        renewed_at: float,
+        renew: Callable[[], Awaitable[None]],
+        head: Head | None = None,
     ) -> None:
         self.held = held
+        self._head = head
         self._monotonic = monotonic
         self._renewed_at = renewed_at
         self._renew = renew
@@ -39,6 +49,11 @@ class Lease:
     def lane(self) -> Lane:
         """The lane that is held."""
         return self.held.lane
+
+    def pop_head(self) -> Head | None:
+        """Give the head that was taken with the lane, once: later it is taken anew."""
+        head, self._head = self._head, None
+        return head
 
     def renewed(self, at: float) -> None:
         """It was renewed by a command that began at *at*."""

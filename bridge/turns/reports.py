@@ -8,7 +8,7 @@ from typing import Final
 from bridge.blocks.reports import pause_notice
 from bridge.ids import ThreadKey
 from bridge.inbound import Notice
-from bridge.store.journal import Taken
+from bridge.store.lanes import Taken
 from bridge.store.schedules import Schedules
 from bridge.turns.outcome import Outcome, PostedReport
 from bridge.turns.patience import Patience

@@ -13,7 +13,8 @@ from bridge.blocks import runs as cards
 from bridge.blocks.reply import Reply
 from bridge.errors import ProjectError, RecordNotUnderstood, SlackError
 from bridge.project import ProjectClient
-from bridge.store.journal import Journal, Taken
+from bridge.store.journal import Journal
+from bridge.store.lanes import Taken
 from bridge.turns.ask import Answer
 from bridge.turns.outcome import Outcome
 from bridge.turns.patience import Patience

@@ -24,7 +24,7 @@ from bridge.inbound import (
     SlashCommand,
     Submission,
 )
-from bridge.store.journal import Taken
+from bridge.store.lanes import Taken
 from bridge.turns.lease import SLACK_TIMEOUT, Lease
 from bridge.turns.outcome import Outcome
 from bridge.turns.patience import Patience

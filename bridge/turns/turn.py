@@ -31,7 +31,8 @@ from bridge.inbound import InboundMessage
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
-from bridge.store.journal import FirstAgent, Journal, Taken, Unreadable
+from bridge.store.journal import FirstAgent, Journal
+from bridge.store.lanes import Head, Taken, Terms, Unreadable
 from bridge.store.recent import NOTHING, Did
 from bridge.store.records import Step, Turn
 from bridge.store.sessions import Sessions
@@ -90,12 +91,7 @@ class Turns:
 
     async def _step(self, lease: Lease, *, begins: bool) -> bool:
         """Take the head and go on with it; True when this worker is finished with the lane."""
-        oldest, token = self.now() - self.max_age, secrets.token_hex(8)
-        taken = await self.patience.through_outages(
-            lambda: self.journal.take(
-                lease.held, may_send=self.project.is_up, oldest=oldest, token=token, begins=begins
-            )
-        )
+        taken = lease.pop_head() or await self._take(lease, begins=begins)
         if taken is None:
             return True
         if isinstance(taken, Unreadable) and taken.is_newer:
@@ -107,6 +103,14 @@ class Turns:
                 return await self._go_on(taken, lease)
             except TurnStopped:
                 return await self._stopped(taken)
+
+    async def _take(self, lease: Lease, *, begins: bool) -> Head | None:
+        terms = self.terms()
+        return await self.patience.through_outages(lambda: self.journal.take(lease.held, terms, begins=begins))
+
+    def terms(self) -> Terms:
+        """How a head is taken now."""
+        return Terms(secrets.token_hex(8), may_send=self.project.is_up, oldest=self.now() - self.max_age)
 
     async def _leave_to_a_newer_release(self, lease: Lease) -> bool:
         """During a rolling upgrade the process that wrote this record runs beside us."""

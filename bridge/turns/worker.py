@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from contextvars import copy_context
 from datetime import timedelta
 
 from redis.asyncio import Redis
@@ -18,8 +19,9 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost, StoreUnavailable
 from bridge.logs import facts, new_reference
 from bridge.store.connection import stop_if_cancelled
-from bridge.store.inbox import Held, Inbox
+from bridge.store.inbox import Inbox
 from bridge.store.journal import Journal
+from bridge.store.lanes import Head, Held, InDoubt, Offer, Terms
 from bridge.store.namespace import Namespace
 from bridge.turns.lease import LEASE, Lease
 from bridge.turns.slots import Slots
@@ -35,6 +37,7 @@ _STORE_RETRY = timedelta(seconds=0.5)
 _CLAIM_MOST = 64
 
 Work = Callable[[Lease], Awaitable[None]]
+Begin = Callable[[Held, float], None]
 
 
 class Worker:
@@ -72,14 +75,33 @@ class Worker:
         self._held: dict[str, Lease] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def run(self, work: Work) -> None:
-        """Do *work* on one lane after the other until draining, then finish what is in flight."""
+    async def run(self, work: Work, terms: Callable[[], Terms] | None = None) -> None:
+        """Do *work* on one lane after the other until draining, then finish what is in flight.
+
+        With *terms*, on which a head is taken, lanes are also taken from the hand of whoever takes messages in.
+        """
+        context = copy_context()
         async with asyncio.TaskGroup() as group:
 
+            def start(task: Coroutine[None, None, None]) -> None:
+                # In a context of its own: whoever takes a message in must not lend its facts to all that follows.
+                started = group.create_task(task, context=context.copy())
+                self._tasks.add(started)
+                started.add_done_callback(self._tasks.discard)
+
             def begin(held: Held, began: float) -> None:
-                task = group.create_task(self._one(work, self._hold(held, began)))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self._slots.take()
+                start(self._one(work, self._hold(held, began)))
+
+            def offer() -> Offer | None:
+                if terms is None or self._draining.is_set() or self._slots.free <= 0:
+                    return None
+                self._slots.take()
+                made = Offer(terms(), asyncio.get_running_loop().create_future())
+                start(self._offered(work, made, self._monotonic()))
+                return made
+
+            self._inbox.hand_to(offer)
 
             upkeep = [
                 group.create_task(self._repeat(_RENEW_EVERY, self._renew)),
@@ -132,7 +154,7 @@ class Worker:
             return True
         return False
 
-    async def _take_new(self, begin: Callable[[Held, float], None]) -> None:
+    async def _take_new(self, begin: Begin) -> None:
         try:
             async with asyncio.timeout(self._block.total_seconds()):
                 room = await self._slots.room()  # first a free place, so that what is taken is begun at once
@@ -140,13 +162,13 @@ class Worker:
             return
         began = self._monotonic()
         for held in await self._inbox.wait_for_lanes(self._blocking, most=room, block=self._block):
-            if self._draining.is_set():
+            if self._draining.is_set() or self._slots.free <= 0:  # the room was given to what was handed over meanwhile
                 with suppress(LaneLost):  # this process was suspended since, and another one has it
                     await self._journal.release(held)
             else:
                 self._begin_once(begin, held, began)
 
-    def _begin_once(self, begin: Callable[[Held, float], None], held: Held, began: float) -> None:
+    def _begin_once(self, begin: Begin, held: Held, began: float) -> None:
         """Begin with a lane; one that is in work here already is only renewed.
 
         That happens to one that was renewed too late while nobody else wanted it, and to one whose handing out was
@@ -157,7 +179,7 @@ class Worker:
         else:
             begin(held, began)
 
-    async def _take_over(self, begin: Callable[[Held, float], None]) -> None:
+    async def _take_over(self, begin: Begin) -> None:
         began = self._monotonic()
         for held in await self._inbox.claim_from_the_dead(lease=LEASE, most=_CLAIM_MOST):
             log.info("took over a lane", extra={"lane": held.lane})
@@ -178,11 +200,36 @@ class Worker:
         await self._namespace.forget_the_gone()
         self.depth = await self._inbox.depth()
 
-    def _hold(self, held: Held, began: float) -> Lease:
-        lease = Lease(held, monotonic=self._monotonic, renewed_at=began, renew=self._renew)
+    def _hold(self, held: Held, began: float, head: Head | None = None) -> Lease:
+        lease = Lease(held, monotonic=self._monotonic, renewed_at=began, renew=self._renew, head=head)
         self._held[held.entry] = lease
-        self._slots.take()
         return lease
+
+    async def _offered(self, work: Work, offer: Offer, began: float) -> None:
+        """Work on what is handed over for *offer*, whose place is taken."""
+        lease = None
+        try:
+            lease = await self._handed(offer, began)
+        finally:
+            if lease is None:
+                self._slots.give()
+        if lease is not None:
+            await self._one(work, lease)
+
+    async def _handed(self, offer: Offer, began: float) -> Lease | None:
+        handed = await offer.answer
+        while isinstance(handed, InDoubt):
+            began = self._monotonic()
+            try:
+                handed = await self._inbox.settle(handed, offer.terms)
+            except StoreUnavailable:
+                await asyncio.sleep(_STORE_RETRY.total_seconds())
+        if handed is None:
+            return None
+        held, head = (handed, None) if isinstance(handed, Held) else (handed.held, handed)
+        if held.entry in self._held:  # what was in doubt has been taken from the stream meanwhile
+            return None
+        return self._hold(held, began, head)
 
     async def _one(self, work: Work, lease: Lease) -> None:
         try:

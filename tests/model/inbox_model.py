@@ -26,7 +26,7 @@ class Budget(NamedTuple):
 
     kills: int = 0
     stalls: int = 0  # a worker is slow for longer than its lease, and its clock says so too
-    losses: int = 0  # a script ran, its reply was lost, and it is run again
+    losses: int = 0  # a script ran, its reply was lost, and it is run again; a PUT may also run later than that
     refusals: int = 0  # a request surely did not arrive
     releases: int = 0  # a draining worker gives its lane back
     withdrawals: int = 0
@@ -58,6 +58,14 @@ class Worker(NamedTuple):
     has_lease: bool = False
 
 
+class Late(NamedTuple):
+    """A PUT that nobody waits for any more, and that may still run: it hands the lane to *owner*."""
+
+    message: int
+    owner: int
+    token: int
+
+
 class State(NamedTuple):
     """The lane, its workers, what reached the agent, and what people saw."""
 
@@ -71,6 +79,7 @@ class State(NamedTuple):
     given: int = NONE  # how many messages there were when the stop was given that is under way
     has_agent: bool = True
     turns: tuple[Turn, ...] = (Turn(),) * MESSAGES
+    late: tuple[Late, ...] = ()
     workers: tuple[Worker, ...] = (Worker(), Worker())
     sent: tuple[int, ...] = ()
     posts: tuple[tuple[int, str], ...] = ()
@@ -103,7 +112,11 @@ class State(NamedTuple):
 
     def holding(self, number: int) -> State:
         """Let a worker begin a take, with a new token."""
-        used = {*(turn.by for turn in self.turns), *(worker.token for worker in self.workers)}
+        used = {
+            *(turn.by for turn in self.turns),
+            *(worker.token for worker in self.workers),
+            *(put.token for put in self.late),
+        }
         token = min(set(range(len(used) + 1)) - used)
         return self.with_worker(number, at="held", turn=NONE, token=token)
 
@@ -154,6 +167,12 @@ MUTANTS = {
     "withdrawal ends the hold": Budget(withdrawals=1, stops=1),
     "hold of what was withdrawn": Budget(withdrawals=1, stops=1),
     "hold outlives its lane": Budget(stops=1),
+    "hand over and wake": Budget(),
+    "hand over what waits behind another": Budget(),
+    "hand over and forget": Budget(losses=1),
+    "settle with a new token": Budget(losses=1),
+    "settle without fence": Budget(stalls=1, losses=1),
+    "settle without refusing what is late": Budget(losses=1),
 }
 """What is left out, and how much has to go wrong for that to be seen."""
 
@@ -185,6 +204,10 @@ LIVES = {
     "two stops": (True, Budget(stops=2)),
     "a stop before an agent is chosen": (False, Budget(kills=1, stops=1)),
     "a stop of a dead letter": (True, Budget(deaths=1, retries=1, stops=1)),
+    "a lost hand-over and a kill": (True, Budget(kills=1, losses=2)),
+    "a lost hand-over and a slow worker": (True, Budget(stalls=1, losses=2)),
+    "a lost hand-over and a withdrawal": (True, Budget(losses=2, withdrawals=1)),
+    "a lost hand-over without an agent": (False, Budget(stalls=1, losses=1)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
 
@@ -198,6 +221,7 @@ class Lane:
         self.mutant = mutant
         self._works: dict[str, Callable[[State, int], Iterator[Move]]] = {
             "idle": self._idle,
+            "in doubt": self._in_doubt,
             "held": self._held,
             "menu": self._menu,
             "decided": self._decided,
@@ -225,10 +249,12 @@ class Lane:
     def _outside(self, s: State) -> Iterator[Move]:
         for m in range(MESSAGES):
             if s.delivered[m] < 2 and all(s.delivered[:m]):  # as two events, or as a retry
-                delivered = tuple(count + (k == m) for k, count in enumerate(s.delivered))
-                yield f"deliver {m}", self._put(s._replace(delivered=delivered), m)
+                yield f"deliver {m}", self._put(self._delivered(s, m), m)
+                yield from self._hand_over(s, m)
             if s.left.withdrawals and m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
                 yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
+        for put in s.late:
+            yield f"late PUT {put.message}", self._late(s, put)
         yield from self._stops(s)
         if not s.has_agent:
             yield "choose", self._choose(s)
@@ -236,6 +262,48 @@ class Lane:
             is_listed = turn.step == "dead" or (turn.died and self.mutant == "retry leaves it on the list")
             if s.left.retries and is_listed:
                 yield f"retry {m}", self._retry(s.spend("retries"), m)
+
+    def _delivered(self, s: State, m: int) -> State:
+        return s._replace(delivered=tuple(count + (k == m) for k, count in enumerate(s.delivered)))
+
+    def _hand_over(self, s: State, m: int) -> Iterator[Move]:
+        """Deliver to the process of a worker that is free: it has the lane at once, where that was empty."""
+        if m in s.seen or (s.box and self.mutant != "hand over what waits behind another"):
+            return
+        for i, worker in enumerate(s.workers):
+            if worker.at != "idle":
+                continue
+            mine = s.holding(i)
+            token = mine.workers[i].token
+            ran = self._delivered(self._handed_over(mine, m, i, token), m)
+            yield f"deliver {m} to w{i}", self._taken(ran, i)
+            if s.left.losses:
+                doubts = {"at": "in doubt", "turn": m}
+                lost = ran.idle(i) if self.mutant == "hand over and forget" else ran.with_worker(i, **doubts)
+                yield f"deliver {m} to w{i}, reply lost", lost.spend("losses")
+                late = mine._replace(late=(*s.late, Late(m, i, token))).with_worker(i, **doubts)
+                yield f"deliver {m} to w{i}, late", late.spend("losses")
+
+    def _handed_over(self, s: State, m: int, owner: int, token: int) -> State:
+        """PUT and TAKE in one: the entry is *owner*'s from the start."""
+        s = self._put(s, m)
+        s = s if s.ready else s.woken()
+        *others, entry = s.ready
+        left = s.ready if self.mutant == "hand over and wake" else tuple(others)
+        s = self._sent_at_once(s._replace(ready=left, pending=s.pending | {(entry, owner)}), token)
+        return s if owner == DEAD else s.with_worker(owner, entry=entry, has_lease=True)
+
+    def _late(self, s: State, put: Late) -> State:
+        """Let a PUT run that nobody waits for any more: the door has said that it failed."""
+        s = s._replace(late=tuple(other for other in s.late if other != put))
+        if put.message in s.seen:
+            return s
+        s = self._delivered(s, put.message)
+        if s.box:
+            return self._put(s, put.message)
+        is_forgotten = put.owner != DEAD and s.workers[put.owner].token != put.token
+        ran = self._handed_over(s, put.message, put.owner, put.token)
+        return ran._replace(workers=s.workers) if is_forgotten else ran
 
     def _put(self, s: State, m: int) -> State:
         if m in s.seen and self.mutant != "no dedup":
@@ -319,10 +387,12 @@ class Lane:
         worker = s.workers[i]
         if s.left.kills:
             owners = frozenset((entry, DEAD if owner == i else owner) for entry, owner in s.pending)
-            yield f"w{i} killed", s._replace(pending=owners).idle(i).spend("kills")
+            late = tuple(put._replace(owner=DEAD) if put.owner == i else put for put in s.late)
+            yield f"w{i} killed", s._replace(pending=owners, late=late).idle(i).spend("kills")
         if s.left.stalls and worker.has_lease:
             yield f"w{i} stalls", s.with_worker(i, has_lease=False).spend("stalls")
-        if not worker.has_lease and ((worker.entry, i) in s.pending or self._steals(s, worker)):
+        is_known = worker.at != "in doubt"
+        if is_known and not worker.has_lease and ((worker.entry, i) in s.pending or self._steals(s, worker)):
             yield f"w{i} renews", self._claimed(s, worker.entry, i).with_worker(i, has_lease=True)
 
     def _steals(self, s: State, worker: Worker) -> bool:
@@ -365,15 +435,37 @@ class Lane:
         if not s.box:
             yield from self._script(s, i, "finds nothing", s.retired(s.workers[i].entry).idle(i))
             return
+        taken = self._taken(self._sent_at_once(s, s.workers[i].token), i)
+        yield from self._script(s, i, f"takes {s.box[0]}", taken)
+        yield from self._release(s, i)
+
+    def _sent_at_once(self, s: State, token: int) -> State:
+        """Write SENT for a head about which nothing is left to decide."""
         head = s.box[0]
         turn = s.turns[head]
         forgotten = self._is_off(turn, "take in spite of withdrawal", "take in spite of stop")
         if head == 1 and turn.step == "queued" and s.has_agent and not forgotten:
-            taken = s.with_turn(head, step="sent", by=s.workers[i].token).with_worker(i, at="sending", turn=head)
-        else:
-            taken = s.with_worker(i, at=self._next_place(s, turn, i), turn=head)
-        yield from self._script(s, i, f"takes {head}", taken)
-        yield from self._release(s, i)
+            return s.with_turn(head, step="sent", by=token)
+        return s
+
+    def _taken(self, s: State, i: int) -> State:
+        head = s.box[0]
+        return s.with_worker(i, at=self._next_place(s, s.turns[head], i), turn=head)
+
+    def _in_doubt(self, s: State, i: int) -> Iterator[Move]:
+        """SETTLE: look what became of a PUT whose reply was lost. One that has not run yet is refused when it comes."""
+        worker = s.workers[i]
+        is_ours = (worker.entry, i) in s.pending or (self.mutant == "settle without fence" and worker.turn in s.box[:1])
+        if is_ours:
+            renewed = s.with_worker(i, has_lease=True)
+            mine = renewed.holding(i) if self.mutant == "settle with a new token" else renewed
+            yield "settles: has it", self._taken(self._sent_at_once(mine, mine.workers[i].token), i)
+            return
+        kept = tuple(put for put in s.late if put.owner != i)
+        settled = s if self.mutant == "settle without refusing what is late" else s._replace(late=kept)
+        yield "settles: has it not", settled.idle(i)
+        if s.left.losses:
+            yield "settles, reply lost", settled.spend("losses")
 
     def _next_place(self, s: State, turn: Turn, i: int) -> str:
         if turn.stopped_at and turn.step != "queued" and self.mutant != "take over in spite of stop":

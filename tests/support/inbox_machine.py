@@ -21,9 +21,9 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
-from bridge.store.inbox import Duplicate, Held, Queued
-from bridge.store.journal import Taken
+from bridge.store.inbox import Duplicate, Queued
 from bridge.store.keys import PERMANENT_PATTERNS
+from bridge.store.lanes import Held, Taken
 from bridge.store.records import Step, Turn as StoredTurn
 from bridge.turns.lease import LEASE
 from support.lifetimes import keys_without_lifetime

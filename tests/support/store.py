@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,8 +11,9 @@ from redis.asyncio import Redis
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
-from bridge.store.inbox import Condition, Held, Inbox, Put, Queued
-from bridge.store.journal import Journal, Taken, Unreadable
+from bridge.store.inbox import Condition, Inbox, Put, Queued
+from bridge.store.journal import Journal
+from bridge.store.lanes import Held, Taken, Terms, Unreadable
 from bridge.store.limits import UNLIMITED, Limits
 from bridge.store.namespace import Namespace
 from bridge.store.scripting import Scripts
@@ -77,13 +78,15 @@ class Process:
         """Take over every lane, as if all leases were over."""
         return await self.inbox.claim_from_the_dead(lease=timedelta(0), most=10)
 
-    async def look(self, held: Held, **changes: Any) -> Taken | Unreadable | None:
+    async def look(self, held: Held, *, begins: bool = True, **changes: Any) -> Taken | Unreadable | None:
         """Take the head of a lane, each time with a new token."""
+        return await self.journal.take(held, self.terms(**changes), begins=begins)
+
+    def terms(self, **changes: Any) -> Terms:
+        """Make the usual terms, with a new token."""
         self.tokens += 1
-        how: dict[str, Any] = {
-            "may_send": True, "oldest": self.clock() - timedelta(days=1), "token": f"{self.name}-{self.tokens}",
-        }  # fmt: skip
-        return await self.journal.take(held, **how | changes)
+        usual = Terms(f"{self.name}-{self.tokens}", may_send=True, oldest=self.clock() - timedelta(days=1))
+        return replace(usual, **changes)
 
     async def take(self, held: Held | None = None, **changes: Any) -> Taken:
         """Take a readable head: of *held*, or of the next lane that nobody has."""

@@ -27,7 +27,7 @@ from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
 from bridge.reports.statistics import Statistics
 from bridge.store.feedback import Votes
-from bridge.store.inbox import Held
+from bridge.store.lanes import Held
 from bridge.store.recent import Recent
 from bridge.store.snapshots import SnapshotStore
 from bridge.turns.effects import Effects

@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.store.audit import Act, AuditLog
-from bridge.store.journal import Unreadable
+from bridge.store.lanes import Unreadable
 from support.store import CHANNEL, NAMESPACE, ROOT, START, Store, a_store, message, ts
 
 DAYS = timedelta(days=90)

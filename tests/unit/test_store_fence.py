@@ -10,7 +10,8 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
-from bridge.store.journal import Binding, Journal, Taken
+from bridge.store.journal import Binding, Journal
+from bridge.store.lanes import Taken, Terms
 from support.store import THREAD, Store, a_store, message, ts
 
 Act = Callable[[Journal, Taken], Awaitable[object]]
@@ -29,7 +30,7 @@ STEPS: dict[str, Act] = {
 OF_THE_LANE: dict[str, Act] = {
     "release": lambda journal, taken: journal.release(taken.held),
     "take": lambda journal, taken: journal.take(
-        taken.held, may_send=True, oldest=taken.turn.accepted_at, token=taken.token
+        taken.held, Terms(taken.token, may_send=True, oldest=taken.turn.accepted_at)
     ),
 }
 ALL = STEPS | OF_THE_LANE

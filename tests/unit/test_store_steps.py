@@ -10,7 +10,8 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
-from bridge.store.journal import Binding, FirstAgent, Unreadable
+from bridge.store.journal import Binding, FirstAgent
+from bridge.store.lanes import Unreadable
 from bridge.store.records import VERSION, Conversation, Step
 from support.store import LANE, PREFIX, ROOT, START, THREAD, a_store, message, ts
 

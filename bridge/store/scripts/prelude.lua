@@ -4,9 +4,19 @@ local READY, GROUP = prefix .. 'ready', 'workers'
 
 local function box_of(lane) return prefix .. 'box:' .. lane end
 local function turn_of(id) return prefix .. 'turn:' .. id end
+local function refusal_of(id) return prefix .. 'refused:' .. id end
 
 -- Wake somebody for a lane: the invariant is that a lane with work has exactly one entry, or is parked.
 local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
+
+-- Hand the lane that has waited longest to a worker that is free ('': nobody is): its entry and its name.
+local function next_for(worker)
+  if worker == '' then return end
+  local streams = redis.pcall('XREADGROUP', 'GROUP', GROUP, worker, 'COUNT', 1, 'STREAMS', READY, '>')
+  if not streams or streams.err then return end -- no group: the store was wiped under us
+  local entry = streams[1][2][1]
+  return entry[1], entry[2][2]
+end
 
 -- Queue a turn that the bridge begins by itself, in a lane where nothing else is.
 local function queue_our_own(turn, lane, version, now, body, kind, came)
@@ -64,6 +74,35 @@ local function owns(entry, consumer, lane, turn)
   local pending = redis.pcall('XPENDING', READY, GROUP, entry, entry, 1)
   if pending.err or #pending == 0 or pending[1][2] ~= consumer then return false end
   return turn == nil or redis.call('LINDEX', box_of(lane), 0) == turn, pending[1][4]
+end
+
+-- Look at the head of a lane, for a worker that holds its entry. Where nothing is left to decide (a plain reply in a
+-- thread that has its agent), SENT is written in the same step, which saves a round trip.
+-- how: now (ms), token of this take, may send ('1'), oldest 'at' that may be sent (ms), begins ('1': the first look of
+--      this worker, '0': it has waited and looks again), the newest version of a record that the caller can read.
+-- Returns {'newer', id}: left as it is | {'turn', id, turn hash, thread hash, '1' if SENT was written by this take,
+--          how often the entry was handed out, the agent that answers by default in the thread's channel or ''}.
+local function look_at_head(id, consumer, handed_out, how)
+  local now, token, may_send, oldest, begins, newest = how[1], how[2], how[3], how[4], how[5], how[6]
+  local key = turn_of(id)
+  if tonumber(redis.call('HGET', key, 'v') or '0') > tonumber(newest) then return {'newer', id} end
+  local seen = redis.call('HMGET', key, 'step', 'by', 'plain', 'withdrawn', 'at', 'thread', 'process')
+  local step, by, plain, withdrawn, at = seen[1], seen[2], seen[3], seen[4], tonumber(seen[5] or '0')
+  local conversation = prefix .. 'thread:' .. (seen[6] or '')
+  local fresh = step == 'sent' and by == token -- this take's own answer was lost on the way, and it asks again
+  if step == 'queued' and plain and not withdrawn and may_send == '1' and at >= tonumber(oldest)
+     and redis.call('HEXISTS', conversation, 'agent') == 1 then
+    redis.call('HSET', key, 'step', 'sent', 't_sent', now, 'by', token)
+    fresh = true
+  end
+  if begins == '1' then
+    redis.call('HINCRBY', key, 'takes', 1)
+    local earlier = seen[7] and #seen[7] < 2000 and seen[7] .. '\n' or ''
+    redis.call('HSET', key, 'process', earlier .. now .. ' ' .. consumer) -- a line for each take, for the trace
+  end
+  local default = redis.call('HGET', prefix .. 'defaults', string.match(seen[6] or '', '^(.*):') or '') or ''
+  return {'turn', id, redis.call('HGETALL', key), redis.call('HGETALL', conversation), fresh and '1' or '0', handed_out,
+    default}
 end
 
 -- Limits: whether `key` has counted as much as `limit` allows in its window, and one more for it. 0 is no limit. The

@@ -4,9 +4,11 @@
 --       end of its time by this server's clock (ms) or '', kind of what came in,
 --       turns that a thread may begin in a minute, the person and the turns that they may begin (0: not limited),
 --       a line for the trace on how it came, lifetime of the message's mark (ms),
---       who speaks to the agent with it or ''.
+--       who speaks to the agent with it or '', the worker that is free for it or '', and how that one looks at a head
+--       (the prelude's `look_at_head`).
 -- condition: 'none'; 'start' binds the thread; 'bound' wants it bound; 'search' wants it not yet searched.
--- Returns {'queued', waiting before it, all before it: the one in work too} | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
+-- Returns {'queued', waiting before it, all before it: the one in work too}, and where a worker has got a lane by it,
+--          its entry, the lane, and the head if that is this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
 --          | {'muted'} | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body, plain = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
@@ -15,6 +17,8 @@ if ARGV[14] ~= '' then
   local clock = redis.call('TIME')
   if clock[1] * 1000 + math.floor(clock[2] / 1000) > tonumber(ARGV[14]) then return {'late'} end
 end
+local worker = ARGV[22]
+if worker ~= '' and redis.call('EXISTS', refusal_of(turn)) == 1 then return {'late'} end
 
 local marks = {}
 if event ~= '' then marks[#marks + 1] = {prefix .. 'seen:e:' .. event, seen_ms} end
@@ -70,6 +74,9 @@ if condition == 'search' then redis.call('HSET', turn_of(turn), 'searches', 1) e
 local ahead = redis.call('RPUSH', box_of(lane), turn) - 1
 if ahead == 0 then
   activate(lane)
+  local entry, woken = next_for(worker)
+  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 23)})} end
+  if entry then return {'queued', waiting, ahead, entry, woken} end -- one that has waited for longer
 else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
   local held = redis.call('HGET', prefix .. 'held', lane)
   if held and (tonumber(string.match(message, '[^:]*$')) or 0) > tonumber(held) then let_go_on(lane) end

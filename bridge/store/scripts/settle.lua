@@ -1,0 +1,21 @@
+-- Find out what became of a put whose answer was lost, and that may have handed its lane to this consumer. One that
+-- has not run yet is refused when it comes: whoever waited for it was told that it failed.
+-- ARGV: turn, consumer, how long it is refused (ms), and how the prelude's `look_at_head` is to look.
+-- Returns {entry, lane, what that gives}, and the lease is renewed | {}.
+local turn, consumer = ARGV[1], ARGV[2]
+local lane = redis.call('HGET', turn_of(turn), 'lane')
+if not lane then
+  redis.call('SET', refusal_of(turn), 1, 'PX', ARGV[3])
+  return {}
+end
+if redis.call('LINDEX', box_of(lane), 0) ~= turn then return {} end
+local pending = redis.pcall('XPENDING', READY, GROUP, '-', '+', 10000, consumer)
+if pending.err then return {} end -- the store was wiped under us
+for _, one in ipairs(pending) do
+  local found = redis.call('XRANGE', READY, one[1], one[1])[1]
+  if found and found[2][2] == lane then
+    redis.call('XCLAIM', READY, GROUP, consumer, 0, one[1], 'JUSTID')
+    return {one[1], lane, look_at_head(turn, consumer, one[4], {unpack(ARGV, 4)})}
+  end
+end
+return {}
