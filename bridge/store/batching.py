@@ -4,6 +4,9 @@ A process that is busy has dozens of lanes, each at some step; alone, every step
 connection of its own, which is most of what a step costs. One lane by itself notices nothing: its script goes out at
 once. Scripts in a batch know nothing of one another: each has its own answer, or its own error. In the benchmark this
 alone gives 1.3 times the acknowledgements and, with 64 threads, 1.3 times the turns in a second.
+
+One batch is under way at a time, so one connection is enough, and it is kept: to take one from the pool for each, and
+to give it back, is a third of what a step costs a process that was idle before.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
+
+from bridge.store.redis_py import KeptConnection
 
 MOST_AT_ONCE = 128
 
@@ -41,7 +46,7 @@ class Batches:
     """Runs scripts, by their hash, on *redis*: one batch after the other."""
 
     def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+        self._connection = KeptConnection(redis.connection_pool)
         self._waiting: deque[_Asked] = deque()
         self._sender: asyncio.Task[None] | None = None
 
@@ -69,11 +74,6 @@ class Batches:
     async def _answers(self, batch: list[_Asked]) -> list[Any]:
         """What came back for each: an answer or an exception."""
         try:
-            if len(batch) == 1:
-                return [await self._redis.evalsha(batch[0].sha, 1, *batch[0].arguments)]
-            async with self._redis.pipeline(transaction=False) as pipe:
-                for asked in batch:
-                    pipe.evalsha(asked.sha, 1, *asked.arguments)
-                return await pipe.execute(raise_on_error=False)
+            return await self._connection.answers([("EVALSHA", asked.sha, 1, *asked.arguments) for asked in batch])
         except RedisError as exc:
             return [exc] * len(batch)

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 import signal
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
@@ -23,14 +23,15 @@ from typing import Any
 import aiohttp
 import httpx
 from redis.asyncio import Redis
-from redis.asyncio.client import Pipeline
+from redis.asyncio.connection import AbstractConnection
 
 from bridge.store.scripting import source
 
 READS = frozenset(
     {
-        "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "INFO", "LLEN", "LPOS", "LRANGE", "MGET", "PING",
-        "PTTL", "SCRIPT LOAD", "XLEN", "XRANGE", "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
+        "AUTH", "CLIENT", "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "INFO", "LLEN", "LPOS", "LRANGE",
+        "MGET", "MULTI", "PING", "PTTL", "SCRIPT LOAD", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE",
+        "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
     }
 )  # fmt: skip
 """Commands that change nothing: a kill there is a kill at the point before."""
@@ -111,46 +112,39 @@ class Points:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class PointedRedis(Redis):
-    """A client whose commands are points."""
+class PointedConnection(AbstractConnection):
+    """A connection whose commands are points: before one is written, and after its answer was read."""
 
     points: Points
 
-    async def execute_command(self, *args: Any, **options: Any) -> Any:
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._asked: deque[str] = deque()
+
+    def pack_command(self, *args: Any) -> Any:
         name = self.points.command(args)
         if name and name not in TAKES:
             self.points.before(name)
-        answer = await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+        self._asked.append(name)
+        return super().pack_command(*args)
+
+    async def read_response(self, *args: Any, **how: Any) -> Any:
+        name = self._asked.popleft() if self._asked else ""
+        answer = await super().read_response(*args, **how)
         if name and (name not in TAKES or _found(name, answer)):
             self.points.after(name)
         return answer
 
-    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # noqa: FBT001, FBT002
-        pipe = PointedPipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
-        pipe.points = self.points
-        return pipe
+    async def disconnect(self, *args: Any, **how: Any) -> None:
+        self._asked.clear()
+        await super().disconnect(*args, **how)
 
 
-class PointedPipeline(Pipeline):
-    """Several commands in one round trip."""
-
-    points: Points
-
-    async def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 - redis-py's
-        names = [name for words, _options in self.command_stack if (name := self.points.command(words))]
-        for name in names:
-            self.points.before(name)
-        answers: list[Any] = await super().execute(raise_on_error)
-        for name in names:
-            self.points.after(name)
-        return answers
-
-
-def pointed(client: Redis, points: Points) -> PointedRedis:
-    """Give *client*'s pool to one whose commands are *points*."""
-    made = PointedRedis.from_pool(client.connection_pool)
-    made.points = points
-    return made
+def pointed(client: Redis, points: Points) -> Redis:
+    """Make the commands of *client* points."""
+    pool = client.connection_pool
+    pool.connection_class = type("Pointed", (PointedConnection, pool.connection_class), {"points": points})
+    return client
 
 
 def _found(name: str, answer: Any) -> bool:
