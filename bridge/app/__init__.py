@@ -105,7 +105,7 @@ class Bridge:
             self._settings, self._wires, self._scripts, identity, namespace, consumer=self._consumer, now=_now
         )
         rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
-        listeners = Listeners(intake.messages.on_message, rest)
+        listeners = Listeners(intake.messages.on_message, intake.commands.on_command, rest)
         door.opens(over_http(listeners))
         async with self._listening_to_sockets(listeners):
             parts = (await asyncio.to_thread(_the_parts))(intake, self._patience, self._draining)

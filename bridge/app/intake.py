@@ -1,4 +1,4 @@
-"""What takes messages in: the few parts that are needed to open the door, so that it opens soon."""
+"""What takes messages and commands in: the few parts that are needed to open the door, so that it opens soon."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from bridge.app.wires import Wires
 from bridge.chats.access import Access
 from bridge.chats.receive import Receiver
 from bridge.settings import Settings
+from bridge.slack.commands import Commands
 from bridge.slack.directory import SlackDirectory
+from bridge.slack.door import Door
 from bridge.slack.messages import Messages
 from bridge.slack.web import Identity
 from bridge.store.inbox import Inbox
@@ -37,6 +39,16 @@ class Intake:
     def messages(self) -> Messages:
         """The surface of messages."""
         return Messages(self._receiver, self.identity, self.wires.metrics)
+
+    @cached_property
+    def commands(self) -> Commands:
+        """The surface of slash commands."""
+        return Commands(self.door, self.identity, self.settings.command_prefix)
+
+    @cached_property
+    def door(self) -> Door:
+        """Who takes in what is no message."""
+        return Door(self.inbox, self.access, self.wires.metrics)
 
     @cached_property
     def line(self) -> WaitingLine:

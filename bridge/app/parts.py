@@ -25,8 +25,6 @@ from bridge.settings import Settings
 from bridge.slack.actions import Actions
 from bridge.slack.agent_view import AgentView
 from bridge.slack.bolt import Bolt
-from bridge.slack.commands import Commands
-from bridge.slack.door import Door
 from bridge.slack.home import Home
 from bridge.slack.say import SlackSay
 from bridge.slack.shortcuts import Shortcuts
@@ -53,7 +51,7 @@ from bridge.turns.worker import Worker
 
 @dataclass(frozen=True)
 class Parts:
-    """Whatever is asked for is built with what it needs, on top of what takes messages in."""
+    """Whatever is asked for is built with what it needs, on top of what takes in what comes."""
 
     intake: Intake
     patience: Patience
@@ -83,9 +81,8 @@ class Parts:
 
     @cached_property
     def bolt(self) -> Bolt:
-        """Who takes in whatever is no message."""
-        identity, access = self.intake.identity, self.intake.access
-        door = Door(self.intake.inbox, access, self.wires.metrics)
+        """Who takes in whatever is no message and no command."""
+        identity, access, door = self.intake.identity, self.intake.access, self.intake.door
         return Bolt(
             self.wires.web,
             identity,
@@ -94,7 +91,6 @@ class Parts:
             AgentView(door, identity),
             Home(door, identity),
             Shortcuts(door, identity, self.say),
-            Commands(door, identity, self.settings.command_prefix),
             Actions(door, identity, self.catalog, access, self.say),
         )
 

@@ -1,4 +1,4 @@
-"""Bolt's `AsyncApp` with our surfaces: commands, clicks, forms, menus, shortcuts, and every event but messages.
+"""Bolt's `AsyncApp` with our surfaces: clicks, forms, menus, shortcuts, and every event but messages.
 
 What Bolt would do a second time is off: the guard has checked the signature and answered `url_verification`, and
 who we are is known since the start, so that no request has to wait for `auth.test`.

@@ -5,12 +5,7 @@ https://docs.slack.dev/interactivity/implementing-slash-commands
 
 from __future__ import annotations
 
-import re
-
-from slack_bolt.async_app import AsyncApp
-
 from bridge.inbound import SlashCommand
-from bridge.slack.bolt import listen
 from bridge.slack.door import NOT_TAKEN, Body, Door, Response, ok, private_line
 from bridge.slack.payloads import text
 from bridge.slack.web import Identity
@@ -33,16 +28,12 @@ def parse(body: Body, identity: Identity, prefix: str) -> SlashCommand:
 
 
 class Commands:
-    """The surface of slash commands."""
+    """The surface of slash commands, all of them: the registry knows which there are."""
 
     def __init__(self, door: Door, identity: Identity, prefix: str) -> None:
         self._door = door
         self._identity = identity
         self._prefix = prefix
-
-    def register(self, app: AsyncApp) -> None:
-        """Listen to every command that Slack sends: the registry knows which there are."""
-        listen(lambda **how: app.command(re.compile(".*"), **how), self.on_command)
 
     async def on_command(self, body: Body) -> Response:
         """Keep a command; where that is not possible, say so at once."""

@@ -156,11 +156,10 @@ async def a_front_door(
             AgentView(door, US),
             Home(door, US),
             Shortcuts(door, US, bench.say),
-            Commands(door, US, ""),
             Actions(door, US, Catalog(bench.project), access, bench.say),
         )
         rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
         rest.set_result(Bolt(web, US, metrics, *surfaces))
-        listeners = Listeners(messages.on_message, rest)
+        listeners = Listeners(messages.on_message, Commands(door, US, "").on_command, rest)
         guard, dispatch = Guard(over_http(listeners), SECRET, metrics), over_socket(listeners, metrics)
         yield FrontDoor(bench, metrics, guard, dispatch)

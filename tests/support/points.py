@@ -29,9 +29,9 @@ from bridge.store.scripting import source
 
 READS = frozenset(
     {
-        "AUTH", "CLIENT", "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "INFO", "LLEN", "LPOS", "LRANGE",
-        "MGET", "MULTI", "PING", "PTTL", "SCRIPT LOAD", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE",
-        "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
+        "AUTH", "CLIENT", "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "INFO", "LLEN", "LPOS",
+        "LRANGE", "MGET", "MULTI", "PING", "PTTL", "SCRIPT LOAD", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE", "ZCARD",
+        "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
     }
 )  # fmt: skip
 """Commands that change nothing: a kill there is a kill at the point before."""

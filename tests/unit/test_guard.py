@@ -327,15 +327,6 @@ async def test_what_other_apps_write_into_a_message_may_look_like_anything(door:
     assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 200
 
 
-async def test_a_command_that_says_payload_is_not_taken_for_an_interaction(door: Door) -> None:
-    from slack_bolt.request.internals import parse_body  # noqa: PLC0415 - what comes next, and stumbles over it
-
-    form = {"command": "/workflows", "text": "run 3 the payload"}
-    await door.post(urlencode(form).encode(), content_type=FORM)
-
-    assert parse_body(door.inner.bodies[0].decode(), "application/x-www-form-urlencoded") == form
-
-
 @pytest.mark.parametrize("inner", [Inner(status=500), Inner(status=502), Inner(is_silent=True)])
 async def test_an_error_from_inside_becomes_503(inner: Inner) -> None:
     response = await Door(inner).post(EVENT)
