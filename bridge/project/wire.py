@@ -72,12 +72,14 @@ class Wire:
         # To read an address takes a fiftieth of a turn, and there are few.
         self._address = lru_cache(maxsize=_ADDRESSES)(lambda path: httpx.URL(f"{base_url}/api/sdk/{path}"))
         self._connect_timeout = connect_timeout
-        self._headers = {
+        headers = {
             "Authorization": f"Bearer {api_key}",
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate",  # nothing that a small body can make endless
             "User-Agent": f"slack-project-bridge/{__version__}",
         }
+        self._headers = httpx.Headers(headers)
+        self._headers_with_json = httpx.Headers({**headers, "Content-Type": "application/json"})
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -110,13 +112,17 @@ class Wire:
                 await response.aclose()
 
     def _request(self, call: Call, timeout: httpx.Timeout) -> httpx.Request:
-        return httpx.Request(
+        request = httpx.Request(
             call.method,
             self._address(call.path),
-            content=call.body,
-            headers=self._headers if call.body is None else {**self._headers, "Content-Type": "application/json"},
+            headers=self._headers if call.body is None else self._headers_with_json,
+            # As a stream, which httpx leaves as it is; around a content it writes the headers once more, and aiohttp
+            # does that in any case.
+            stream=httpx.ByteStream(call.body or b""),
             extensions={"timeout": timeout.as_dict()},
         )
+        request.read()
+        return request
 
 
 def open_wire(

@@ -51,7 +51,7 @@ class Terms:
 class Taken:
     """The head of a lane: the *turn*, what its thread is bound to, and the *token* of this take.
 
-    *channel_default* is the agent that answers in the thread's channel where nothing else chooses.
+    *channel_default* is the agent that answers in its channel where nothing else chooses, if the thread has none yet.
     """
 
     held: Held

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import hiredis
 from redis.asyncio.connection import (
     AbstractConnection,
     Connection,
@@ -21,10 +22,8 @@ from redis.asyncio.connection import (
     SSLConnection,
     UnixDomainSocketConnection,
 )
-from redis.connection import HiredisRespSerializer
-from redis.exceptions import ConnectionError as NoConnection, MovedError, ResponseError
+from redis.exceptions import ConnectionError as NoConnection, DataError, MovedError, ResponseError
 
-_packer = HiredisRespSerializer()
 _UVLOOPS_WORDS = "handler is closed"
 
 
@@ -33,7 +32,12 @@ class Mended(AbstractConnection):
 
     def pack_command(self, *args: Any) -> list[bytes]:
         """Pack one command. Raises redis-py's `DataError` for what Redis cannot take."""
-        return _packer.pack(*args)  # type: ignore[no-any-return]
+        name, *others = args
+        words = name.encode().split() if isinstance(name, str) else name.split()  # SCRIPT LOAD is two
+        try:
+            return [hiredis.pack_command((*words, *others))]
+        except TypeError as exc:
+            raise DataError(str(exc)) from exc
 
     async def send_packed_command(self, *args: Any, **how: Any) -> None:
         """Write. Raises redis-py's `ConnectionError` where that is not possible."""

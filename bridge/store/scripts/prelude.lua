@@ -28,10 +28,10 @@ end
 
 -- How many wait in a lane: the one in work does not.
 local function waiting_in(lane)
-  local count = redis.call('LLEN', box_of(lane))
   local head = redis.call('LINDEX', box_of(lane), 0)
-  if head and redis.call('HGET', turn_of(head), 'step') ~= 'queued' then count = count - 1 end
-  return count
+  if not head then return 0 end
+  local is_in_work = redis.call('HGET', turn_of(head), 'step') ~= 'queued'
+  return redis.call('LLEN', box_of(lane)) - (is_in_work and 1 or 0)
 end
 
 -- What a lane waited for has come.
@@ -81,28 +81,32 @@ end
 -- how: now (ms), token of this take, may send ('1'), oldest 'at' that may be sent (ms), begins ('1': the first look of
 --      this worker, '0': it has waited and looks again), the newest version of a record that the caller can read.
 -- Returns {'newer', id}: left as it is | {'turn', id, turn hash, thread hash, '1' if SENT was written by this take,
---          how often the entry was handed out, the agent that answers by default in the thread's channel or ''}.
+--          how often the entry was handed out, the agent that answers by default in the channel of a thread that has
+--          none, or ''}.
 local function look_at_head(id, consumer, handed_out, how)
   local now, token, may_send, oldest, begins, newest = how[1], how[2], how[3], how[4], how[5], how[6]
   local key = turn_of(id)
-  if tonumber(redis.call('HGET', key, 'v') or '0') > tonumber(newest) then return {'newer', id} end
-  local seen = redis.call('HMGET', key, 'step', 'by', 'plain', 'withdrawn', 'at', 'thread', 'process')
-  local step, by, plain, withdrawn, at = seen[1], seen[2], seen[3], seen[4], tonumber(seen[5] or '0')
-  local conversation = prefix .. 'thread:' .. (seen[6] or '')
+  local seen = redis.call('HMGET', key, 'v', 'step', 'by', 'plain', 'withdrawn', 'at', 'thread', 'process', 'takes')
+  if tonumber(seen[1] or '0') > tonumber(newest) then return {'newer', id} end
+  local step, by, plain, withdrawn, at = seen[2], seen[3], seen[4], seen[5], tonumber(seen[6] or '0')
+  local thread = seen[7] or ''
+  local conversation = redis.call('HGETALL', prefix .. 'thread:' .. thread)
+  local has_agent = false
+  for field = 1, #conversation, 2 do has_agent = has_agent or conversation[field] == 'agent' end
+  local changes = {}
   local fresh = step == 'sent' and by == token -- this take's own answer was lost on the way, and it asks again
-  if step == 'queued' and plain and not withdrawn and may_send == '1' and at >= tonumber(oldest)
-     and redis.call('HEXISTS', conversation, 'agent') == 1 then
-    redis.call('HSET', key, 'step', 'sent', 't_sent', now, 'by', token)
+  if step == 'queued' and plain and not withdrawn and may_send == '1' and at >= tonumber(oldest) and has_agent then
+    changes = {'step', 'sent', 't_sent', now, 'by', token}
     fresh = true
   end
   if begins == '1' then
-    redis.call('HINCRBY', key, 'takes', 1)
-    local earlier = seen[7] and #seen[7] < 2000 and seen[7] .. '\n' or ''
-    redis.call('HSET', key, 'process', earlier .. now .. ' ' .. consumer) -- a line for each take, for the trace
+    local earlier = seen[8] and #seen[8] < 2000 and seen[8] .. '\n' or ''
+    changes[#changes + 1], changes[#changes + 2] = 'takes', (seen[9] or 0) + 1
+    changes[#changes + 1], changes[#changes + 2] = 'process', earlier .. now .. ' ' .. consumer -- one line for each take
   end
-  local default = redis.call('HGET', prefix .. 'defaults', string.match(seen[6] or '', '^(.*):') or '') or ''
-  return {'turn', id, redis.call('HGETALL', key), redis.call('HGETALL', conversation), fresh and '1' or '0', handed_out,
-    default}
+  if #changes > 0 then redis.call('HSET', key, unpack(changes)) end
+  local default = not has_agent and redis.call('HGET', prefix .. 'defaults', string.match(thread, '^(.*):') or '') or ''
+  return {'turn', id, redis.call('HGETALL', key), conversation, fresh and '1' or '0', handed_out, default}
 end
 
 -- Limits: whether `key` has counted as much as `limit` allows in its window, and one more for it. 0 is no limit. The

@@ -17,26 +17,25 @@ if ARGV[14] ~= '' then
   local clock = redis.call('TIME')
   if clock[1] * 1000 + math.floor(clock[2] / 1000) > tonumber(ARGV[14]) then return {'late'} end
 end
-local worker = ARGV[22]
-if worker ~= '' and redis.call('EXISTS', refusal_of(turn)) == 1 then return {'late'} end
 
-local marks = {}
-if event ~= '' then marks[#marks + 1] = {prefix .. 'seen:e:' .. event, seen_ms} end
-if message ~= '' then marks[#marks + 1] = {prefix .. 'seen:m:' .. message, ARGV[20]} end
-for _, mark in ipairs(marks) do
-  local earlier = redis.call('GET', mark[1])
-  if earlier then
-    local came = redis.call('HGET', turn_of(earlier), 'came')
-    if came and #came < 2000 then redis.call('HSET', turn_of(earlier), 'came', came .. '\n' .. ARGV[19]) end
-    return {'duplicate', earlier}
-  end
+-- What the first use of a command costs after a pause, ten times what a second one does, is most of what this costs:
+-- so as few different commands as possible.
+local worker = ARGV[22]
+local event_mark, message_mark = prefix .. 'seen:e:' .. event, prefix .. 'seen:m:' .. message
+local known = redis.call('MGET', refusal_of(turn), event_mark, message_mark) -- nothing is marked by the empty name
+if known[1] then return {'late'} end
+local earlier = known[2] or known[3]
+if earlier then
+  local came = redis.call('HGET', turn_of(earlier), 'came')
+  if came and #came < 2000 then redis.call('HSET', turn_of(earlier), 'came', came .. '\n' .. ARGV[19]) end
+  return {'duplicate', earlier}
 end
 
-local conversation = prefix .. 'thread:' .. thread
-if condition == 'bound' and redis.call('EXISTS', conversation) == 0 then return {'unbound'} end
+local conversation, speaker = prefix .. 'thread:' .. thread, ARGV[21]
+local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker')
+if condition == 'bound' and not talk[1] then return {'unbound'} end
 if condition == 'search' and redis.call('EXISTS', prefix .. 'looked:' .. thread) == 1 then return {'unbound'} end
-local talks = ARGV[21] ~= ''
-if talks and redis.call('HEXISTS', conversation, 'muted') == 1 then return {'muted'} end
+if speaker ~= '' and talk[2] then return {'muted'} end
 local waiting = waiting_in(lane)
 if waiting >= limit then return {'full'} end
 local minute, paces = 60000, {}
@@ -50,27 +49,33 @@ for _, pace in ipairs(paces) do
 end
 for _, pace in ipairs(paces) do count(pace[2], minute) end
 
-local starts = false
+local starts = condition == 'start' and not talk[1] and agent == ''
 if condition == 'start' then
-  starts = redis.call('HSETNX', conversation, 'v', 1) == 1 and agent == ''
+  if not talk[1] then redis.call('HSET', conversation, 'v', 1) end
   if agent ~= '' then redis.call('HSETNX', conversation, 'agent', agent) end
 end
 if condition == 'start' or condition == 'bound' then
-  if ARGV[21] ~= '' and redis.call('HSETNX', conversation, 'speaker', ARGV[21]) == 0
-     and redis.call('HGET', conversation, 'speaker') ~= ARGV[21] then
+  if speaker ~= '' and not talk[3] then
+    redis.call('HSET', conversation, 'speaker', speaker)
+  elseif speaker ~= '' and talk[3] ~= speaker then
     redis.call('HSET', conversation, 'several', 1) -- from now on the agent is told who speaks
   end
   redis.call('PEXPIRE', conversation, thread_ms)
 end
-for _, mark in ipairs(marks) do redis.call('SET', mark[1], turn, 'PX', mark[2]) end
+if event ~= '' then redis.call('SET', event_mark, turn, 'PX', seen_ms) end
+if message ~= '' then redis.call('SET', message_mark, turn, 'PX', ARGV[20]) end
 local since_2 = {report = true, home = true, shortcut = true}
 local version = since_2[ARGV[15]] and 2 or 1 -- of the first release that can read it
-redis.call('HSET', turn_of(turn), 'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
-  'kind', ARGV[15], 'came', ARGV[19])
-if waiting > 0 then redis.call('HSET', turn_of(turn), 'behind', waiting) end
-if starts then redis.call('HSET', turn_of(turn), 'starts', 1) -- its words may choose the agent
-elseif plain == '1' then redis.call('HSET', turn_of(turn), 'plain', 1) end
-if condition == 'search' then redis.call('HSET', turn_of(turn), 'searches', 1) end
+local record = {'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
+  'kind', ARGV[15], 'came', ARGV[19]}
+local function add(name, value)
+  record[#record + 1], record[#record + 2] = name, value
+end
+if waiting > 0 then add('behind', waiting) end
+if starts then add('starts', 1) -- its words may choose the agent
+elseif plain == '1' then add('plain', 1) end
+if condition == 'search' then add('searches', 1) end
+redis.call('HSET', turn_of(turn), unpack(record))
 local ahead = redis.call('RPUSH', box_of(lane), turn) - 1
 if ahead == 0 then
   activate(lane)
