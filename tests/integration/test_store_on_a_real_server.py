@@ -25,6 +25,7 @@ from support.waiting import wait_until
 # Every test of these files is collected here, too, and gets the fixture below.
 from unit.test_store_audit import *  # noqa: F403
 from unit.test_store_fence import *  # noqa: F403
+from unit.test_store_handed import *  # noqa: F403
 from unit.test_store_limits import *  # noqa: F403
 from unit.test_store_namespace import *  # noqa: F403
 from unit.test_store_put import *  # noqa: F403

@@ -23,7 +23,7 @@ from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.store.inbox import Duplicate, Queued
 from bridge.store.keys import PERMANENT_PATTERNS
-from bridge.store.lanes import Held, Taken
+from bridge.store.lanes import Held, InDoubt, Taken
 from bridge.store.records import Step, Turn as StoredTurn
 from bridge.turns.lease import LEASE
 from support.lifetimes import keys_without_lifetime
@@ -116,11 +116,41 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(at=st.integers(0, 1), is_plain=st.booleans(), twice=TWICE)
     def put(self, at: int, *, is_plain: bool, twice: bool) -> None:
-        thread = self.threads[at]
+        self.write(self.threads[at], "a", is_plain=is_plain, twice=twice)
+
+    @rule(at=st.integers(0, 1), name=PROCESSES, is_plain=st.booleans(), may_send=OFTEN, is_lost=TWICE)
+    def put_where_somebody_is_free(self, at: int, name: str, *, is_plain: bool, may_send: bool, is_lost: bool) -> None:
+        """The worker has the lane at once, if that was empty; where the answer *is_lost*, it finds that out."""
+        worker, thread = self.workers[name], self.threads[at]
+        if worker.thread is not None:
+            return
+        offer = self.do(worker.process.offer(may_send=may_send))
+        is_empty, longest = not thread.box, self.ready[:1]
+
+        turn = self.write(thread, name, is_plain=is_plain, twice=False)
+
+        worker.process.inbox.hand_to(lambda: None)
+        handed = offer.answer.result()
+        head = self.do(worker.process.inbox.settle(InDoubt(turn.id), offer.terms)) if is_lost else handed
+        if not is_empty:
+            assert (handed, head) == (None, None)
+        elif longest:  # another one has waited for longer
+            assert isinstance(handed, Held)
+            assert handed.lane == longest[0].lane
+            self.take_hold(worker, self.ready.pop(0), handed)
+            if is_lost:
+                self.forget(worker)  # and nobody knows that this process has it, until its lease is over
+        else:
+            assert isinstance(handed, Taken)
+            assert head == handed
+            self.take_hold(worker, self.ready.pop(), handed.held)
+            self.look_at(worker, thread, handed, may_send=may_send)
+
+    def write(self, thread: Thread, by: str, *, is_plain: bool, twice: bool) -> Turn:
         ts = thread.root if not thread.written else f"{thread.root[:-3]}{len(thread.written) + 100:03d}"
         words = message(f"message {len(thread.written)}", ts, thread_ts="" if ts == thread.root else thread.root)
 
-        first = self.do(self.store.put(words, agent=AGENT, is_plain=is_plain))
+        first = self.do(self.store.put(words, by=by, agent=AGENT, is_plain=is_plain))
 
         assert isinstance(first, Queued)
         if twice:
@@ -130,6 +160,7 @@ class InboxMachine(RuleBasedStateMachine):
         thread.box.append(turn)
         if len(thread.box) == 1:
             self.ready.append(thread)
+        return turn
 
     @precondition(lambda self: any(thread.written for thread in self.threads))
     @rule(data=st.data(), is_plain=st.booleans())
@@ -213,7 +244,7 @@ class InboxMachine(RuleBasedStateMachine):
                 self.take_hold(worker, thread, one)
 
     def take(self, worker: Worker, held: Held, thread: Thread, *, may_send: bool, twice: bool) -> None:
-        token = f"{worker.process.name}-{self.next()}"
+        token = f"{worker.process.name} looks {self.next()}"
 
         async def look() -> Taken:
             found = await worker.process.look(held, may_send=may_send, token=token)
@@ -221,8 +252,11 @@ class InboxMachine(RuleBasedStateMachine):
             return replace(found, turn=replace(found.turn, takes=0))  # each look counts
 
         taken = self.step(worker, look, twice=twice)
-        if not isinstance(taken, Taken):
-            return
+        if isinstance(taken, Taken):
+            self.look_at(worker, thread, taken, may_send=may_send)
+
+    def look_at(self, worker: Worker, thread: Thread, taken: Taken, *, may_send: bool) -> None:
+        """See that the head is what the model has, and begin with it."""
         turn = thread.box[0]
         is_sent_now = turn.step == "queued" and turn.is_plain and not turn.is_withdrawn and may_send
         assert (taken.turn.id, taken.turn.body) == (turn.id, turn.message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
 from bridge.store.inbox import Condition, Inbox, Put, Queued
 from bridge.store.journal import Journal
-from bridge.store.lanes import Held, Taken, Terms, Unreadable
+from bridge.store.lanes import Held, Offer, Taken, Terms, Unreadable
 from bridge.store.limits import UNLIMITED, Limits
 from bridge.store.namespace import Namespace
 from bridge.store.scripting import Scripts
@@ -70,6 +71,13 @@ class Process:
     clock: Clock
     tokens: int = 0
 
+    async def offer(self, **terms: Any) -> Offer:
+        """Have a worker that is free, for the next message."""
+        made = Offer(self.terms(**terms), asyncio.get_running_loop().create_future())
+        offers = [made]
+        self.inbox.hand_to(lambda: offers.pop() if offers else None)
+        return made
+
     async def hold(self, most: int = 10) -> list[Held]:
         """Take the entries that nobody has."""
         return await self.inbox.wait_for_lanes(self.redis, most=most, block=AT_ONCE)
@@ -120,14 +128,14 @@ class Store:
             self.processes[name] = Process(name, self.redis, inbox, journal, self.clock)
         return self.processes[name]
 
-    async def put(self, inbound: InboundMessage | None = None, **changes: Any) -> Put:
-        """Put a message in as the receiver does: it binds its thread, or wants it bound."""
+    async def put(self, inbound: InboundMessage | None = None, *, by: str = "a", **changes: Any) -> Put:
+        """Put a message in as the receiver of the process *by* does: it binds its thread, or wants it bound."""
         inbound = inbound or message()
         condition = Condition.START if inbound.is_root else Condition.BOUND
         how: dict[str, Any] = {
             "event": inbound.event_id, "message": inbound.key, "thread": inbound.thread, "condition": condition,
         }  # fmt: skip
-        return await self.process().inbox.put(inbound, **how | changes)
+        return await self.process(by).inbox.put(inbound, **how | changes)
 
     async def queue(self, inbound: InboundMessage | None = None, **changes: Any) -> TurnId:
         """Put a message in that is surely queued; gives its turn."""

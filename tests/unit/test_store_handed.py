@@ -1,0 +1,247 @@
+"""Put and take in one: whoever takes a message in hands its lane to the worker of the same process, if that is free."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import StoreUnavailable
+from bridge.inbound import SlashCommand
+from bridge.metrics import Metrics
+from bridge.store.inbox import Duplicate, Queued
+from bridge.store.lanes import Held, InDoubt, Offer, Taken
+from bridge.store.records import Step
+from bridge.store.scripting import Scripts
+from support.store import CHANNEL, LANE, NAMESPACE, TEAM, USER, Store, a_store, message, ts
+
+
+async def a_conversation(redis: Redis) -> Store:
+    """A thread with an agent, and nothing in its lane."""
+    store = await a_store(redis)
+    await store.conversation()
+    await store.process().journal.done(await store.process().take())
+    return store
+
+
+def handed(offer: Offer) -> Taken:
+    """Give the head that was handed over."""
+    taken = offer.answer.result()
+    assert isinstance(taken, Taken)
+    return taken
+
+
+async def test_who_is_free_has_the_lane_with_its_head_taken(redis: Redis) -> None:
+    store = await a_store(redis)
+
+    offer = await store.process().offer()
+    turn = await store.queue()
+
+    assert (handed(offer).turn.id, handed(offer).turn.step) == (turn, Step.QUEUED)
+    assert (handed(offer).turn.takes, handed(offer).turn.handed_out) == (1, 1)
+    assert handed(offer).held.lane == LANE
+    assert await store.process("b").hold() == [], "nobody else gets it"
+    assert await store.entries() == 1
+
+
+async def test_of_a_plain_reply_sent_is_written_in_the_same_step(redis: Redis) -> None:
+    store = await a_conversation(redis)
+
+    offer = await store.process().offer()
+    turn = await store.queue(message("more", ts(1)), is_plain=True)
+
+    assert handed(offer).turn.was_sent_now
+    assert handed(offer).conversation.agent == 1
+    assert await store.field(turn, "step") == "sent"
+
+
+async def test_while_the_service_is_down_it_is_not(redis: Redis) -> None:
+    store = await a_conversation(redis)
+
+    offer = await store.process().offer(may_send=False)
+    turn = await store.queue(message("more", ts(1)), is_plain=True)
+
+    assert not handed(offer).turn.was_sent_now
+    assert await store.field(turn, "step") == "queued"
+
+
+async def test_what_is_handed_over_goes_its_way_as_what_is_taken(redis: Redis) -> None:
+    store = await a_conversation(redis)
+    process = store.process()
+    offer = await process.offer()
+    await store.queue(message("more", ts(1)), is_plain=True)
+    await store.queue(message("and more", ts(2)), is_plain=True)
+
+    await process.journal.outcome(handed(offer), '"re: more"', what="answered")
+    await process.journal.done(handed(offer))
+
+    assert (await process.take()).turn.body == message("and more", ts(2))
+
+
+async def test_behind_others_it_waits(redis: Redis) -> None:
+    store = await a_store(redis)
+    await store.queue()
+
+    offer = await store.process().offer()
+    await store.queue(message("more", ts(1)))
+
+    assert offer.answer.result() is None
+    assert await store.entries() == 1
+
+
+async def test_a_lane_that_has_waited_for_longer_comes_first(redis: Redis) -> None:
+    store = await a_store(redis)
+    waits = message("of another thread", "1600000000.000100")
+    await store.queue(waits)
+
+    offer = await store.process().offer()
+    turn = await store.queue()
+
+    held = offer.answer.result()
+    assert isinstance(held, Held)
+    assert (await store.process().take(held)).turn.body == waits
+    assert (await store.process("b").take()).turn.id == turn
+
+
+@pytest.mark.parametrize("kind", ["duplicate", "unbound"])
+async def test_what_is_not_queued_is_handed_to_nobody(redis: Redis, kind: str) -> None:
+    store = await a_store(redis)
+    if kind == "duplicate":
+        await store.queue()
+        await store.process().journal.done(await store.process().take())
+
+    offer = await store.process().offer()
+    put = await store.put(message() if kind == "duplicate" else message("in a thread of people", ts(1)))
+
+    assert not isinstance(put, Queued)
+    assert offer.answer.result() is None
+    assert await store.entries() == 0
+
+
+async def test_nobody_is_asked_for_a_command(redis: Redis) -> None:
+    store = await a_store(redis)
+    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
+
+    offer = await store.process().offer()
+    assert isinstance(await store.process().inbox.put(command, event="t1"), Queued)
+
+    assert not offer.answer.done(), "whoever typed it is told that it failed where its answer is lost"
+
+
+async def test_a_store_that_was_wiped_hands_nothing_over(redis: Redis) -> None:
+    store = await a_store(redis)
+    await redis.flushdb()
+
+    offer = await store.process().offer()
+    await store.queue()
+
+    assert offer.answer.result() is None
+
+
+# When the answer is lost
+
+
+class Losing(Scripts):
+    """Loses the answer to each put, which has run; or runs it only later, if *is_late*."""
+
+    is_late = False
+    late: tuple[Any, ...] = ()
+
+    async def run(self, name: str, *args: str | int, **how: Any) -> Any:
+        if name == "put" and self.is_late:
+            self.late = args
+        else:
+            answer = await super().run(name, *args, **how)
+        if name == "put":
+            raise StoreUnavailable("away")
+        return answer
+
+    async def run_what_is_late(self) -> Any:
+        return await super().run("put", *self.late)
+
+
+async def a_lost_reply(redis: Redis, *, is_late: bool = False) -> tuple[Store, Losing, Offer, InDoubt]:
+    """Put a plain reply in, for a worker of the process ``c`` that is free; the answer is lost."""
+    store = await a_conversation(redis)
+    store.scripts = losing = Losing(redis, NAMESPACE, Metrics())
+    losing.is_late = is_late
+    offer = await store.process("c").offer()
+    with pytest.raises(StoreUnavailable):
+        await store.put(message("more", ts(1)), by="c", is_plain=True)
+    doubt = offer.answer.result()
+    assert isinstance(doubt, InDoubt)
+    return store, losing, offer, doubt
+
+
+async def test_what_was_handed_over_with_a_lost_answer_is_found_and_may_be_sent(redis: Redis) -> None:
+    store, _, offer, doubt = await a_lost_reply(redis)
+    await store.expire_all_leases()
+
+    head = await store.process("c").inbox.settle(doubt, offer.terms)
+
+    assert isinstance(head, Taken)
+    assert (head.turn.id, head.turn.was_sent_now, head.turn.takes) == (doubt.turn, True, 1)
+    assert await store.leases_are_fresh()
+    assert await store.process("b").hold() == []
+
+
+async def test_to_settle_it_twice_changes_nothing(redis: Redis) -> None:
+    store, _, offer, doubt = await a_lost_reply(redis)
+    first = await store.process("c").inbox.settle(doubt, offer.terms)
+    before = await store.dump()
+
+    assert await store.process("c").inbox.settle(doubt, offer.terms) == first
+    assert await store.dump() == before
+
+
+async def test_slack_s_repetition_finds_it(redis: Redis) -> None:
+    store, _, _, doubt = await a_lost_reply(redis)
+
+    assert await store.put(message("more", ts(1)), by="a") == Duplicate(doubt.turn)
+
+
+async def test_what_another_has_taken_over_meanwhile_is_theirs(redis: Redis) -> None:
+    store, _, offer, doubt = await a_lost_reply(redis)
+    await store.process("b").take((await store.process("b").take_over())[0])
+    before = await store.dump()
+
+    assert await store.process("c").inbox.settle(doubt, offer.terms) is None
+    assert await store.dump() == before
+
+
+async def test_what_has_another_s_entry_by_now_is_not_ours(redis: Redis) -> None:
+    store, _, offer, doubt = await a_lost_reply(redis)
+    b = store.process("b")
+    await store.queue(message("and more", ts(2)))
+    await b.journal.done(await b.take((await b.take_over())[0]))
+    assert await store.process("c").hold(), "the same process has the lane again, for what comes next"
+
+    assert await store.process("c").inbox.settle(doubt, offer.terms) is None
+
+
+async def test_a_put_that_comes_after_it_was_settled_is_refused(redis: Redis) -> None:
+    store, losing, offer, doubt = await a_lost_reply(redis, is_late=True)
+
+    assert await store.process("c").inbox.settle(doubt, offer.terms) is None
+
+    assert await losing.run_what_is_late() == ["late"]
+    assert await store.entries() == 0
+    assert isinstance(await store.put(message("more", ts(1)), by="a"), Queued), "as what Slack repeats"
+
+
+async def test_a_put_that_comes_before_it_is_settled_is_found(redis: Redis) -> None:
+    store, losing, offer, doubt = await a_lost_reply(redis, is_late=True)
+    await losing.run_what_is_late()
+
+    head = await store.process("c").inbox.settle(doubt, offer.terms)
+
+    assert isinstance(head, Taken)
+    assert head.turn.was_sent_now
+
+
+async def test_in_a_store_that_was_wiped_nothing_is_found(redis: Redis) -> None:
+    store, _, offer, doubt = await a_lost_reply(redis)
+    await redis.flushdb()
+
+    assert await store.process("c").inbox.settle(doubt, offer.terms) is None
