@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
+from http import HTTPStatus
 
 from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL
 from support.real_redis import RealRedis
@@ -54,3 +55,25 @@ async def test_what_was_refused_while_redis_hung_does_not_run_when_it_wakes_up(
         assert health == 200
         assert runs(world) == ["before", "after"]
         assert world.chats() == ["hello there"], "Slack has repeated it"
+
+
+async def test_a_reply_that_came_while_redis_hung_is_asked_once_and_its_outcome_is_known(
+    private_redis: Callable[[], RealRedis],
+) -> None:
+    server = private_redis()
+    async with a_world(server.url, "test") as world:
+        await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        root = await world.mention(ALICE, GENERAL, "hello there")
+        await world.answered(GENERAL, root)
+
+        for number in range(1, 4):
+            server.send_signal(signal.SIGSTOP)
+            await world.slack.say(ALICE, GENERAL, f"reply {number}", thread_ts=root)
+            server.send_signal(signal.SIGCONT)
+            answers = await world.answered(GENERAL, root, 1 + number)
+
+            assert "not known" not in answers[-1], "who took it in has found out that its worker has it"
+            refused = [one for one in world.slack.deliveries if one.status == HTTPStatus.SERVICE_UNAVAILABLE]
+            assert len(refused) >= number, "Slack was told to send it again"
+
+        assert world.chats() == ["hello there", *(f"reply {number}" for number in range(1, 4))]

@@ -151,7 +151,11 @@ async def test_draining_keeps_the_socket_until_the_last_turn_is_over(world: Worl
     root = await world.mention(ALICE, GENERAL, "this takes a while")
     await wait_until(world.chats, "the agent was asked")
 
+    async def drains() -> bool:
+        return bool((await bridge.state())[1].get("draining"))
+
     bridge.process.terminate()  # type: ignore[union-attr]
+    await wait_until(drains, "it has heard of it")
     late = await world.mention(BOB, GENERAL, "this waits")
     code = await bridge.wait()
 
