@@ -6,6 +6,11 @@ undelivered or pending for one consumer, or is parked. `put` marks an event as s
 script, so that a message is never seen without being queued, and never queued twice. A consumer group hands lanes
 to processes; whoever holds the entry works on the head, and the script that finishes a turn also decides whether
 the lane is empty, so no wake-up is lost. Entries of the dead are claimed when their lease has run out.
+
+Where a worker of this very process is free, `put` and the take that would follow are one step: the entry is pending
+for it from the start (`hand_to`). Where the answer to such a put is lost, nobody knows whether it has run; the worker
+finds out (`settle`), and a put that has not run by then never will. Slack was told to send the message again, and that
+is either found or kept anew.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Five loops in one TaskGroup: new lanes (a blocking read), lanes of the dead (every second), renewal of the leases
 held here (every quarter of the lease), the heartbeat of the namespace, and a subscription to stops. Redis being away
-ends none of them: each waits and goes on by itself.
+ends none of them: each waits and goes on by itself. Most lanes come another way: while a place is free, whoever takes
+a message in, in this process, hands its lane over (`bridge.store.lanes.Offer`).
 """
 
 from __future__ import annotations

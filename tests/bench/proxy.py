@@ -28,7 +28,8 @@ class CountingProxy:
             asyncio.create_task(_pump(reader, forth, connection.asked)),
             asyncio.create_task(_pump(back, writer, connection.answered)),
         }
-        await asyncio.wait(ways)
+        with suppress(asyncio.CancelledError):  # at the end; asyncio's streams would print it
+            await asyncio.wait(ways)
 
 
 class _Connection:

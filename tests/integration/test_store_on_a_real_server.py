@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from importlib import import_module
 
@@ -15,6 +15,7 @@ from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.store.connection import connect
 from bridge.store.inbox import Duplicate, Queued
+from bridge.store.lanes import Taken
 from bridge.turns.worker import Worker
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
@@ -45,6 +46,26 @@ async def redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
         yield client
         assert await keys_without_lifetime(client, permanent) == [], "keys were left without a lifetime"
         await client.flushdb()
+
+
+async def test_what_was_handed_over_is_still_held_after_the_server_was_killed(
+    private_redis: Callable[[], RealRedis],
+) -> None:
+    server = private_redis()
+    async with connect(server.url) as redis:
+        store = await a_store(redis)
+        offer = await store.process().offer()
+        turn = await store.queue()
+
+        server.kill()
+        server.start()
+        await redis.connection_pool.disconnect()
+
+        handed = offer.answer.result()
+        assert isinstance(handed, Taken)
+        assert await store.process("b").hold() == [], "it is not handed out again"
+        await store.process().journal.done(handed)
+        assert await store.field(turn, "step") == "done"
 
 
 async def test_who_waits_on_a_wiped_store_is_told_of_nothing(redis: Redis) -> None:
