@@ -184,12 +184,13 @@ class Inbox:
         taken_by = (self.consumer, *self._how(offer.terms)) if offer else ("",)
         try:
             answer = await self._scripts.run("put", turn, *about, *taken_by, confirmed=True, repeatable=is_message)
+            if offer:
+                offer.accept(_handed(answer, offer.terms.token))
         except BaseException:  # whoever waited for it may also have given up
             if offer:
                 offer.accept(InDoubt(turn))
             raise
         if offer:
-            offer.accept(_handed(answer, offer.terms.token))
             await _the_request_goes_out()
         return answer
 

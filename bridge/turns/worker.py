@@ -211,6 +211,8 @@ class Worker:
         lease = None
         try:
             lease = await self._handed(offer, began)
+        except Exception:  # as below: if this process has the lane, it is taken again when its lease is over
+            log.exception("a lane could not be taken from hand to hand", extra={"reference": new_reference()})
         finally:
             if lease is None:
                 self._slots.give()

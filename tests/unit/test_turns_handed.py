@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.logs import configure, facts
@@ -164,6 +165,19 @@ async def test_a_message_whose_put_has_no_answer_is_answered_once_and_by_itself(
         assert losing.settled > 1, "for a while Redis was away"
 
 
+async def test_a_doubt_that_cannot_be_settled_ends_nothing(redis: Redis, caplog: pytest.LogCaptureFixture) -> None:
+    async with a_bench(redis) as bench:
+        bench.store.scripts = Broken(redis, NAMESPACE, Metrics())
+        async with working(bench) as task:
+            free = bench.slots.free
+            with pytest.raises(ResponseError):
+                await bench.store.put(message("hello there"))
+            await wait_until(lambda: bench.slots.free == free, "its place is free")
+
+            assert not task.done()
+            assert "a lane could not be taken from hand to hand" in caplog.messages
+
+
 async def test_what_was_taken_over_while_it_was_in_doubt_is_not_begun_twice(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         bench.store.scripts = losing = Losing(redis, NAMESPACE, Metrics())
@@ -238,6 +252,15 @@ class LateStream:
         answer = await self._redis.xreadgroup(*what, block=block, **how)
         self.reads += bool(answer)
         return answer
+
+
+class Broken(Scripts):
+    """On a Redis that says that we are wrong."""
+
+    async def run(self, name: str, *args: str | int, **how: Any) -> Any:
+        if name in {"put", "settle"}:
+            raise ResponseError("WRONGTYPE")
+        return await super().run(name, *args, **how)
 
 
 class Slow(Scripts):
