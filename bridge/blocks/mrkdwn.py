@@ -58,6 +58,8 @@ def message_text(raw: str, *, bot_user: str, user_names: Mapping[str, str], chan
 
 def _without(bot_user: str, raw: str) -> str:
     """Take out mentions of the bot, with the blank, colon or comma that belongs to them."""
+    if f"<@{bot_user}" not in raw:
+        return raw
     mention = rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>"
     raw = re.sub(rf"^\s*(?:{mention}[:,]?(?:\s+|$))+", "", raw)
     return re.sub(rf"[ \t]?{mention}", "", raw)

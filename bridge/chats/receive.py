@@ -193,6 +193,8 @@ def is_addressed(message: InboundMessage) -> bool:
 
 def command_line(message: InboundMessage, bot_user: str) -> str | None:
     """The command that a message is (``!stats`` → ``/stats``), mention or not; None where it is not one."""
+    if "!" not in message.text:
+        return None
     text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
     if not text.lstrip().startswith("!"):
         return None

@@ -103,7 +103,7 @@ class Wire:
         connect, answer = self._connect_timeout.total_seconds(), call.timeout.total_seconds()
         # pool: the transport takes it for all that comes before the request, DNS included; no call ever waits for a
         # free connection. read: between two reads.
-        timeout = httpx.Timeout(connect=connect, pool=connect, read=answer, write=answer)
+        timeout = {"connect": connect, "pool": connect, "read": answer, "write": answer}
         async with asyncio.timeout(connect + answer):  # for an answer that comes drop by drop
             response = await self._transport.handle_async_request(self._request(call, timeout))
             try:
@@ -111,7 +111,7 @@ class Wire:
             finally:
                 await response.aclose()
 
-    def _request(self, call: Call, timeout: httpx.Timeout) -> httpx.Request:
+    def _request(self, call: Call, timeout: dict[str, float]) -> httpx.Request:
         request = httpx.Request(
             call.method,
             self._address(call.path),
@@ -119,7 +119,7 @@ class Wire:
             # As a stream, which httpx leaves as it is; around a content it writes the headers once more, and aiohttp
             # does that in any case.
             stream=httpx.ByteStream(call.body or b""),
-            extensions={"timeout": timeout.as_dict()},
+            extensions={"timeout": timeout},
         )
         request.read()
         return request

@@ -22,20 +22,19 @@ async def after_a_while(show: Callable[[], Awaitable[None]]) -> AsyncIterator[as
 
     On the way out a *show* that has begun is waited for, so that nothing is shown after the end.
     """
-    began = asyncio.Event()
+    began, tasks = asyncio.Event(), set[asyncio.Task[None]]()
 
-    async def wait_and_show() -> None:
-        await asyncio.sleep(QUICK.total_seconds())
+    def begin() -> None:
         began.set()
-        await show()
+        tasks.add(asyncio.ensure_future(show()))
 
-    task = asyncio.create_task(wait_and_show())
+    timer = asyncio.get_running_loop().call_later(QUICK.total_seconds(), begin)  # most blocks are over before that
     try:
         yield began
     finally:
-        if not began.is_set():
-            task.cancel()
-        await asyncio.wait({task})
+        timer.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
 
 
 @asynccontextmanager
