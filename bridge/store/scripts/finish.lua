@@ -8,22 +8,28 @@
 -- Returns 'ok' | 'lost' | 'stale' (so is now the person's Home, who has looked at it in the last hour).
 local entry, consumer, lane, turn, now, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
-local key = turn_of(turn)
-if step == 'dead' then -- what a retry needs to know, and a line for the trace
-  local seen = redis.call('HMGET', key, 'step', 'what', 'deaths')
-  redis.call('HSET', key, 'died', seen[1] or '', 'was', seen[2] or '',
-    'deaths', (seen[3] and #seen[3] < 2000 and seen[3] .. '\n' or '') .. now .. ' ' .. ARGV[7])
+local key, what = turn_of(turn), ARGV[7]
+local seen = redis.call('HMGET', key, 'step', 'what', 'deaths', 'stopped', 'again', 'at')
+local changes, leave = {'step', step, 't_done', now}, {}
+local function set(name, value)
+  changes[#changes + 1], changes[#changes + 2] = name, value
 end
-redis.call('HSET', key, 'step', step, 't_done', now)
-if ARGV[7] ~= '' then redis.call('HSET', key, 'what', ARGV[7]) end
+if step == 'dead' then -- what a retry needs to know, and a line for the trace
+  set('died', seen[1] or '')
+  set('was', seen[2] or '')
+  set('deaths', (seen[3] and #seen[3] < 2000 and seen[3] .. '\n' or '') .. now .. ' ' .. what)
+end
+if what ~= '' then set('what', what) end
 if ARGV[8] ~= '' then
-  redis.call('HSET', key, 'posted', string.match(ARGV[8], '[^:]*$'))
+  set('posted', string.match(ARGV[8], '[^:]*$'))
   redis.call('SET', prefix .. 'shown:' .. ARGV[8], turn, 'PX', ARGV[10])
 end
-if step == 'done' and redis.call('HEXISTS', key, 'stopped') == 0 then
-  redis.call('HDEL', key, 'outcome') -- the answer that nobody was shown stays
+if step == 'done' and not seen[4] then leave[#leave + 1] = 'outcome' end -- an answer that nobody was shown stays
+if ARGV[9] ~= '1' or seen[5] then
+  leave[#leave + 1], leave[#leave + 2] = 'body', 'run'
 end
-if ARGV[9] ~= '1' or redis.call('HEXISTS', key, 'again') == 1 then redis.call('HDEL', key, 'body', 'run') end
+redis.call('HSET', key, unpack(changes))
+if #leave > 0 then redis.call('HDEL', key, unpack(leave)) end
 redis.call('PEXPIRE', key, ARGV[10])
 if step == 'dead' then
   redis.call('ZADD', prefix .. 'dead', now, turn)
@@ -31,9 +37,9 @@ if step == 'dead' then
 end
 if ARGV[11] ~= '0' then
   local audit = prefix .. 'audit'
-  redis.call('XADD', audit, 'MAXLEN', '~', ARGV[12], '*', 'v', 1, 'at', redis.call('HGET', key, 'at') or '',
+  redis.call('XADD', audit, 'MAXLEN', '~', ARGV[12], '*', 'v', 1, 'at', seen[6] or '',
     'user', ARGV[13], 'channel', ARGV[14], 'thread', ARGV[15], 'did', ARGV[16], 'about', ARGV[17],
-    'allowed', ARGV[18], 'outcome', (step == 'dead' and 'dead: ' or '') .. ARGV[7], 'turn', turn)
+    'allowed', ARGV[18], 'outcome', (step == 'dead' and 'dead: ' or '') .. what, 'turn', turn)
   redis.call('PEXPIRE', audit, ARGV[11])
 end
 redis.call('LPOP', box_of(lane))

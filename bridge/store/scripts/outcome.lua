@@ -17,13 +17,15 @@ local thread, session = ARGV[8], ARGV[9]
 if thread ~= '' and session ~= '' then
   local conversation = prefix .. 'thread:' .. thread
   redis.call('DEL', prefix .. 'told:' .. thread, prefix .. 'words:' .. thread)
-  if (redis.call('HGET', conversation, 'session') or '') == ARGV[10] then
-    redis.call('HSET', conversation, 'v', 1, 'session', session)
+  local talk, changes = redis.call('HMGET', conversation, 'session', 'heard'), {'v', 1}
+  if (talk[1] or '') == ARGV[10] then
+    changes[3], changes[4] = 'session', session
   end
   -- How far the agent knows the thread. A message that was sent again is an older one.
-  if ARGV[14] ~= '' and tonumber(ARGV[14]) > tonumber(redis.call('HGET', conversation, 'heard') or '0') then
-    redis.call('HSET', conversation, 'heard', ARGV[14])
+  if ARGV[14] ~= '' and tonumber(ARGV[14]) > tonumber(talk[2] or '0') then
+    changes[#changes + 1], changes[#changes + 2] = 'heard', ARGV[14]
   end
+  if #changes > 2 then redis.call('HSET', conversation, unpack(changes)) end
   redis.call('PEXPIRE', conversation, ARGV[11])
   local bound = prefix .. 'bound:' .. string.match(thread, '^[^:]*') .. ':' .. session
   redis.call('HSET', bound, thread, (ARGV[15] or '') .. ':' .. (ARGV[16] or ''))
