@@ -253,6 +253,7 @@ async def test_without_its_package_the_cure_is_named(folder: Path) -> None:
     kept = (
         "bridge",
         "redis",
+        "hiredis",
         "typing_extensions.py",
         "pydantic",
         "pydantic_core",
