@@ -12,7 +12,6 @@ what a start costs: whatever is for Bolt waits for that fraction of a second.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from starlette.responses import Response as HttpResponse
+from starlette.responses import JSONResponse, Response as HttpResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bridge.logs import new_reference
@@ -55,7 +54,7 @@ class Listeners:
     rest: asyncio.Future[Rest]
 
     async def surface(self, payload: Body, *, is_command: bool) -> Surface:
-        """Say who takes in what a socket's envelope carries."""
+        """Say who takes *payload* in."""
         if is_message(payload):
             return self.on_message
         return self.on_command if is_command else (await self.once_whole()).over_socket
@@ -96,7 +95,9 @@ def over_http(listeners: Listeners) -> ASGIApp:
         if payload is None:
             await (await listeners.once_whole()).over_http(scope, receive, send)
             return
-        take = listeners.on_message if is_message(payload) else listeners.on_command
+        take = await listeners.surface(
+            payload, is_command=True
+        )  # what is no message: nothing else is read by the guard
         response = await take(_with_retry(payload, scope))
         await _answer(response)(scope, receive, send)
 
@@ -104,9 +105,7 @@ def over_http(listeners: Listeners) -> ASGIApp:
 
 
 def _answer(response: Response) -> HttpResponse:
-    if not response.body:
-        return HttpResponse("", response.status)
-    return HttpResponse(json.dumps(response.body), response.status, media_type="application/json")
+    return JSONResponse(response.body, response.status) if response.body else HttpResponse("", response.status)
 
 
 def _with_retry(payload: dict[str, Any], scope: Scope) -> dict[str, Any]:

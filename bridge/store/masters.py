@@ -11,10 +11,10 @@ which raises instead of waiting when its connections are all in use.
   says (https://redis.io/docs/latest/develop/reference/sentinel-clients/). A demoted master closes its connections,
   or answers READONLY, and is left; so is one that was left by its replicas and says so (NOREPLICAS).
 * **Cluster** (`Cluster`): the first command with a key goes to any node, whose MOVED says where the slot is. MOVED
-  means that the command was not carried out, so it is sent again, to the right node (`OneSlot`); it is the only
-  answer that leads to a repetition. ASK does not: while a slot is moved key by key, a script would find half of
-  its keys and take the other half for absent, and "never seen" for a message that was. The store is "away" until
-  the slot has arrived; Slack sends what it could not deliver again.
+  means that the command was not carried out, so it is sent again, to the right node (`OneSlot`; scripts by
+  `bridge.store.redis_py.KeptConnection`); it is the only answer that leads to a repetition. ASK does not: while a
+  slot is moved key by key, a script would find half of its keys and take the other half for absent, and "never seen"
+  for a message that was. The store is "away" until the slot has arrived; Slack sends what it could not deliver again.
 
 Between the death of a master and the election of the next one, commands fail as they do without a server.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -17,24 +17,21 @@ _NAME = 80
 
 
 @asynccontextmanager
-async def after_a_while(show: Callable[[], Awaitable[None]]) -> AsyncIterator[asyncio.Event]:
-    """Call *show* once the block has taken longer than `QUICK`; yields an event that is set from then on.
+async def after_a_while(show: Callable[[], Awaitable[None]]) -> AsyncIterator[Sequence[object]]:
+    """Call *show* once the block has taken longer than `QUICK`; yields what is empty until then.
 
     On the way out a *show* that has begun is waited for, so that nothing is shown after the end.
     """
-    began, tasks = asyncio.Event(), set[asyncio.Task[None]]()
-
-    def begin() -> None:
-        began.set()
-        tasks.add(asyncio.ensure_future(show()))
-
-    timer = asyncio.get_running_loop().call_later(QUICK.total_seconds(), begin)  # most blocks are over before that
+    begun: list[asyncio.Future[None]] = []
+    timer = asyncio.get_running_loop().call_later(  # and no task: most blocks are over before that
+        QUICK.total_seconds(), lambda: begun.append(asyncio.ensure_future(show()))
+    )
     try:
-        yield began
+        yield begun
     finally:
         timer.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        if begun:
+            await asyncio.wait(begun)
 
 
 @asynccontextmanager
@@ -42,10 +39,10 @@ async def working(say: Say, place: Place, agent_name: str) -> AsyncIterator[None
     """Show in the thread that an agent works, while the block runs; the sign is always taken away."""
     name = neutralised(kit.one_line(agent_name, _NAME))  # Slack does not say whether it looks for mentions in a status
     status = words.IS_ASKING.format(agent=name) if name else words.IS_WORKING
-    began: asyncio.Event | None = None
+    begun: Sequence[object] = ()
     try:
-        async with after_a_while(lambda: say.working(place, status)) as began:
+        async with after_a_while(lambda: say.working(place, status)) as begun:
             yield
     finally:
-        if began is not None and began.is_set():
+        if begun:
             await say.idle(place)

@@ -25,6 +25,7 @@ from bridge.store.journal import Journal
 from bridge.store.lanes import Head, Held, InDoubt, Offer, Terms
 from bridge.store.namespace import Namespace
 from bridge.turns.lease import LEASE, Lease
+from bridge.turns.patience import Patience
 from bridge.turns.slots import Slots
 from bridge.turns.watching import Watches
 
@@ -69,6 +70,7 @@ class Worker:
         self._slots = slots
         self._drain = drain
         self._draining = draining
+        self._patience = Patience(draining)
         self._monotonic = monotonic
         self._block = block
         self._watches = watches or Watches()
@@ -221,18 +223,23 @@ class Worker:
 
     async def _handed(self, offer: Offer, began: float) -> Lease | None:
         handed = await offer.answer
-        while isinstance(handed, InDoubt):
-            began = self._monotonic()
-            try:
-                handed = await self._inbox.settle(handed, offer.terms)
-            except StoreUnavailable:
-                await asyncio.sleep(_STORE_RETRY.total_seconds())
+        if not isinstance(handed, InDoubt):
+            return self._hold_once(handed, began)
+        began, head = await self._patience.through_outages(lambda: self._settled(handed, offer.terms))
+        return self._hold_once(head, began)
+
+    def _hold_once(self, handed: Head | Held | None, began: float) -> Lease | None:
         if handed is None:
             return None
         held, head = (handed, None) if isinstance(handed, Held) else (handed.held, handed)
         if held.entry in self._held:  # what was in doubt has been taken from the stream meanwhile
             return None
         return self._hold(held, began, head)
+
+    async def _settled(self, doubt: InDoubt, terms: Terms) -> tuple[float, Head | None]:
+        """Find out what there is, and since when the lease lasts."""
+        began = self._monotonic()
+        return began, await self._inbox.settle(doubt, terms)
 
     async def _one(self, work: Work, lease: Lease) -> None:
         try:

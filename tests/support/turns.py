@@ -40,6 +40,7 @@ from bridge.turns.show import Shower
 from bridge.turns.slots import Slots
 from bridge.turns.turn import Turns
 from bridge.turns.watching import Watches
+from bridge.turns.worker import Worker
 from support.reports import reports_of, schedules_of
 from support.store import START, Process, Store, a_store
 
@@ -382,6 +383,15 @@ class Bench:
             say=self.say, shower=Shower(self.say, patience), patience=patience, slots=self.slots,
             metrics=self.metrics, max_age=MAX_AGE, now=store.clock,
             watches=self.watches,
+        )  # fmt: skip
+
+    def worker(self, name: str = "a", *, drain: float = 5.0, blocking: Any = None) -> Worker:
+        """Put together the worker of a process; *blocking* is what it reads the stream from, if not the store."""
+        process = self.store.process(name)
+        return Worker(
+            inbox=process.inbox, journal=process.journal, namespace=self.store.namespace,
+            blocking=blocking or self.store.redis, slots=self.slots, drain=timedelta(seconds=drain),
+            draining=self.draining, monotonic=lambda: self.monotonic, block=timedelta(milliseconds=20),
         )  # fmt: skip
 
     def lease(self, process: Process, held: Held) -> Lease:

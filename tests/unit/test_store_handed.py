@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
 from bridge.inbound import SlashCommand
-from bridge.metrics import Metrics
 from bridge.store.inbox import Duplicate, Queued
 from bridge.store.lanes import Held, InDoubt, Offer, Taken
 from bridge.store.records import Step
-from bridge.store.scripting import Scripts
-from support.store import CHANNEL, LANE, NAMESPACE, TEAM, USER, Store, a_store, message, ts
+from support.losing import Losing
+from support.store import CHANNEL, LANE, TEAM, USER, Store, a_store, message, ts
 
 
 async def a_conversation(redis: Redis) -> Store:
@@ -142,30 +139,10 @@ async def test_a_store_that_was_wiped_hands_nothing_over(redis: Redis) -> None:
 # When the answer is lost
 
 
-class Losing(Scripts):
-    """Loses the answer to each put, which has run; or runs it only later, if *is_late*."""
-
-    is_late = False
-    late: tuple[Any, ...] = ()
-
-    async def run(self, name: str, *args: str | int, **how: Any) -> Any:
-        if name == "put" and self.is_late:
-            self.late = args
-        else:
-            answer = await super().run(name, *args, **how)
-        if name == "put":
-            raise StoreUnavailable("away")
-        return answer
-
-    async def run_what_is_late(self) -> Any:
-        return await super().run("put", *self.late)
-
-
 async def a_lost_reply(redis: Redis, *, is_late: bool = False) -> tuple[Store, Losing, Offer, InDoubt]:
     """Put a plain reply in, for a worker of the process ``c`` that is free; the answer is lost."""
     store = await a_conversation(redis)
-    store.scripts = losing = Losing(redis, NAMESPACE, Metrics())
-    losing.is_late = is_late
+    store.scripts = losing = Losing(redis, is_late=is_late)
     offer = await store.process("c").offer()
     with pytest.raises(StoreUnavailable):
         await store.put(message("more", ts(1)), by="c", is_plain=True)

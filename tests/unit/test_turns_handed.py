@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from io import StringIO
 from typing import Any
 
@@ -18,7 +17,7 @@ from bridge.logs import configure, facts
 from bridge.metrics import Metrics
 from bridge.store.scripting import Scripts
 from bridge.turns.slots import Slots
-from bridge.turns.worker import Worker
+from support.losing import Losing
 from support.store import NAMESPACE, message, ts
 from support.turns import Bench, a_bench
 from support.waiting import wait_until
@@ -40,13 +39,7 @@ class SilentStream:
 @asynccontextmanager
 async def working(bench: Bench, *, blocking: Any = None) -> AsyncIterator[asyncio.Task[None]]:
     """Have the worker of the process ``a`` at work."""
-    process = bench.store.process("a")
-    turns = bench.turns(process)
-    worker = Worker(
-        inbox=process.inbox, journal=process.journal, namespace=bench.store.namespace,
-        blocking=blocking or SilentStream(bench), slots=bench.slots, drain=timedelta(seconds=5),
-        draining=bench.draining, monotonic=lambda: bench.monotonic, block=timedelta(milliseconds=20),
-    )  # fmt: skip
+    worker, turns = bench.worker(blocking=blocking or SilentStream(bench)), bench.turns(bench.store.process("a"))
     task = asyncio.create_task(worker.run(turns.work, turns.terms))
     await asyncio.sleep(0)
     try:
@@ -151,7 +144,7 @@ async def test_what_was_asked_for_before_it_drains_is_brought_to_its_end(redis: 
 
 async def test_a_message_whose_put_has_no_answer_is_answered_once_and_by_itself(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        bench.store.scripts = losing = Losing(redis, NAMESPACE, Metrics())
+        bench.store.scripts = losing = Losing(redis, away=1)
         async with working(bench):
             free = bench.slots.free
             with pytest.raises(StoreUnavailable):
@@ -162,7 +155,7 @@ async def test_a_message_whose_put_has_no_answer_is_answered_once_and_by_itself(
             await wait_until(lambda: bench.slots.free == free, "nothing is in work")
 
         assert bench.service.messages == ["hello there"]
-        assert losing.settled > 1, "for a while Redis was away"
+        assert losing.away == 0, "for a while Redis was away"
 
 
 async def test_a_doubt_that_cannot_be_settled_ends_nothing(redis: Redis, caplog: pytest.LogCaptureFixture) -> None:
@@ -180,7 +173,7 @@ async def test_a_doubt_that_cannot_be_settled_ends_nothing(redis: Redis, caplog:
 
 async def test_what_was_taken_over_while_it_was_in_doubt_is_not_begun_twice(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        bench.store.scripts = losing = Losing(redis, NAMESPACE, Metrics())
+        bench.store.scripts = losing = Losing(redis)
         losing.may_settle.clear()
         bench.say.gate.clear()
         async with working(bench):
@@ -275,25 +268,3 @@ class Slow(Scripts):
             self.has_come.set()
             await self.may_go.wait()
         return await super().run(name, *args, **how)
-
-
-class Losing(Scripts):
-    """Loses the answer to the first put, and is away for a moment after that."""
-
-    settled = 0
-    has_lost = False
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.may_settle = asyncio.Event()
-        self.may_settle.set()
-
-    async def run(self, name: str, *args: str | int, **how: Any) -> Any:
-        if name == "settle":
-            await self.may_settle.wait()
-        answer = await super().run(name, *args, **how) if name != "settle" or self.settled else None
-        self.settled += name == "settle"
-        if (name == "put" and not self.has_lost) or (name == "settle" and self.settled == 1):
-            self.has_lost = True
-            raise StoreUnavailable("away")
-        return answer

@@ -5,28 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
 
 import pytest
 from redis.asyncio import Redis
 
 from bridge.turns.lease import Lease
 from bridge.turns.slots import Slots
-from bridge.turns.worker import Work, Worker
+from bridge.turns.worker import Work
 from support.store import message
 from support.turns import Bench, a_bench
 from support.waiting import wait_until
 
 ROOTS = [f"170000{minute}000.000100" for minute in range(5)]
-
-
-def a_worker(bench: Bench, name: str, *, drain: float = 5.0) -> Worker:
-    process = bench.store.process(name)
-    return Worker(
-        inbox=process.inbox, journal=process.journal, namespace=bench.store.namespace, blocking=bench.store.redis,
-        slots=bench.slots, drain=timedelta(seconds=drain), draining=bench.draining,
-        monotonic=lambda: bench.monotonic, block=timedelta(milliseconds=20),
-    )  # fmt: skip
 
 
 @asynccontextmanager
@@ -36,7 +26,7 @@ async def working(bench: Bench, *names: str, work: Callable[[str], Work] | None 
     def usual(name: str) -> Work:
         return bench.turns(bench.store.process(name)).work
 
-    tasks = [asyncio.create_task(a_worker(bench, name).run((work or usual)(name))) for name in names]
+    tasks = [asyncio.create_task(bench.worker(name).run((work or usual)(name))) for name in names]
     try:
         yield
         assert not any(task.done() for task in tasks), "a worker ended"
@@ -147,7 +137,7 @@ async def test_draining_finishes_what_is_in_flight_and_begins_nothing(redis: Red
     async with a_bench(redis) as bench:
         bench.service.gate.clear()
         await bench.store.queue(message("in flight", ROOTS[0]))
-        task = asyncio.create_task(a_worker(bench, "a").run(bench.turns(bench.store.process("a")).work))
+        task = asyncio.create_task(bench.worker().run(bench.turns(bench.store.process("a")).work))
         await wait_until(lambda: bench.service.asked, "the request is out")
 
         bench.draining.set()
@@ -167,7 +157,7 @@ async def test_what_takes_longer_than_the_time_to_drain_is_left_to_a_successor(r
     async with a_bench(redis) as bench:
         bench.service.gate.clear()
         await bench.store.queue(message("slow"))
-        worker = a_worker(bench, "a", drain=0.01)
+        worker = bench.worker(drain=0.01)
         task = asyncio.create_task(worker.run(bench.turns(bench.store.process("a")).work))
         await wait_until(lambda: bench.service.asked, "the request is out")
 
@@ -186,7 +176,7 @@ async def test_the_depth_of_the_queue_is_known(redis: Redis) -> None:
         for root in ROOTS[:3]:
             await bench.store.queue(message("x", root))
         await bench.store.process("elsewhere").hold()
-        worker = a_worker(bench, "a")
+        worker = bench.worker()
         task = asyncio.create_task(worker.run(bench.turns(bench.store.process("a")).work))
         try:
             await wait_until(lambda: worker.depth == 3, "the heartbeat has counted")

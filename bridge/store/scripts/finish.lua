@@ -11,17 +11,14 @@ if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key, what = turn_of(turn), ARGV[7]
 local seen = redis.call('HMGET', key, 'step', 'what', 'deaths', 'stopped', 'again', 'at')
 local changes, leave = {'step', step, 't_done', now}, {}
-local function set(name, value)
-  changes[#changes + 1], changes[#changes + 2] = name, value
-end
 if step == 'dead' then -- what a retry needs to know, and a line for the trace
-  set('died', seen[1] or '')
-  set('was', seen[2] or '')
-  set('deaths', (seen[3] and #seen[3] < 2000 and seen[3] .. '\n' or '') .. now .. ' ' .. what)
+  add(changes, 'died', seen[1] or '')
+  add(changes, 'was', seen[2] or '')
+  add(changes, 'deaths', below(seen[3], now .. ' ' .. what))
 end
-if what ~= '' then set('what', what) end
+if what ~= '' then add(changes, 'what', what) end
 if ARGV[8] ~= '' then
-  set('posted', string.match(ARGV[8], '[^:]*$'))
+  add(changes, 'posted', string.match(ARGV[8], '[^:]*$'))
   redis.call('SET', prefix .. 'shown:' .. ARGV[8], turn, 'PX', ARGV[10])
 end
 if step == 'done' and not seen[4] then leave[#leave + 1] = 'outcome' end -- an answer that nobody was shown stays

@@ -18,12 +18,10 @@ if thread ~= '' and session ~= '' then
   local conversation = prefix .. 'thread:' .. thread
   redis.call('DEL', prefix .. 'told:' .. thread, prefix .. 'words:' .. thread)
   local talk, changes = redis.call('HMGET', conversation, 'session', 'heard'), {'v', 1}
-  if (talk[1] or '') == ARGV[10] then
-    changes[3], changes[4] = 'session', session
-  end
+  if (talk[1] or '') == ARGV[10] then add(changes, 'session', session) end
   -- How far the agent knows the thread. A message that was sent again is an older one.
   if ARGV[14] ~= '' and tonumber(ARGV[14]) > tonumber(talk[2] or '0') then
-    changes[#changes + 1], changes[#changes + 2] = 'heard', ARGV[14]
+    add(changes, 'heard', ARGV[14])
   end
   if #changes > 2 then redis.call('HSET', conversation, unpack(changes)) end
   redis.call('PEXPIRE', conversation, ARGV[11])

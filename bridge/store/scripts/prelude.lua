@@ -6,6 +6,10 @@ local function box_of(lane) return prefix .. 'box:' .. lane end
 local function turn_of(id) return prefix .. 'turn:' .. id end
 local function refusal_of(id) return prefix .. 'refused:' .. id end
 
+-- A list of fields and values, for HSET: one more. And a line of a record's story, below what was written earlier.
+local function add(fields, name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
+local function below(earlier, line) return (earlier and #earlier < 2000 and earlier .. '\n' or '') .. line end
+
 -- Wake somebody for a lane: the invariant is that a lane with work has exactly one entry, or is parked.
 local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
 
@@ -100,9 +104,8 @@ local function look_at_head(id, consumer, handed_out, how)
     fresh = true
   end
   if begins == '1' then
-    local earlier = seen[8] and #seen[8] < 2000 and seen[8] .. '\n' or ''
-    changes[#changes + 1], changes[#changes + 2] = 'takes', (seen[9] or 0) + 1
-    changes[#changes + 1], changes[#changes + 2] = 'process', earlier .. now .. ' ' .. consumer -- one line for each take
+    add(changes, 'takes', (seen[9] or 0) + 1)
+    add(changes, 'process', below(seen[8], now .. ' ' .. consumer)) -- a line for each take, for the trace
   end
   if #changes > 0 then redis.call('HSET', key, unpack(changes)) end
   local default = not has_agent and redis.call('HGET', prefix .. 'defaults', string.match(thread, '^(.*):') or '') or ''

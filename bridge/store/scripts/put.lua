@@ -68,13 +68,10 @@ local since_2 = {report = true, home = true, shortcut = true}
 local version = since_2[ARGV[15]] and 2 or 1 -- of the first release that can read it
 local record = {'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
   'kind', ARGV[15], 'came', ARGV[19]}
-local function add(name, value)
-  record[#record + 1], record[#record + 2] = name, value
-end
-if waiting > 0 then add('behind', waiting) end
-if starts then add('starts', 1) -- its words may choose the agent
-elseif plain == '1' then add('plain', 1) end
-if condition == 'search' then add('searches', 1) end
+if waiting > 0 then add(record, 'behind', waiting) end
+if starts then add(record, 'starts', 1) -- its words may choose the agent
+elseif plain == '1' then add(record, 'plain', 1) end
+if condition == 'search' then add(record, 'searches', 1) end
 redis.call('HSET', turn_of(turn), unpack(record))
 local ahead = redis.call('RPUSH', box_of(lane), turn) - 1
 if ahead == 0 then

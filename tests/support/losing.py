@@ -1,0 +1,48 @@
+"""A store whose answer to the first put is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from redis.asyncio import Redis
+
+from bridge.errors import StoreUnavailable
+from bridge.metrics import Metrics
+from bridge.store.scripting import Scripts
+from support.store import NAMESPACE
+
+
+class Losing(Scripts):
+    """Loses the answer to the first put, which has run; or runs it only when it is told to, if *is_late*.
+
+    After that it is *away* for so many attempts to settle what became of it, which wait for *may_settle*.
+    """
+
+    def __init__(self, redis: Redis, *, is_late: bool = False, away: int = 0) -> None:
+        super().__init__(redis, NAMESPACE, Metrics())
+        self.away = away
+        self.may_settle = asyncio.Event()
+        self.may_settle.set()
+        self._is_late = is_late
+        self._lost: tuple[str | int, ...] = ()
+
+    async def run(self, name: str, *args: str | int, **how: Any) -> Any:
+        if name == "put" and not self._lost:
+            self._lost = args
+            if not self._is_late:
+                await super().run(name, *args, **how)
+            raise StoreUnavailable("away")
+        if name == "settle":
+            await self._comes_back()
+        return await super().run(name, *args, **how)
+
+    async def run_what_is_late(self) -> Any:
+        """Let the put run after all."""
+        return await super().run("put", *self._lost)
+
+    async def _comes_back(self) -> None:
+        await self.may_settle.wait()
+        if self.away:
+            self.away -= 1
+            raise StoreUnavailable("away")
