@@ -95,9 +95,7 @@ def over_http(listeners: Listeners) -> ASGIApp:
         if payload is None:
             await (await listeners.once_whole()).over_http(scope, receive, send)
             return
-        take = await listeners.surface(
-            payload, is_command=True
-        )  # what is no message: nothing else is read by the guard
+        take = await listeners.surface(payload, is_command=True)  # if it is no message: the guard reads nothing else
         response = await take(_with_retry(payload, scope))
         await _answer(response)(scope, receive, send)
 
