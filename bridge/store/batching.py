@@ -19,7 +19,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from bridge.store.redis_py import KeptConnection
+from bridge.store.redis_py import Command, KeptConnection
 
 MOST_AT_ONCE = 128
 
@@ -28,8 +28,7 @@ MOST_AT_ONCE = 128
 class _Asked:
     """One script that somebody waits for."""
 
-    sha: str
-    arguments: tuple[str | int, ...]
+    command: Command
     answer: asyncio.Future[Any]
 
     def settle(self, answer: Any) -> None:
@@ -43,16 +42,16 @@ class _Asked:
 
 
 class Batches:
-    """Runs scripts, by their hash, on *redis*: one batch after the other."""
+    """Runs scripts on *redis*: one batch after the other."""
 
     def __init__(self, redis: Redis) -> None:
         self._connection = KeptConnection(redis.connection_pool)
         self._waiting: deque[_Asked] = deque()
         self._sender: asyncio.Task[None] | None = None
 
-    async def run(self, sha: str, *arguments: str | int) -> Any:
-        """Run one script, whose only key is the first of *arguments*. Raises what redis-py raises."""
-        asked = _Asked(sha, arguments, asyncio.get_running_loop().create_future())
+    async def run(self, command: Command) -> Any:
+        """Run one script: EVAL or EVALSHA with all that belongs to it. Raises what redis-py raises."""
+        asked = _Asked(command, asyncio.get_running_loop().create_future())
         self._waiting.append(asked)
         if self._sender is None:
             self._sender = asyncio.create_task(self._send_all())
@@ -74,6 +73,6 @@ class Batches:
     async def _answers(self, batch: list[_Asked]) -> list[Any]:
         """What came back for each: an answer or an exception."""
         try:
-            return await self._connection.answers([("EVALSHA", asked.sha, 1, *asked.arguments) for asked in batch])
+            return await self._connection.answers([asked.command for asked in batch])
         except RedisError as exc:
             return [exc] * len(batch)

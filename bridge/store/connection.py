@@ -185,6 +185,7 @@ _REASON_BY_WORD = {
     "READONLY": "read-only",
     "NOREPLICAS": "read-only",
     "UNBLOCKED": "away",  # a master was made a replica while a read waited there
+    "WAIT cannot be used with replica": "away",  # or just after a script, whose writes it gives up by that
     "LOADING": "loading",
     "BUSY": "loading",  # another client's script runs for seconds
     "NOAUTH": "refused",

@@ -1,11 +1,13 @@
 """Run the Lua scripts: each is one atomic step, and the only place where the inbox and the journal are written.
 
-A script is sent by its hash, and as a whole when Redis does not have it (after a restart or a failover). Every
-script may be repeated when its answer was lost: it finds what it did, and says so.
+A script is sent by its hash, and as a whole where Redis does not have it (after a restart or a failover). To load it
+first would be a step of its own: while a master is replaced, that can reach one server and the script the other.
+Every script may be repeated when its answer was lost: it finds what it did, and says so.
 """
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -28,6 +30,12 @@ def source(name: str) -> str:
     """The text of ``scripts/<name>.lua`` with the prelude before it."""
     folder = files("bridge.store") / "scripts"
     return f"{(folder / 'prelude.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
+
+
+@cache
+def digest(name: str) -> str:
+    """The hash by which Redis knows the script."""
+    return hashlib.sha1(source(name).encode(), usedforsecurity=False).hexdigest()
 
 
 def epoch_ms(moment: datetime) -> int:
@@ -55,17 +63,15 @@ class Scripts:
         self.has_replicas = False
         self.clock_ahead = timedelta(0)  # how far this server's clock is ahead of ours
         self._metrics = metrics
-        self._hashes: dict[str, str] = {}
         self._batches = Batches(redis)
 
     async def run(self, name: str, *args: str | int, confirmed: bool = False, repeatable: bool = False) -> Any:
         """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
         with translated():
             try:
-                answer, is_sure = await self._send(name, args, confirmed=confirmed)
-            except NoScriptError:
-                self._hashes[name] = await self.redis.script_load(source(name))
-                answer, is_sure = await self._send(name, args, confirmed=confirmed)
+                answer, is_sure = await self._send("EVALSHA", digest(name), args, confirmed=confirmed)
+            except NoScriptError:  # it has not run
+                answer, is_sure = await self._send("EVAL", source(name), args, confirmed=confirmed)
         if not is_sure:
             self._metrics.wait_missing()
             if repeatable:
@@ -87,14 +93,13 @@ class Scripts:
         """The server's own clock (ms), *later* than our *now*."""
         return epoch_ms(now + self.clock_ahead + later)
 
-    async def _send(self, name: str, args: tuple[str | int, ...], *, confirmed: bool) -> tuple[Any, bool]:
+    async def _send(self, verb: str, script: str, args: tuple[str | int, ...], *, confirmed: bool) -> tuple[Any, bool]:
         """Run it; gives the answer, and False where a replica should have it and none says so."""
-        if name not in self._hashes:
-            self._hashes[name] = await self.redis.script_load(source(name))
+        command = (verb, script, 1, self.prefix, *args)
         if not (confirmed and self.has_replicas):
-            return await self._batches.run(self._hashes[name], self.prefix, *args), True
+            return await self._batches.run(command), True
         async with self.redis.pipeline(transaction=False) as pipe:  # WAIT speaks of its own connection's writes
-            pipe.evalsha(self._hashes[name], 1, self.prefix, *args)
+            pipe.execute_command(*command)
             pipe.wait(1, _REPLICA_WAIT_MS)
             answer, replicas = await pipe.execute()
         return answer, replicas > 0

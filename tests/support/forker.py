@@ -20,7 +20,7 @@ import bridge.app.parts
 import bridge.cli  # noqa: F401 - so that no fork has to read them
 from bridge.__main__ import main as bridge_main
 from support import mortal
-from support.points import names_by_hash
+from support.points import names_of_scripts
 
 _MOST = 1 << 18  # bytes of a wish
 
@@ -82,5 +82,5 @@ def serve(ear: socket.socket) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    names_by_hash()  # once for all
+    names_of_scripts()  # once for all
     serve(socket.socket(fileno=int(sys.argv[1])))

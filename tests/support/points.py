@@ -8,7 +8,6 @@ begins to do tomorrow is a point tomorrow.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import signal
@@ -25,12 +24,12 @@ import httpx
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 
-from bridge.store.scripting import source
+from bridge.store.scripting import digest, source
 
 READS = frozenset(
     {
         "AUTH", "CLIENT", "EXISTS", "GET", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "INFO", "LLEN", "LPOS",
-        "LRANGE", "MGET", "MULTI", "PING", "PTTL", "SCRIPT LOAD", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE", "ZCARD",
+        "LRANGE", "MGET", "MULTI", "PING", "PTTL", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE", "ZCARD",
         "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
     }
 )  # fmt: skip
@@ -72,9 +71,9 @@ def scripts_in_use() -> set[str]:
 
 
 @cache
-def names_by_hash() -> dict[str, str]:
-    """The scripts as Redis calls them."""
-    return {hashlib.sha1(source(name).encode(), usedforsecurity=False).hexdigest(): name for name in script_names()}
+def names_of_scripts() -> dict[str, str]:
+    """The name of each script by how it is sent: its hash, or its text."""
+    return {how(name): name for name in script_names() for how in (digest, source)}
 
 
 class Points:
@@ -87,7 +86,7 @@ class Points:
         self._fate = fate
         self._note = note
         self._passed: Counter[str] = Counter()
-        self._scripts = names_by_hash()
+        self._scripts = names_of_scripts()
 
     def before(self, what: str) -> None:
         """Something is about to be done."""
@@ -100,7 +99,7 @@ class Points:
     def command(self, words: tuple[Any, ...]) -> str:
         """Name a command of Redis; a script by its file, "" where it only reads."""
         name = str(words[0]).upper()
-        if name == "EVALSHA":
+        if name in {"EVAL", "EVALSHA"}:
             return self._scripts[words[1]]
         return "" if name in READS else name
 
@@ -123,7 +122,8 @@ class PointedConnection(AbstractConnection):
 
     def pack_command(self, *args: Any) -> Any:
         name = self.points.command(args)
-        if name and name not in TAKES:
+        is_again = args[0] == "EVAL"  # Redis did not know its hash: nothing was done since the point before
+        if name and name not in TAKES and not is_again:
             self.points.before(name)
         self._asked.append(name)
         return super().pack_command(*args)

@@ -350,7 +350,7 @@ def check_logs(world: World) -> None:
             assert words not in text, "a person's words are in the log"
             assert words not in bridge.pages, "a person's words are in an answer to anybody"
         unexpected = _UNEXPECTED.search(text)
-        assert unexpected is None, text[-6000:]
+        assert unexpected is None, text[max(0, unexpected.start() - 2000) : unexpected.end() + 4000]
 
 
 def every_message(world: World) -> list[str]:

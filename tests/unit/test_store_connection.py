@@ -35,6 +35,7 @@ PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # a
         (exceptions.ResponseError("NOREPLICAS Not enough good replicas to write."), "read-only"),
         (exceptions.ResponseError(f"{PIPELINE} ('NOREPLICAS Not enough good replicas to write.',)"), "read-only"),
         (exceptions.ResponseError("UNBLOCKED force unblock from blocking operation, instance state changed"), "away"),
+        (exceptions.ResponseError(f"{PIPELINE} ('WAIT cannot be used with replica instances. Please also',)"), "away"),
         (exceptions.MovedError("9189 127.0.0.1:7001"), "away"),
         (exceptions.AskError("9189 127.0.0.1:7001"), "away"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from fakeredis import FakeServer
 from redis.asyncio import Redis
 
 from bridge.errors import NamespaceTaken, StoreUnavailable
@@ -107,3 +108,10 @@ async def test_scripts_that_redis_has_forgotten_are_sent_again(redis: Redis) -> 
     await store.queue(message("more", ts(1)))
 
     assert len(await store.box()) == 2
+
+
+async def test_a_script_is_sent_to_one_server_while_connections_lead_to_two(redis: Redis) -> None:
+    store = await a_store(redis)  # its connection stays where it is
+    redis.connection_pool.connection_kwargs["server"] = FakeServer(version=(7,))  # and others lead elsewhere
+
+    assert await store.queue(), "a script that was not needed before"
