@@ -12,14 +12,14 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.crc import key_slot
-from redis.exceptions import ConnectionError as NoConnection, RedisError
+from redis.exceptions import ConnectionError as NoConnection, RedisError, ResponseError
 from redis.retry import Retry
 
 from support.real_redis import server_program
@@ -144,7 +144,14 @@ class Watched:
         wait_for(lambda: self.second.follows, "the replica is in step")
         for sentinel in self.sentinels:
             sentinel.start()
+        self._look_every(milliseconds=500)
         wait_for(lambda: all(map(self._is_prepared, self.sentinels)), "the Sentinels know one another and the replica")
+        self._look_every(milliseconds=10_000)  # as they do by themselves: so long a former master does not know
+
+    def _look_every(self, *, milliseconds: int) -> None:
+        for sentinel in self.sentinels:
+            with suppress(ResponseError):  # older than Redis 7: it takes its time
+                sentinel.ask("SENTINEL", "DEBUG", "INFO-PERIOD", milliseconds)
 
     @staticmethod
     def _is_prepared(sentinel: Server) -> bool:
