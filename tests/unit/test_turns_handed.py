@@ -52,16 +52,20 @@ async def working(bench: Bench, *, blocking: Any = None) -> AsyncIterator[asynci
 
 async def test_what_comes_is_worked_on_without_being_read_from_the_stream(redis: Redis) -> None:
     async with a_bench(redis) as bench, working(bench):
+        free = bench.slots.free
         await bench.store.queue(message("at once"))
 
         await wait_until(lambda: bench.say.words == ["re: at once"], "it is answered")
+        await wait_until(lambda: bench.slots.free == free, "its turn is over")
         assert await bench.store.entries() == 0
 
 
 async def test_the_request_is_out_before_the_message_is_acknowledged(redis: Redis) -> None:
     async with a_bench(redis) as bench, working(bench):
+        free = bench.slots.free
         await bench.store.queue(message("hello there"), agent=7, is_plain=True)
         await wait_until(lambda: bench.say.messages, "it is answered")
+        await wait_until(lambda: bench.slots.free == free, "its turn is over")
         bench.service.gate.clear()
 
         await bench.store.queue(message("more", ts(1)), is_plain=True)
