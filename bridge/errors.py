@@ -201,6 +201,10 @@ class StoreUnavailable(StoreError):
         self.reason = reason
 
 
+class StoreWiped(StoreUnavailable):
+    """All that was in Redis is gone, and `bridge.store.namespace.Namespace.hold` has to set it up again."""
+
+
 class NamespaceTaken(StoreError):
     """*namespace* belongs to the bot *owner* (``team/bot user``)."""
 

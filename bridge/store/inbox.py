@@ -25,7 +25,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from bridge.errors import StoreUnavailable
+from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.store.connection import translated
@@ -245,7 +245,10 @@ class Inbox:
         return str((await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0])
 
     async def wait_for_lanes(self, connection: Redis, *, most: int, block: timedelta) -> list[Held]:
-        """Wait up to *block* for lanes with new work, at most *most*; *connection* is blocked meanwhile."""
+        """Wait up to *block* for lanes with new work, at most *most*; *connection* is blocked meanwhile.
+
+        Raises `StoreWiped` and `StoreUnavailable`.
+        """
         with translated():
             try:
                 # COUNT always goes with BLOCK: without it fakeredis answers nothing and strands the entries.
@@ -259,7 +262,7 @@ class Inbox:
             except ResponseError as exc:
                 if "NOGROUP" not in str(exc):
                     raise
-                return []  # the store was wiped under us; the heartbeat sets it up again
+                raise StoreWiped from exc
         return [held for entries in _stream_entries(answer) for held in _held(entries)]
 
     async def claim_from_the_dead(self, *, lease: timedelta, most: int) -> list[Held]:

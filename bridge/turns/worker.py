@@ -17,7 +17,7 @@ from datetime import timedelta
 
 from redis.asyncio import Redis
 
-from bridge.errors import LaneLost, StoreUnavailable
+from bridge.errors import LaneLost, StoreUnavailable, StoreWiped
 from bridge.logs import facts, new_reference
 from bridge.store.connection import stop_if_cancelled
 from bridge.store.inbox import Inbox
@@ -164,12 +164,19 @@ class Worker:
         except TimeoutError:
             return
         began = self._monotonic()
-        for held in await self._inbox.wait_for_lanes(self._blocking, most=room, block=self._block):
+        for held in await self._new_lanes(room):
             if self._draining.is_set() or self._slots.free <= 0:  # the room was given to what was handed over meanwhile
                 with suppress(LaneLost):  # this process was suspended since, and another one has it
                     await self._journal.release(held)
             else:
                 self._begin_once(begin, held, began)
+
+    async def _new_lanes(self, most: int) -> list[Held]:
+        try:
+            return await self._inbox.wait_for_lanes(self._blocking, most=most, block=self._block)
+        except StoreWiped:
+            await self._namespace.hold()  # whoever waits now shall not wait for the heartbeat
+            return []
 
     def _begin_once(self, begin: Begin, held: Held, began: float) -> None:
         """Begin with a lane; one that is in work here already is only renewed.

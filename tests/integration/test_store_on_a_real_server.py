@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import StoreUnavailable
+from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.store.connection import connect
@@ -68,11 +68,12 @@ async def test_what_was_handed_over_is_still_held_after_the_server_was_killed(
         assert await store.field(turn, "step") == "done"
 
 
-async def test_who_waits_on_a_wiped_store_is_told_of_nothing(redis: Redis) -> None:
+async def test_who_waits_on_a_wiped_store_is_told_so(redis: Redis) -> None:
     store = await a_store(redis)
     await redis.flushdb()
 
-    assert await store.process().hold() == []
+    with pytest.raises(StoreWiped):
+        await store.process().hold()
     assert await store.process().take_over() == []
     assert await store.process().inbox.depth() == 0
 

@@ -100,6 +100,13 @@ async def test_consumers_that_hold_nothing_and_are_gone_are_forgotten(redis: Red
     assert [consumer["name"] for consumer in consumers] == ["holder"]
 
 
+async def test_in_a_wiped_store_nobody_is_forgotten(redis: Redis) -> None:
+    store = await a_store(redis)
+    await redis.flushdb()
+
+    assert await store.namespace.forget_the_gone() == 0
+
+
 async def test_scripts_that_redis_has_forgotten_are_sent_again(redis: Redis) -> None:
     store = await a_store(redis)
     await store.queue()

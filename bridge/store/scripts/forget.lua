@@ -2,8 +2,9 @@
 -- something is pending for it takes that with it. What the audit has kept for long enough leaves too.
 -- ARGV: idle for at least (ms), oldest entry of the audit (ms). Returns how many consumers were dropped.
 redis.call('XTRIM', prefix .. 'audit', 'MINID', ARGV[2])
-local dropped = 0
-for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', READY, GROUP)) do
+local dropped, consumers = 0, redis.pcall('XINFO', 'CONSUMERS', READY, GROUP)
+if consumers.err then return 0 end -- the store was wiped under us
+for _, flat in ipairs(consumers) do
   local consumer = {}
   for i = 1, #flat, 2 do consumer[flat[i]] = flat[i + 1] end
   if consumer.pending == 0 and consumer.idle > tonumber(ARGV[1]) then
