@@ -32,8 +32,12 @@ _SERVICE = (
     DropBefore(),
     DropAfter(),
 )
-
-
+# What makes Redis refuse, each with what ends that: it is full, its replica is gone, it was made one itself.
+_REDIS = (
+    (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
+    (("CONFIG", "SET", "min-replicas-to-write", "1"), ("CONFIG", "SET", "min-replicas-to-write", "0")),
+    (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+)
 _MORE_OFTEN = ("bridge killed", "bridge killed", "redis killed", "slack fails", "service fails")
 
 
@@ -52,6 +56,8 @@ class Trouble:
             "bridge told to end": self._end,
             "redis killed": self._kill_redis,
             "redis suspended": self._suspend_redis,
+            "redis refuses": self._let_redis_refuse,
+            "redis hangs up": self._let_redis_hang_up,
             "service down": self._stop_service,
             "service fails": self._let_service_fail,
             "slack fails": self._let_slack_fail,
@@ -93,6 +99,17 @@ class Trouble:
         self._redis.send_signal(signal.SIGSTOP)
         await self._for(0.5, 5)
         self._redis.send_signal(signal.SIGCONT)
+
+    async def _let_redis_refuse(self) -> None:
+        begin, end = self._chance.choice(_REDIS)
+        await self._world.redis.execute_command(*begin)
+        await self._for(0.1, 3)
+        await self._world.redis.execute_command(*end)
+
+    async def _let_redis_hang_up(self) -> None:
+        """Once it has forgotten the scripts, too, as a server that takes over."""
+        await self._world.redis.script_flush()
+        await self._world.redis.client_kill_filter(_type="normal", skipme=True)
 
     async def _stop_service(self) -> None:
         await self._world.project.stop()
