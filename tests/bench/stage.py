@@ -16,9 +16,9 @@ from bench.fakes import FakeProject, FakeSlack, Ledger, fakes
 from bench.processes import Kind, ServerProcess, Surroundings, pinned_to
 from bench.traffic import Clock, Said, chatter, mention, reply
 from bench.wire import Answer, Lines
+from support.ports import free_port
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import free_port
 
 START_SECONDS = 30.0
 ANSWER_SECONDS = 30.0

@@ -12,10 +12,10 @@ from aiohttp import ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.slack import EmulatedSlack, sample
+from support.ports import free_port
 from support.slack_app import SECRET, TOKEN, refusal
 from support.socket_app import APP_TOKEN, connected, envelopes
 from support.waiting import wait_until
-from support.world import free_port
 
 SOON = 5.0
 SILENCE = 0.4  # several times the interval of pings below

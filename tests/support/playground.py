@@ -53,7 +53,7 @@ class Playground:
             stderr=asyncio.subprocess.STDOUT,
         )
         self._reader = asyncio.create_task(self._read())
-        await wait_until(lambda: self._first_url() or self._is_over(), "the page's address is printed", 20)
+        await wait_until(lambda: self._first_url() or self._is_over(), "the page's address is printed", 40)
         self.url = self._first_url()
         assert self.url, self.text
         return self

@@ -6,9 +6,7 @@ or after what a test is about.
 
 from __future__ import annotations
 
-import secrets
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +20,7 @@ from redis.crc import key_slot
 from redis.exceptions import ConnectionError as NoConnection, RedisError, ResponseError
 from redis.retry import Retry
 
+from support.ports import free_port
 from support.real_redis import server_program
 
 PATIENCE = 20.0
@@ -44,24 +43,11 @@ def wait_for(what: Callable[[], object], description: str) -> None:
         time.sleep(0.02)
 
 
-def free_ports() -> int:
-    """Find a port that is free together with the one of the bus, below those that the kernel hands out."""
-    while True:
-        port = 12_000 + secrets.randbelow(10_000)
-        try:
-            with socket.socket() as plain, socket.socket() as bus:
-                plain.bind(("127.0.0.1", port))
-                bus.bind(("127.0.0.1", port + BUS))
-        except OSError:
-            continue
-        return port
-
-
 class Server:
     """One server on a port of its own, with its data in *folder*; *options* are added to its configuration."""
 
     def __init__(self, folder: Path, options: Mapping[str, object], *, is_sentinel: bool = False) -> None:
-        self.port = free_ports()
+        self.port = free_port(higher=BUS)
         self._folder = folder
         self._is_sentinel = is_sentinel
         self._process: subprocess.Popen[bytes] | None = None

@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import signal
-import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -27,19 +26,12 @@ from bridge.playground.slack.server import ApiCall
 from support import forks
 from support.forks import Fork
 from support.lifetimes import keys_without_lifetime
+from support.ports import free_port
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, secrets_in
 from support.waiting import wait_until
 
 _PEACE = 3.0
 TAKEOVER_SECONDS = 20  # what the bridge promises
-
-
-def free_port() -> int:
-    """Find a port that nobody has at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the usual one reads all authorities, 20 ms for each client
