@@ -144,6 +144,7 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
     errors.SlackGone: _says(words.SLACK_GONE),
     errors.StoreError: _says(words.STORE_AWAY),
     errors.StoreUnavailable: _says(words.STORE_AWAY),
+    errors.StoreWiped: _says(words.STORE_AWAY),
     errors.NamespaceTaken: _says(words.STORE_OF_ANOTHER),
     errors.LaneLost: _says(words.ANOTHER_PROCESS),
     errors.RecordNotUnderstood: _says(words.ANOTHER_RELEASE),

@@ -35,6 +35,7 @@ EXAMPLES = [
     errors.SlackGone("apps.connections.open", "no socket for 120 s"),
     errors.StoreError(),
     errors.StoreUnavailable(),
+    errors.StoreWiped(),
     errors.NamespaceTaken("bridge", "T1/U1"),
     errors.LaneLost(),
     errors.RecordNotUnderstood(),
