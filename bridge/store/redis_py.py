@@ -33,7 +33,7 @@ class Mended(AbstractConnection):
     def pack_command(self, *args: Any) -> list[bytes]:
         """Pack one command. Raises redis-py's `DataError` for what Redis cannot take."""
         name, *others = args
-        words = name.encode().split() if isinstance(name, str) else name.split()  # SCRIPT LOAD is two
+        words = name.encode().split() if isinstance(name, str) else name.split()  # CONFIG GET is two
         try:
             return [hiredis.pack_command((*words, *others))]
         except TypeError as exc:

@@ -104,7 +104,10 @@ async def test_what_slack_does_not_send_again_is_kept_without_a_replica(redis: R
     assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
 
 
-async def test_a_worker_goes_on_when_the_store_was_wiped_under_it(redis: Redis) -> None:
+async def test_a_worker_goes_on_when_the_store_was_wiped_under_it(
+    redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bridge.turns.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # it does not wait for the next one
     async with a_bench(redis) as bench:
         process = bench.store.process()
         worker = Worker(
