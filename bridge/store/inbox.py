@@ -16,7 +16,8 @@ is either found or kept anew.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -249,20 +250,15 @@ class Inbox:
 
         Raises `StoreWiped` and `StoreUnavailable`.
         """
-        with translated():
-            try:
-                # COUNT always goes with BLOCK: without it fakeredis answers nothing and strands the entries.
-                answer = await connection.xreadgroup(
-                    GROUP,
-                    self.consumer,
-                    {self._ready: ">"},
-                    count=min(most, _BATCH),
-                    block=max(1, milliseconds(block)),
-                )
-            except ResponseError as exc:
-                if "NOGROUP" not in str(exc):
-                    raise
-                raise StoreWiped from exc
+        with _noticing_a_wipe():
+            # COUNT always goes with BLOCK: without it fakeredis answers nothing and strands the entries.
+            answer = await connection.xreadgroup(
+                GROUP,
+                self.consumer,
+                {self._ready: ">"},
+                count=min(most, _BATCH),
+                block=max(1, milliseconds(block)),
+            )
         return [held for entries in _stream_entries(answer) for held in _held(entries)]
 
     async def claim_from_the_dead(self, *, lease: timedelta, most: int) -> list[Held]:
@@ -277,8 +273,8 @@ class Inbox:
         return claimed
 
     async def _claim(self, lease: timedelta, cursor: str) -> tuple[str, Any]:
-        with translated():
-            try:
+        try:
+            with _noticing_a_wipe():
                 answer = await self._scripts.redis.xautoclaim(
                     self._ready,
                     GROUP,
@@ -287,10 +283,8 @@ class Inbox:
                     start_id=cursor,
                     count=_BATCH,
                 )
-            except ResponseError as exc:
-                if "NOGROUP" not in str(exc):
-                    raise
-                return "0-0", []
+        except StoreWiped:
+            return "0-0", []
         return str(answer[0]), answer[1]
 
     async def renew(self, entries: Sequence[str]) -> list[str]:
@@ -303,6 +297,18 @@ class Inbox:
         """How many lanes have work."""
         with translated():
             return int(await self._scripts.redis.xlen(self._ready))
+
+
+@contextmanager
+def _noticing_a_wipe() -> Iterator[None]:
+    """Turn what redis-py raises into `StoreWiped` where the consumer group is gone, else as `translated` does."""
+    with translated():
+        try:
+            yield
+        except ResponseError as exc:
+            if "NOGROUP" in str(exc):
+                raise StoreWiped from exc
+            raise
 
 
 async def _the_request_goes_out() -> None:

@@ -16,8 +16,9 @@ class Namespace:
     """The part of a Redis that belongs to one bot.
 
     `since` is when this store was first opened: a thread that is older may have been bound before the store was
-    lost. `hold` is called at start and every few seconds, so that a wiped store is noticed and set up again;
-    `is_held` is whether that went well the last time. *workspace* is the address that permalinks begin with.
+    lost. `hold` is called at start, every few seconds, and by whoever misses the consumer group, so that a wiped store
+    is set up again; `is_held` is whether that went well the last time. *workspace* is the address that permalinks
+    begin with.
     """
 
     def __init__(
