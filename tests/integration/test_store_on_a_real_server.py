@@ -16,7 +16,6 @@ from bridge.metrics import Metrics
 from bridge.store.connection import connect
 from bridge.store.inbox import Duplicate, Queued
 from bridge.store.lanes import Taken
-from bridge.turns.worker import Worker
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 from support.store import CHANNEL, TEAM, USER, a_store, message
@@ -109,13 +108,7 @@ async def test_a_worker_goes_on_when_the_store_was_wiped_under_it(
 ) -> None:
     monkeypatch.setattr("bridge.turns.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # it does not wait for the next one
     async with a_bench(redis) as bench:
-        process = bench.store.process()
-        worker = Worker(
-            inbox=process.inbox, journal=process.journal, namespace=bench.store.namespace, blocking=redis,
-            slots=bench.slots, drain=timedelta(seconds=1), draining=bench.draining,
-            monotonic=lambda: bench.monotonic,
-        )  # fmt: skip
-        task = asyncio.create_task(worker.run(bench.turns(process).work))
+        task = asyncio.create_task(bench.worker(block=1.0).run(bench.turns(bench.store.process()).work))
         bench.service.gate.clear()
         await bench.store.queue(message("is lost with the store"))
         await wait_until(lambda: bench.service.asked, "a turn is in work")

@@ -385,13 +385,13 @@ class Bench:
             watches=self.watches,
         )  # fmt: skip
 
-    def worker(self, name: str = "a", *, drain: float = 5.0, blocking: Any = None) -> Worker:
+    def worker(self, name: str = "a", *, drain: float = 5.0, block: float = 0.02, blocking: Any = None) -> Worker:
         """Put together the worker of a process; *blocking* is what it reads the stream from, if not the store."""
         process = self.store.process(name)
         return Worker(
             inbox=process.inbox, journal=process.journal, namespace=self.store.namespace,
             blocking=blocking or self.store.redis, slots=self.slots, drain=timedelta(seconds=drain),
-            draining=self.draining, monotonic=lambda: self.monotonic, block=timedelta(milliseconds=20),
+            draining=self.draining, monotonic=lambda: self.monotonic, block=timedelta(seconds=block),
         )  # fmt: skip
 
     def lease(self, process: Process, held: Held) -> Lease:

@@ -32,8 +32,6 @@ from support.waiting import wait_until
 
 _PEACE = 3.0
 TAKEOVER_SECONDS = 20  # what the bridge promises
-
-
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the usual one reads all authorities, 20 ms for each client
 
 
