@@ -81,6 +81,17 @@ async def test_people_channels_and_groups_are_described(client: AsyncWebClient) 
     assert sample.BRIDGE in (await client.conversations_members(channel=sample.GENERAL))["members"]
 
 
+async def test_slackbot_and_slack_speak_like_people_but_are_none(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    ts = await slack.slack_says(sample.GENERAL, "Reminder: water the plants")
+    await slack.slack_says(sample.GENERAL, f"<@{sample.ALICE}> archived the channel", user=sample.SLACK)
+
+    about = (await client.users_info(user="USLACKBOT"))["user"]
+    archived, reminder = (await client.conversations_history(channel=sample.GENERAL, limit=2))["messages"]
+    assert (about["name"], about["is_bot"], about["profile"].get("bot_id")) == ("slackbot", False, None)
+    assert (archived["user"], reminder["user"], reminder["ts"]) == ("USLACK", "USLACKBOT", ts)
+    assert not {"subtype", "bot_id", "app_id"} & (archived.keys() | reminder.keys())
+
+
 async def test_channels_are_listed_by_kind(client: AsyncWebClient) -> None:
     public = (await client.conversations_list())["channels"]
     private = (await client.conversations_list(types="private_channel"))["channels"]

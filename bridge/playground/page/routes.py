@@ -155,7 +155,7 @@ class Page:
 
 
 def _is_somebody(person: Person) -> bool:
-    return not person.is_bot and not person.deleted
+    return not (person.is_bot or person.is_slacks or person.deleted)
 
 
 def _may_see(sight: Sight, file: File) -> bool:

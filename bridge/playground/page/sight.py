@@ -8,7 +8,7 @@ from typing import Final
 from bridge.playground.page.names import Names
 from bridge.playground.slack.changes import Change
 from bridge.playground.slack.entities import Channel, Message, Person, View
-from bridge.playground.slack.messages import SLACKBOT
+from bridge.playground.slack.sample import SLACK, SLACKBOT
 from bridge.playground.slack.workspace import Workspace
 
 _NOBODYS: Final = frozenset({"waiting", "scheduled", "pin", "ticket"})  # kept by Slack, shown nowhere on the page
@@ -72,7 +72,7 @@ class Sight:
     def names(self) -> Names:
         """What mentions are shown as: private channels that *me* is not in have no name."""
         workspace = self.workspace
-        people = {one.id: one.name for one in workspace.people.values()} | {SLACKBOT: "Slackbot"}
+        people = {one.id: one.name for one in workspace.people.values()} | {SLACKBOT: "Slackbot", SLACK: "Slack"}
         channels = {
             one.id: one.name
             for one in workspace.channels.values()

@@ -46,7 +46,7 @@ def state(sight: Sight, names: Names, asked: Asked, around: Around) -> Json:
     return {
         "version": around.version,
         "me": shown_person(sight.me),
-        "people": [shown_person(one) for one in sight.workspace.people.values() if not one.deleted],
+        "people": [shown_person(one) for one in sight.workspace.people.values() if _is_listed(one)],
         "channels": [_listed(one, sight, names) for one in channels],
         "channel": _opened(channel, sight, names),
         **_messages(sight, names, channel, asked),
@@ -60,6 +60,10 @@ def state(sight: Sight, names: Names, asked: Asked, around: Around) -> Json:
         "faults": [asdict(one) for one in around.faults],
         "gaps": [{"method": method, "count": count} for method, count in around.gaps.most_common()],
     }
+
+
+def _is_listed(person: Person) -> bool:
+    return not (person.deleted or person.is_slacks)
 
 
 def shown_person(person: Person) -> Json:

@@ -8,7 +8,6 @@ from typing import Any
 from bridge.playground.slack import limits, payloads, responses, sample, widgets
 from bridge.playground.slack.deliver import Deliverer, Delivery
 from bridge.playground.slack.entities import Json, Message, View
-from bridge.playground.slack.messages import SLACKBOT
 from bridge.playground.slack.server import Door
 from bridge.playground.slack.socket_mode import SocketMode
 from bridge.playground.slack.sockets import Sockets
@@ -70,7 +69,7 @@ class Hands(SocketMode):
         is_late = delivery.error in {"http_timeout", "timeout"}
         text = f'{command} failed with the error "{"operation_timeout" if is_late else "dispatch_failed"}"'
         ts = self.workspace.new_ts()
-        self.workspace.show_privately(Message(channel, ts, SLACKBOT, text, sample.TEAM, to=user))
+        self.workspace.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
 
     async def shortcut(self, user: str, callback_id: str) -> Delivery:
         """Let *user* use one of the app's global shortcuts."""

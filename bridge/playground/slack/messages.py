@@ -13,7 +13,6 @@ from bridge.playground.slack.entities import Channel, Json, Message, Person
 from bridge.playground.slack.keeping import Keeper
 from bridge.playground.slack.richtext import rich_text
 
-SLACKBOT: Final = "USLACKBOT"
 _STREAM_LASTS: Final = 300.0  # seconds; seen by many, documented by nobody
 
 
@@ -169,7 +168,7 @@ class Messages:
         if message.to:
             self._private.drop(_key(message))
         elif self._replies.get((message.channel, message.ts)):
-            message.subtype, message.text, message.user = "tombstone", "This message was deleted.", SLACKBOT
+            message.subtype, message.text, message.user = "tombstone", "This message was deleted.", sample.SLACKBOT
             message.blocks, message.attachments, message.files, message.metadata = [], [], [], None
             self._put(message)
         else:

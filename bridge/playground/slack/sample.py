@@ -24,6 +24,8 @@ STRANGER: Final = "U0STRANGER"  # from the other company
 GRID: Final = "W0GRID"  # from the other workspace of the organisation
 GONE: Final = "U0GONE"  # deactivated
 OTHER_BOT: Final = "U0OTHERBOT"
+SLACKBOT: Final = "USLACKBOT"  # Slack's own two, which no workspace is without
+SLACK: Final = "USLACK"
 
 GENERAL: Final = "C0GENERAL"
 RANDOM: Final = "C0RANDOM"
@@ -39,8 +41,16 @@ DM_CAROL: Final = "D0CAROL"
 RUNNERS: Final = "S0RUNNERS"
 
 
+def slacks_own() -> list[Person]:
+    """The two that Slack itself speaks as: it calls neither a bot (``is_bot`` is false), nor have they a ``bot_id``."""
+    return [
+        Person(SLACKBOT, "slackbot", "Slackbot", TEAM, is_slacks=True),
+        Person(SLACK, "slack", "Slack", TEAM, is_slacks=True),
+    ]
+
+
 def people() -> list[Person]:
-    """Everybody there is."""
+    """Everybody there is beside `slacks_own`."""
     return [
         Person(ALICE, "alice", "Alice Adler", TEAM),
         Person(BOB, "bob", "Bob Brandt", TEAM),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 
-from bridge.playground.slack import payloads
+from bridge.playground.slack import payloads, sample
 from bridge.playground.slack.deliver import Deliverer, Delivery
 from bridge.playground.slack.entities import Execution, File, Json, Message
 from bridge.playground.slack.events import Events, Tried
@@ -101,6 +101,17 @@ class Voices(Hands):
             tried = self._events.posted(message)
         if wait:
             await _heard(tried)
+        return message.ts
+
+    async def slack_says(self, channel: str, text: str, *, user: str = sample.SLACKBOT, thread_ts: str = "") -> str:
+        """Let Slackbot (a reminder), or Slack itself (``archived the channel``), write; gives the message's ts.
+
+        Neither is a member of anything. What they write has no subtype and no ``bot_id``: a person's would look alike.
+        """
+        with self.workspace.together():
+            message = self.workspace.post(user, channel, text, thread_ts=thread_ts)
+            tried = self._events.posted(message)
+        await _heard(tried)
         return message.ts
 
     def _share(self, message: Message) -> None:

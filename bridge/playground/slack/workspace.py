@@ -34,6 +34,9 @@ class Workspace(Messages):
         if keeper.is_new:
             with self.together():
                 self._settle()
+        for person in sample.slacks_own():
+            if person.id not in self.people:  # a workspace that was kept before they were known
+                self.add_person(person)
 
     def _settle(self) -> None:
         for person in sample.people():

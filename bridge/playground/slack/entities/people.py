@@ -23,11 +23,12 @@ class Person:
     enterprise: str = ""  # the organisation (Grid) of somebody who is known in several workspaces
     bot_id: str = ""
     app_id: str = ""
+    is_slacks: bool = False  # Slackbot, or Slack itself
 
     @property
     def email(self) -> str:
         """Where a person gets mail; a bot gets none."""
-        return "" if self.is_bot else f"{self.name}@playground.example"
+        return "" if self.is_bot or self.is_slacks else f"{self.name}@playground.example"
 
     def profile(self) -> Json:
         """The part that events repeat."""
@@ -49,6 +50,8 @@ class Person:
         profile = self.profile()
         if self.is_bot:
             profile |= {"bot_id": self.bot_id, "api_app_id": self.app_id}
+        if self.is_slacks:
+            profile |= {"always_active": True}
         shown: Json = {
             "id": self.id,
             "team_id": self.team,
