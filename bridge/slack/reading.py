@@ -14,8 +14,11 @@ from urllib.parse import parse_qsl
 from bridge.slack.payloads import is_message
 
 _INTERACTIONS: Final = frozenset(
-    {"block_actions", "view_submission", "view_closed", "block_suggestion", "shortcut", "message_action"}
-)
+    {
+        "block_actions", "view_submission", "view_closed", "block_suggestion", "shortcut", "message_action",
+        "interactive_message", "dialog_submission", "dialog_cancellation", "dialog_suggestion", "workflow_step_edit",
+    }
+)  # fmt: skip
 _MOST_FIELDS: Final = 100  # of a form; a command has some 15
 _LOOKED_INTO: Final = (
     "assistant_thread", "channel", "enterprise", "function_data", "item", "message", "previous_message", "team",
@@ -112,6 +115,13 @@ def _kind_of(interaction: dict[str, Any]) -> str:
             return "options"
         case {"type": "shortcut" | "message_action", "callback_id": str()}:
             return "shortcut"
+        # What Slack sends to older kinds of apps. https://docs.slack.dev/legacy/legacy-messaging
+        case (
+            {"type": "interactive_message", "callback_id": str(), "actions": [{}, *_]}
+            | {"type": "workflow_step_edit", "callback_id": str(), "workflow_step": {}}
+            | {"type": "dialog_submission" | "dialog_cancellation" | "dialog_suggestion", "callback_id": str()}
+        ):
+            return "other"
         case {"type": str() as kind} if kind not in _INTERACTIONS:
             return "other"
     raise Malformed
@@ -122,7 +132,19 @@ def _is_odd(payload: dict[str, Any]) -> bool:
 
     It looks no deeper than into ``event.message``; what is below may be other people's: the metadata of a message.
     """
+    match payload:
+        case {"type": "view_submission", "view": {"type": "workflow_step"}} if not isinstance(
+            payload.get("workflow_step"), dict
+        ):
+            return True
+        case {"response_urls": addresses} if addresses != [] and not _is_an_address(addresses):
+            return True
     return not isinstance(payload.get("command", ""), str) or _has_odd_ids(payload, depth=2)
+
+
+def _is_an_address(addresses: object) -> bool:
+    """Whether there is one: Bolt 1.30 breaks over two, and forms of ours ask for none."""
+    return isinstance(addresses, list) and len(addresses) == 1 and isinstance(addresses[0], dict)
 
 
 def _has_odd_ids(value: object, depth: int) -> bool:

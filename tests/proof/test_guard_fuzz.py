@@ -142,6 +142,16 @@ INTERACTIONS = [
     {**INTERACTION, "type": "shortcut", "callback_id": "c"},
     {**INTERACTION, "type": "message_action", "callback_id": "c", "message": MESSAGE},
 ]  # fmt: skip
+LEGACY = [
+    {**INTERACTION, "type": "interactive_message", "callback_id": "c", "actions": [{"name": "n", "value": "v"}]},
+    {**INTERACTION, "type": "dialog_submission", "callback_id": "c", "submission": {"name": "v"}},
+    {**INTERACTION, "type": "dialog_cancellation", "callback_id": "c"},
+    {**INTERACTION, "type": "dialog_suggestion", "callback_id": "c", "name": "n", "value": "su"},
+    {**INTERACTION, "type": "workflow_step_edit", "callback_id": "c", "workflow_step": {"step_id": "s", "inputs": {}}},
+    {**INTERACTION, "type": "view_submission", "view": {**VIEW, "type": "workflow_step"},
+     "workflow_step": {"workflow_step_edit_id": "1.2"}, "response_urls": [{"response_url": "https://x"}]},
+]  # fmt: skip
+"""What Slack sends to older kinds of apps; nothing of ours causes it."""
 COMMAND = {
     "command": "/workflows", "text": f"run 3 {WORDS}", "user_id": "U1", "team_id": "T1", "channel_id": "C1",
     "response_url": "https://hooks.slack.com/commands/T1/1/a", "trigger_id": "1.2.a",
@@ -180,7 +190,7 @@ def sent(payload: dict[str, Any], kind: str) -> tuple[bytes, tuple[bytes, bytes]
 
 REQUESTS = (
     st.tuples(spoilt(EVENTS), st.just("event"))
-    | st.tuples(spoilt(INTERACTIONS), st.just("interaction"))
+    | st.tuples(spoilt(INTERACTIONS + LEGACY), st.just("interaction"))
     | st.tuples(spoilt([COMMAND]), st.just("command"))
 )
 
@@ -220,7 +230,7 @@ async def test_whatever_is_signed_nothing_breaks_behind_the_guard(
 
 PAYLOADS = (
     st.tuples(st.just("events_api"), spoilt(EVENTS))
-    | st.tuples(st.just("interactive"), spoilt(INTERACTIONS))
+    | st.tuples(st.just("interactive"), spoilt(INTERACTIONS + LEGACY))
     | st.tuples(st.just("slash_commands"), spoilt([COMMAND]))
     | st.tuples(
         st.sampled_from(["events_api", "interactive", "slash_commands", "", "hello"]),
@@ -247,3 +257,43 @@ async def test_whatever_an_envelope_carries_nothing_breaks_behind_the_socket(
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
     assert not door.counted("broken_inside")
     assert WORDS not in caplog.text
+
+
+def without(payload: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in payload.items() if key != name}
+
+
+INCOMPLETE = {
+    "an attachment's action without actions": without(LEGACY[0], "actions"),
+    "an attachment's action with an empty list of them": {**LEGACY[0], "actions": []},
+    "an attachment's action with none in the list": {**LEGACY[0], "actions": {}},
+    "an attachment's action with a number for its name": {**LEGACY[0], "callback_id": 7},
+    "a dialog with a number for its name": {**LEGACY[1], "callback_id": 7},
+    "a closed dialog with a list for its name": {**LEGACY[2], "callback_id": ["c"]},
+    "a dialog's menu with an object for its name": {**LEGACY[3], "callback_id": {}},
+    "an edited step without the step": without(LEGACY[4], "workflow_step"),
+    "an edited step with a number for its name": {**LEGACY[4], "callback_id": 7},
+    "a saved step without the step": without(LEGACY[5], "workflow_step"),
+    "a form with no list of addresses": {**LEGACY[5], "response_urls": None},
+    "a form with a list of what are no addresses": {**LEGACY[5], "response_urls": [7]},
+}
+
+
+@pytest.mark.parametrize("payload", INCOMPLETE.values(), ids=INCOMPLETE.keys())
+async def test_a_signed_interaction_that_is_incomplete_gets_400_and_no_traceback(
+    payload: dict[str, Any], door: FrontDoor, caplog: pytest.LogCaptureFixture
+) -> None:
+    response = await door.interaction(payload)
+    acknowledged = await door.dispatch("interactive", payload)
+
+    assert response.status == 400
+    assert acknowledged == {}, "over a socket it is acknowledged, or it would come again"
+    assert door.counted('bridge_rejected_requests_total{reason="malformed"} 2.0')
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+@pytest.mark.parametrize("payload", LEGACY, ids=[str(payload["type"]) for payload in LEGACY])
+async def test_an_interaction_of_an_older_app_is_taken_when_it_is_whole(
+    payload: dict[str, Any], door: FrontDoor
+) -> None:
+    assert (await door.interaction(payload)).status == 200
