@@ -15,6 +15,9 @@ from pydantic_core import PydanticSerializationError
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import MessageKey, ThreadKey
 
+SLACK_ITSELF = frozenset({"USLACK", "USLACKBOT"})
+"""Slack's own users. They write without a ``bot_id``, and ``users.info`` says that they are no bots."""
+
 WAITING_LIMIT = 50
 """How many messages may wait in one thread."""
 
@@ -33,7 +36,8 @@ class InboundMessage(_Inbound):
     """A message that a person wrote.
 
     *text* is the event's own ``text``, with Slack's escapes. *thread_ts* is ``""`` for a message that is not
-    in a thread. *is_mention*: it mentions the bot; *is_direct*: it is in the direct message with the bot.
+    in a thread. *is_mention*: it mentions the bot; *is_direct*: it is in the direct message with the bot; *is_typed*:
+    it was written in one of Slack's own clients, which only people use.
     """
 
     kind: Literal["message"] = "message"
@@ -45,6 +49,7 @@ class InboundMessage(_Inbound):
     is_mention: bool = False
     is_direct: bool = False
     has_files: bool = False
+    is_typed: bool = True
     calls_in: bool = False  # a form put it into a thread that others have begun
 
     @property

@@ -61,13 +61,15 @@ class Receiver:
             return Received("ignored", "no text")
         if self._is_for_somebody_else(message):
             return Received("ignored", "begins by mentioning somebody else")
-        if is_addressed(message):
-            return await self._addressed(message)
-        if message.is_root:
-            return Received("ignored", "not addressed to the bot")
-        if self.mentions_only and command_line(message, self.bot_user) is None:
-            return Received("ignored", "replies need a mention here")
-        return await self._reply(message)
+        if not is_addressed(message):
+            if message.is_root:
+                return Received("ignored", "not addressed to the bot")
+            if self.mentions_only and command_line(message, self.bot_user) is None:
+                return Received("ignored", "replies need a mention here")
+        # Posts of some apps' bots lack their `bot_id`. What people type needs no look-up: Slack's clients mark it.
+        if not message.is_typed and await self.access.directory.is_bot(message.user):
+            return Received("ignored", "written by another app's bot")
+        return await (self._addressed(message) if is_addressed(message) else self._reply(message))
 
     async def edited(self, message: InboundMessage) -> str:
         """The text of a message was changed: while it waits, the new text is what will be sent; else it is offered."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ _NAMES_SECONDS = 600.0
 _NO_NAME_SECONDS = 60.0
 _GROUPS_SECONDS = 60.0
 _CALL_SECONDS = 5.0
+_SOON = 1.0  # who is told by then is told in time for the acknowledgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,9 @@ class SlackDirectory:
         self._people = Remembered(self._person, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._user_names = Remembered(
             self._display_name, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
+        )
+        self._bots = Remembered(
+            self._is_bot, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
         )
         self._locales = Remembered(
             self._locale, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
@@ -102,6 +107,14 @@ class SlackDirectory:
             raise SlackRefused("users.info", "team_unknown")
         return is_home
 
+    async def is_bot(self, user: str) -> bool:
+        """Whether *user* is the bot of an app; False where Slack does not tell, or not soon."""
+        try:
+            async with asyncio.timeout(_SOON):
+                return await self._bots.get(user)
+        except (SlackError, TimeoutError):
+            return False
+
     async def is_guest(self, user: str) -> bool:
         """Whether *user* is anything less than a full member. Raises `SlackError` where that cannot be known."""
         return (await self.person(user)).kind != "member"
@@ -123,6 +136,9 @@ class SlackDirectory:
             locale=locale if isinstance(locale, str) else "",
             time_zone=time_zone if isinstance(time_zone, str) else "",
         )
+
+    async def _is_bot(self, user: str) -> bool:
+        return (await self._people.get(user)).kind == "bot"
 
     async def _display_name(self, user: str) -> str:
         return (await self._people.get(user)).name or user

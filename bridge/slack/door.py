@@ -19,7 +19,7 @@ from bridge.blocks import notices
 from bridge.blocks.reply import Reply
 from bridge.chats.access import Access
 from bridge.errors import SlackError, StoreUnavailable
-from bridge.inbound import HomeOpened, Inbound, Notice, Shortcut, to_json
+from bridge.inbound import SLACK_ITSELF, HomeOpened, Inbound, Notice, Shortcut, to_json
 from bridge.metrics import Metrics
 from bridge.store.audit import deed
 from bridge.store.inbox import Duplicate, Inbox
@@ -63,7 +63,7 @@ def private_line(reply: Reply) -> Response:
     return ok({"response_type": "ephemeral", "text": reply.text})
 
 
-Taken = Literal["queued", "duplicate", "refused", "not taken"]
+Taken = Literal["queued", "duplicate", "refused", "ignored", "not taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,9 @@ class Door:
         longer than a signature is good, in the very step that keeps what came in. So there is no list of signatures
         beside it, which would cost a round trip. Where Slack gave none, the contents stand in for it.
         """
+        if inbound.user in SLACK_ITSELF:
+            self.metrics.event(inbound.kind, "ignored")
+            return "ignored"
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 taken = await self._keep(inbound, identity)

@@ -16,7 +16,7 @@ from typing import Any
 from bridge.chats.receive import Receiver
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.ids import MessageKey
-from bridge.inbound import InboundMessage
+from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.slack.door import IN_TIME, Body, Response, not_now, ok
@@ -87,6 +87,8 @@ def _parse_message(
     words = text(message, "text")
     if message.get("bot_id") or message.get("app_id") or user == identity.bot_user:
         return Ignored("written by a bot")
+    if user in SLACK_ITSELF:
+        return Ignored("written by Slack itself")
     if message.get("hidden"):
         return Ignored("hidden")
     if not (user and channel and _is_ts(ts)):
@@ -106,6 +108,7 @@ def _parse_message(
         is_mention=event.get("type") == "app_mention" or mentions(words, identity.bot_user),
         is_direct=event.get("channel_type") == "im" or channel.startswith("D"),
         has_files=bool(message.get("files")),
+        is_typed=bool(message.get("client_msg_id")),
     )
 
 

@@ -17,7 +17,7 @@ from slack_bolt.async_app import AsyncApp
 from bridge.blocks.stops import STOP
 from bridge.chats.stopping import Decision, Stopping
 from bridge.errors import SlackError, StoreUnavailable
-from bridge.inbound import Click
+from bridge.inbound import SLACK_ITSELF, Click
 from bridge.metrics import Metrics
 from bridge.slack.bolt import listen
 from bridge.slack.door import IN_TIME, Body, Response, not_now, ok
@@ -51,7 +51,7 @@ class StopsSurface:
         if not (click.channel and click.user and _is_ts(thread_ts) and _is_ts(given)):
             return self._taken("agent_session_stopped", "ignored")
         identity = text(body, "event_id") or f"stop:{click.channel}:{thread_ts}:{given}"
-        return await self._take("agent_session_stopped", lambda: self._stopping.thread(click, event=identity))
+        return await self._take("agent_session_stopped", click, lambda: self._stopping.thread(click, event=identity))
 
     async def on_reaction(self, body: Body) -> Response:
         """Stop the turn of a message that its own author crosses out."""
@@ -63,7 +63,7 @@ class StopsSurface:
         if not (is_ours and click.user and click.channel and _is_ts(ts) and _is_ts(given)):
             return self._taken("reaction_added", "ignored")
         identity = text(body, "event_id") or f"cross:{click.channel}:{ts}:{given}"
-        return await self._take("reaction_added", lambda: self._stopping.message(click, event=identity))
+        return await self._take("reaction_added", click, lambda: self._stopping.message(click, event=identity))
 
     def _click(self, body: Body, channel: str, given: str, *, thread_ts: str = "", message_ts: str = "") -> Click:
         return Click(
@@ -77,7 +77,9 @@ class StopsSurface:
             message_ts=message_ts,
         )
 
-    async def _take(self, kind: str, stop: Callable[[], Awaitable[Decision]]) -> Response:
+    async def _take(self, kind: str, click: Click, stop: Callable[[], Awaitable[Decision]]) -> Response:
+        if click.user in SLACK_ITSELF:
+            return self._taken(kind, "ignored")
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 return self._taken(kind, await stop())

@@ -191,6 +191,10 @@ class Directory(Protocol):
         """Whether *user* belongs to the installing workspace. Raises `SlackError` where that cannot be known."""
         ...
 
+    async def is_bot(self, user: str) -> bool:
+        """Whether *user* is the bot of an app; False where that cannot be known."""
+        ...
+
     async def is_guest(self, user: str) -> bool:
         """Whether *user* is anything less than a full member. Raises `SlackError` where that cannot be known."""
         ...

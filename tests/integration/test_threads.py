@@ -8,7 +8,19 @@ import pytest
 import pytest_asyncio
 
 from bridge.playground.project.answers import Proper
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL, OTHER_BOT, RANDOM
+from bridge.playground.slack.sample import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    CAROL,
+    DM_ALICE,
+    GENERAL,
+    OTHER_BOT,
+    RANDOM,
+    SLACK,
+    SLACKBOT,
+    TEAM,
+)
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world
@@ -191,6 +203,31 @@ async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(wo
 
     assert await asked_next(world, root) == ["the last one"]
     assert len(world.answers(GENERAL, root)) == 2
+
+
+@pytest.mark.parametrize("user", [SLACK, SLACKBOT])
+async def test_what_slack_itself_writes_never_reaches_an_agent(world: World, user: str) -> None:
+    root = await a_conversation(world)
+
+    await world.slack.slack_says(GENERAL, "Reminder: the weekly meeting", user=user, thread_ts=root)
+    await world.slack.slack_says(GENERAL, f"Reminder: ask <@{BRIDGE}>", user=user)
+    await world.slack.slack_says(DM_ALICE, "archived the channel", user=user)
+
+    assert await asked_next(world, root) == ["the last one"]
+    assert world.called("users.info") == []
+    assert world.whispers(user) == []
+
+
+async def test_another_apps_bot_whose_posts_lack_their_bot_id_never_reaches_an_agent(world: World) -> None:
+    root = await a_conversation(world)
+    about = {"user": OTHER_BOT, "team": TEAM, "channel": GENERAL, "channel_type": "channel"}
+
+    for kind, ts, text in (("message", "100", "beep"), ("app_mention", "200", f"<@{BRIDGE}> beep")):
+        stamp = f"{root[:-3]}{ts}"
+        await world.slack.send_event({"type": kind, **about, "ts": stamp, "text": text, "thread_ts": root}, GENERAL)
+
+    assert await asked_next(world, root) == ["the last one"]
+    assert len(world.called("users.info")) <= 1, "who they are is asked once in ten minutes"
 
 
 async def test_files_with_words_and_replies_that_are_broadcast_are_ordinary_messages(world: World) -> None:

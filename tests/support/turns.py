@@ -198,6 +198,7 @@ class MemoryDirectory:
     groups: dict[str, set[str]] = field(default_factory=dict)
     home: set[str] = field(default_factory=set)
     guests: set[str] = field(default_factory=set)
+    bots: set[str] = field(default_factory=set)
     zones: dict[str, str] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)  # channels that the bot is not in
     trouble: SlackError | None = None
@@ -221,6 +222,9 @@ class MemoryDirectory:
         if self.trouble is not None:
             raise self.trouble
         return user in self.home
+
+    async def is_bot(self, user: str) -> bool:
+        return user in self.bots
 
     async def is_guest(self, user: str) -> bool:
         if self.trouble is not None:

@@ -55,6 +55,8 @@ async def test_a_stop_is_given_before_slack_is_told_that_it_was_taken(door: Fron
         (STOP, {"channel": None}),
         (CROSS, {"item_user": "UOTHER"}),
         (CROSS, {"user": "UOTHER"}),
+        (CROSS, {"user": "USLACKBOT", "item_user": "USLACKBOT"}),
+        (STOP, {"user": "USLACKBOT"}),
         (CROSS, {"reaction": "eyes"}),
         (CROSS, {"item": None}),
         (CROSS, {"item": {"type": "file", "file": "F1"}}),
@@ -96,3 +98,21 @@ async def test_who_may_not_talk_to_the_bot_is_not_greeted(redis: Redis, web: Sla
 
         assert door.bench.say.prompts == []
         assert door.bench.say.whispers == []
+
+
+@pytest.mark.parametrize("user", ["USLACK", "USLACKBOT"])
+async def test_a_click_by_slack_itself_is_acknowledged_and_left(door: FrontDoor, user: str) -> None:
+    response = await door.interaction(
+        {
+            "type": "block_actions",
+            "user": {"id": user, "team_id": "T1"},
+            "channel": {"id": "C1"},
+            "container": {"type": "message", "message_ts": ROOT, "channel_id": "C1"},
+            "actions": [{"action_id": "agent:choose", "value": "1", "block_id": "b"}],
+            "trigger_id": "1.2.a",
+        }
+    )
+
+    assert response.status == 200
+    assert [key for key in await door.keys() if ":turn:" in key] == []
+    assert door.counted('bridge_events_total{kind="click",outcome="ignored"}')
