@@ -26,7 +26,7 @@ from bridge.slack.reading import Malformed, Understood, understand
 
 log = logging.getLogger(__name__)
 
-LARGEST_BODY = 1024 * 1024
+LARGEST_BODY = 4 * 1024 * 1024  # an edit of a 40,000-character message in Chinese, old and new text, has 0.9 MB
 OLDEST_SIGNATURE = 300  # seconds; Slack's own advice against replays
 PAYLOAD = "bridge.payload"  # where in the scope the inner application finds a message that was read already
 BODY_SECONDS = 10.0  # Slack gives up after 3 s: whoever needs longer for the body is not Slack

@@ -74,8 +74,8 @@ def bodies(draw: st.DrawFn) -> list[bytes]:
         | st.sampled_from([b'{"type":"event_callback","event":{"type":"message"}}', b"payload=%7B%7D", b"ssl_check=1"])
         | st.sampled_from([b"[" * 3000, b'{"a":' * 3000, b"a=&" * 3000, b"%", b'{"type":' + b"9" * 5000 + b"}"])
     )
-    filler = draw(st.sampled_from([0, 0, 0, 1, 1000, LARGEST_BODY // 4, LARGEST_BODY]))
-    return [WORDS.encode() + begin if draw(st.booleans()) else begin, *[b"x" * filler] * draw(st.integers(0, 6))]
+    filler = draw(st.sampled_from([0, 0, 0, 1, 1000, LARGEST_BODY // 2, LARGEST_BODY]))
+    return [WORDS.encode() + begin if draw(st.booleans()) else begin, *[b"x" * filler] * draw(st.integers(0, 3))]
 
 
 @st.composite
