@@ -13,7 +13,6 @@ import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bridge import __version__
@@ -96,13 +95,19 @@ class Bridge:
             name=self._settings.namespace,
             team=identity.team,
             bot=identity.bot_user,
-            now=_now,
+            now=self._wires.web.now,
             audit_lifetime=self._settings.audit_lifetime,
             workspace=identity.workspace,
         )
         await self._patience.through_outages(namespace.hold)
         intake = Intake(
-            self._settings, self._wires, self._scripts, identity, namespace, consumer=self._consumer, now=_now
+            self._settings,
+            self._wires,
+            self._scripts,
+            identity,
+            namespace,
+            consumer=self._consumer,
+            now=self._wires.web.now,
         )
         rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
         listeners = Listeners(intake.messages.on_message, intake.commands.on_command, rest)
@@ -171,11 +176,6 @@ def _the_parts() -> type[Parts]:
     from bridge.app.parts import Parts  # noqa: PLC0415
 
     return Parts
-
-
-def _now() -> datetime:
-    """Read the clock, for everybody."""
-    return datetime.now(UTC)
 
 
 def _reach(*, is_up: bool) -> Reach:

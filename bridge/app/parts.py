@@ -74,7 +74,7 @@ class Parts:
 
     @property
     def now(self) -> Callable[[], datetime]:
-        """The clock, for everybody."""
+        """The clock, for everybody: Slack's."""
         return self.intake.now
 
     # What works by itself

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from bridge.blocks import kit
 from bridge.blocks.reply import Attachment, Block, Reply, View
@@ -33,10 +33,6 @@ _AN_UPDATE_EARLIER = timedelta(hours=1)  # how far back a repeated update looks 
 _Send = Callable[[str, tuple[Block, ...]], Awaitable[None]]
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class SlackSay:
     """Says things in Slack as the bot *identity*."""
 
@@ -47,7 +43,6 @@ class SlackSay:
         *,
         monotonic: Monotonic = time.monotonic,
         sleep: Sleep = asyncio.sleep,
-        now: Callable[[], datetime] = _utc_now,
     ) -> None:
         self._web = web
         self._identity = identity
@@ -55,7 +50,7 @@ class SlackSay:
         self._status = Status(web, monotonic=monotonic)
         self._hourglass = Hourglass(web, identity)
         self._ladder = Ladder()
-        self._wire = Wire(web, identity, self._pace, sleep, now, self._ladder)
+        self._wire = Wire(web, identity, self._pace, sleep, web.now, self._ladder)
         self._monotonic = monotonic
 
     async def post(self, place: Place, reply: Reply, mark: Mark, there: Found) -> str:

@@ -36,6 +36,7 @@ _OPEN_SOCKET = "apps.connections.open"
 _SOCKET_MESSAGE = 4 * 1024 * 1024  # bytes; Slack's payloads are far smaller
 _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
+_CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to ten, and its date has whole seconds
 
 Answer = dict[str, Any]
 
@@ -90,9 +91,17 @@ class SlackWeb:
         self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
         self._authorization = {"Authorization": f"Bearer {token}"}
         self._metrics = metrics
+        self._clock_ahead = timedelta(0)
         self.client = AsyncWebClient(
             token, base_url=self._base_url, timeout=int(CALL_SECONDS), session=session, retry_handlers=[]
         )
+
+    def now(self) -> datetime:
+        """Tell the time by Slack's clock: this machine's, put right where Slack's last answer says that it is wrong.
+
+        What Slack calls a moment (the ``ts`` of a message, the ``oldest`` of a search) is to be compared with this one.
+        """
+        return datetime.now(UTC) - self._clock_ahead
 
     async def call(self, method: str, arguments: Mapping[str, Any], *, seconds: float = CALL_SECONDS) -> Answer:
         """Make a call that takes JSON. Raises `SlackError`."""
@@ -159,7 +168,14 @@ class SlackWeb:
             status, headers, body = await self._exchange(
                 method, seconds, self._base_url + method, headers=authorization, **request
             )
-            return _judge(method, status, headers, body), headers
+            answer = _judge(method, status, headers, body)
+            self._note_time(headers)
+            return answer, headers
+
+    def _note_time(self, headers: Mapping[str, str]) -> None:
+        if (said_at := _date(headers)) is not None:
+            ahead = datetime.now(UTC) - said_at
+            self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
 
     async def _exchange(
         self, method: str, seconds: float, url: str, *, verb: str = "POST", **request: Any

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
+import time
 
 from bridge.playground.project.answers import Hang, Proper
 from bridge.playground.slack.faults import DropAfter, Slow
-from bridge.playground.slack.sample import ALICE, GENERAL, RANDOM
+from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL, RANDOM
+from support.lives import end_leases
+from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import TAKEOVER_SECONDS, World, words_of
+from support.world import TAKEOVER_SECONDS, World, a_world, words_of
 
 CHAT = "/api/sdk/agents/1/chat"
 PATIENCE = TAKEOVER_SECONDS + 10.0
@@ -76,6 +80,27 @@ async def test_an_answer_that_slack_took_is_not_posted_again_by_the_successor(wo
 
     assert world.chats() == ["hello there", "hello again", "and once more"]
     assert len(world.answers(GENERAL, root)) == 3
+
+
+async def test_a_wrong_clock_does_not_double_what_was_posted_before_a_kill(redis_server: RealRedis) -> None:
+    """This machine's clock is ten minutes ahead of Slack's, by which a search in Slack has to go."""
+    async with a_world(redis_server.url, f"test-{secrets.token_hex(4)}", clock=lambda: time.time() - 600) as world:
+        bridge = await world.start_bridge_on_a_socket()
+        world.slack.faults.on("chat.postMessage", Slow(0.5))
+        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+        await wait_until(lambda: world.called("chat.postMessage"), "the card is on its way")
+
+        await bridge.kill()
+        await end_leases(world)
+        await world.start_bridge_on_a_socket()
+        await wait_until(lambda: _is_done(world), "the run has ended", PATIENCE)
+
+        assert len([one for one in world.slack.messages(GENERAL) if one.user == BRIDGE]) == 1
+
+
+async def _is_done(world: World) -> bool:
+    keys = await world.keys()
+    return not [key for key in keys if ":box:" in key]
 
 
 async def test_an_ambiguous_post_is_settled_by_looking_into_the_thread(world: World) -> None:

@@ -9,7 +9,8 @@ import secrets
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -288,16 +289,24 @@ def _words_in(value: Any) -> list[str]:
 
 @asynccontextmanager
 async def a_world(
-    redis_url: str, namespace: str, *, retry_delays: Sequence[float] = (0.2, 1.0, 3.0)
+    redis_url: str,
+    namespace: str,
+    *,
+    retry_delays: Sequence[float] = (0.2, 1.0, 3.0),
+    clock: Callable[[], float] = time.time,
 ) -> AsyncIterator[World]:
     """Open a world around a running Redis; whatever bridges it has at the end are killed.
 
-    *retry_delays* are the seconds before each of Slack's retries.
+    *retry_delays* are the seconds before each of Slack's retries; *clock* is Slack's.
     """
     async with AsyncExitStack() as stack:
         slack = await stack.enter_async_context(
             EmulatedSlack(
-                signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, app_token=APP_TOKEN, retry_delays=retry_delays
+                signing_secret=SIGNING_SECRET,
+                bot_token=BOT_TOKEN,
+                app_token=APP_TOKEN,
+                retry_delays=retry_delays,
+                clock=clock,
             )
         )
         project = await stack.enter_async_context(SampleProject(api_key=API_KEY))

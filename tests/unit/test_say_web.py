@@ -7,7 +7,8 @@ import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -43,6 +44,18 @@ async def test_reading_sends_a_query(slack: WireSlack, web: SlackWeb) -> None:
     await web.read("users.info", {"user": "U1"})
 
     assert slack.asked == [("users.info", {"user": "U1"})]
+
+
+@pytest.mark.parametrize(("off", "followed"), [(-600, -600), (86_400, 86_400), (12, 0), (None, 0)])
+async def test_a_wrong_clock_follows_slacks_as_soon_as_slack_answers(
+    slack: WireSlack, web: SlackWeb, off: int | None, followed: int
+) -> None:
+    said = "then" if off is None else format_datetime(datetime.now(UTC) + timedelta(seconds=off), usegmt=True)
+    slack.script["auth.test"] = [Raw('{"ok": true}', headers={"Date": said})]
+
+    await web.call("auth.test", {})
+
+    assert abs(web.now() - datetime.now(UTC) - timedelta(seconds=followed)) < timedelta(seconds=3)
 
 
 AMBIGUOUS: dict[str, Reaction] = {
