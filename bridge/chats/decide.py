@@ -52,7 +52,7 @@ class Decide:
             case SlashCommand():
                 return await router.answer(f"{body.command} {body.text}", self.deps, self._call(taken, body))
             case Click(action_id=conversations.MESSAGES_OPENED):
-                return await greet(self.chats, body)
+                return await greet(self.chats, taken.turn.id, body)
             case Click():
                 return await clicked(self.deps, self._call(taken, body), body)
             case Submission():

@@ -5,11 +5,12 @@ from __future__ import annotations
 from bridge.blocks import conversations
 from bridge.chats.planning import Chats
 from bridge.errors import ProjectError
+from bridge.ids import TurnId
 from bridge.inbound import Click
 from bridge.turns.plan import Greet, Nothing
 
 
-async def greet(chats: Chats, click: Click) -> Greet | Nothing:
+async def greet(chats: Chats, turn: TurnId, click: Click) -> Greet | Nothing:
     """Offer what fits the agents there are; the default one's own words of welcome greet.
 
     Who only looks is not told that the service is away.
@@ -20,5 +21,5 @@ async def greet(chats: Chats, click: Click) -> Greet | Nothing:
         return Nothing("the service is away", {"why": type(exc).__name__})
     default = chats.default_of(await chats.sessions.channel_default(click.team, click.channel), agents)
     prompts = conversations.prompts(agents, default)
-    is_new = await chats.sessions.greet_once(click.team, click.user)
+    is_new = await chats.sessions.may_greet(click.team, click.user, turn)
     return Greet(click.channel, prompts, conversations.greeting(default) if is_new else None)

@@ -20,8 +20,8 @@ key                             type     holds                                  
 ``passed:<team>:<ch>:<day>``    list     messages that became no turn, and why: the last 1,000 7 days
 ``thread:<team>:<ch>:<root>``   hash     agent, session, who speaks, how far heard, muted      session days
 ``bound:<team>:<session>``      hash     thread → <agent>:<whose direct message it is>         session days
-``greeted:<team>:<user>``       string   a person who was greeted in the Messages tab          1 year
-``told:<team>:<ch>:<root>``     string   a thread that was told that the service is down       25 h, or an answer
+``greeted:<team>:<user>``       string   a person who was greeted, or the turn that is at it     1 year, or 1 hour
+``told:<team>:<ch>:<root>``     string   a thread told that the service is down, or the turn   25 h, or an answer
 ``looked:<team>:<ch>:<root>``   string   a thread that was searched for a lost session         25 h
 ``defaults``                    hash     <team>:<ch> → the channel's default agent             for ever: a setting
 ``pace:t:<team>:<ch>:<root>``   string   turns that a thread began since the first of them     1 minute
@@ -65,6 +65,7 @@ REMEMBERED = timedelta(days=30)
 SNAPSHOTS = timedelta(days=400)
 SNAPSHOTTING = timedelta(minutes=4)
 GREETED = timedelta(days=365)
+GREETING = timedelta(hours=1)  # for what one turn is to greet with, until it has
 VOTES = timedelta(days=90)
 VOTED_LENGTH = 100_000  # answers
 PASSED_IN_A_DAY = 1000  # of each channel, so that a channel where much is said costs some 100 kB

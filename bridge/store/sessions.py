@@ -10,7 +10,7 @@ from typing import Any
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import ThreadKey, TurnId, thread_lane
 from bridge.store.connection import translated
-from bridge.store.keys import GREETED, SEEN, milliseconds
+from bridge.store.keys import GREETED, GREETING, SEEN, milliseconds
 from bridge.store.records import Conversation
 from bridge.store.scripting import Scripts, or_empty
 
@@ -79,17 +79,32 @@ class Sessions:
             found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
         return [Bound.parse(thread, value) for thread, value in found.items()]
 
-    async def greet_once(self, team: str, user: str) -> bool:
-        """Whether this is the first time that *user* is greeted."""
-        with translated():
-            key = f"{self._scripts.prefix}greeted:{team}:{user}"
-            return bool(await self._redis.set(key, "1", nx=True, px=milliseconds(GREETED)))
+    async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
+        """Whether *user* is to be greeted by *turn*: nobody has, and no other turn is about to."""
+        return await self._has(f"greeted:{team}:{user}", turn, GREETING)
 
-    async def tell_once(self, thread: ThreadKey) -> bool:
-        """Whether this is the first time, since the last answer, that *thread* is told that the service is down."""
+    async def greeted(self, team: str, user: str) -> None:
+        """Remember that *user* was greeted. Only now: a turn that ended before may greet once more."""
+        await self._mark(f"greeted:{team}:{user}", GREETED)
+
+    async def may_tell(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn* is to tell *thread* that the service is down: since its last answer nobody has."""
+        return await self._has(f"told:{thread}", turn, SEEN)
+
+    async def told(self, thread: ThreadKey) -> None:
+        """Remember that *thread* was told."""
+        await self._mark(f"told:{thread}", SEEN)
+
+    async def _has(self, name: str, turn: TurnId, lifetime: timedelta) -> bool:
+        """Give what may be done once to *turn*, which finds that it has it whenever it is begun again."""
         with translated():
-            key = f"{self._scripts.prefix}told:{thread}"
-            return bool(await self._redis.set(key, "1", nx=True, px=milliseconds(SEEN)))
+            key = f"{self._scripts.prefix}{name}"
+            await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
+            return str(await self._redis.get(key)) == turn
+
+    async def _mark(self, name: str, lifetime: timedelta) -> None:
+        with translated():
+            await self._redis.set(f"{self._scripts.prefix}{name}", "1", px=milliseconds(lifetime))
 
     async def was_searched(self, thread: ThreadKey) -> bool:
         """Whether *thread* was searched for a lost binding lately."""

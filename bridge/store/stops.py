@@ -67,16 +67,13 @@ class Stops:
         )
         return Stopped(Met(met), TurnId(turn), int(waiting), ThreadKey.parse(thread) if thread else None)
 
-    async def go_on(self, lane: Lane) -> int | None:
-        """Let what a stop holds in *lane* go on. Returns how many wait, None where nothing is held."""
-        return await self._resume(lane, drop=False)
+    async def resume(self, lane: Lane, *, by: TurnId, drop: bool) -> int | None:
+        """Let what a stop holds in *lane* go on, or take it back with *drop*.
 
-    async def drop(self, lane: Lane) -> int | None:
-        """Take back what a stop holds in *lane*. Returns how many there were, None where nothing is held."""
-        return await self._resume(lane, drop=True)
-
-    async def _resume(self, lane: Lane, *, drop: bool) -> int | None:
-        count = int(await self._scripts.run("resume", lane, int(drop), confirmed=True))
+        Returns how many waited, None where nothing is held. The turn *by* that decided remembers that, so that the call
+        may be repeated.
+        """
+        count = int(await self._scripts.run("resume", lane, int(drop), by, confirmed=True))
         return None if count < 0 else count
 
     async def marked(self, turns: Sequence[TurnId]) -> list[TurnId]:

@@ -6,7 +6,7 @@ import logging
 
 from bridge.blocks import failures, notices, stops as words
 from bridge.blocks.reply import Reply
-from bridge.errors import SlackError, SlackRefused, TooOften
+from bridge.errors import SlackError, SlackRefused, SlackUnreachable, TooOften
 from bridge.ids import MessageKey, TurnId, aside, thread_lane
 from bridge.inbound import Click, HomeOpened, InboundMessage, Shortcut, SlashCommand, Submission
 from bridge.store.feedback import Votes
@@ -19,7 +19,7 @@ from bridge.turns.outcome import NewThread, Outcome
 from bridge.turns.patience import Patience
 from bridge.turns.ports import Found, Mark, Place, Say
 from bridge.turns.reports import AfterReports, report_outcome
-from bridge.turns.show import whom_of
+from bridge.turns.show import begun, whom_of
 
 log = logging.getLogger(__name__)
 
@@ -143,13 +143,13 @@ class Effects:
             case plans.StopTurn():
                 return await self._stop(taken, plan)
             case plans.Resume():
-                return await self._resume(plan)
+                return await self._resume(taken, plan)
             case plans.Greet():
                 return await self._greet(plan)
 
     async def _greet(self, plan: plans.Greet) -> Outcome | str:
         await self._say.suggest(plan.channel, plan.prompts)
-        return Outcome(what="greeted", reply=plan.reply) if plan.reply else "prompts"
+        return Outcome(what="greeted", reply=plan.reply, greets=True) if plan.reply else "prompts"
 
     async def _stop(self, taken: Taken, plan: plans.StopTurn) -> Outcome:
         """Repeat the stop, which was given at the door, to learn what it met; the sign of work ends in any case."""
@@ -161,9 +161,9 @@ class Effects:
         await self._say.idle(Place(thread.channel, thread.root))
         return Outcome(what=f"stop: {stopped.met}", reply=_told(stopped))
 
-    async def _resume(self, plan: plans.Resume) -> Outcome:
+    async def _resume(self, taken: Taken, plan: plans.Resume) -> Outcome:
         stops, lane = self._inbox.stops, thread_lane(plan.thread)
-        count = await self._patience.through_outages(lambda: stops.drop(lane) if plan.drop else stops.go_on(lane))
+        count = await self._patience.through_outages(lambda: stops.resume(lane, by=taken.turn.id, drop=plan.drop))
         if count is None:
             return Outcome(what="nothing is held", reply=words.nothing_is_held())
         if plan.drop:
@@ -200,12 +200,24 @@ class Effects:
         except SlackError as exc:
             log.info("a private line could not be shown", extra={"detail": exc.detail})
 
-    async def tell(self, place: Place, reply: Reply, turn: TurnId) -> None:
-        """Post a notice in a thread, at most once: a notice that Slack does not take is not worth a second try."""
+    async def greeted(self, taken: Taken) -> None:
+        """Keep that the person of this turn was greeted."""
+        body = taken.turn.body
+        await self._patience.through_outages(lambda: self._sessions.greeted(body.team, body.user))
+
+    async def tell(self, place: Place, reply: Reply, taken: Taken) -> bool:
+        """Post a notice in a thread, at most once; False where Slack surely did not take it.
+
+        An earlier worker may have posted it. Where nobody can look, it is not posted again.
+        """
+        turn = aside(taken.turn.id, "notice")
         try:
-            await self._say.post(place, reply, Mark("bridge_notice", aside(turn, "notice")), Found({}))
-        except SlackError:
-            log.warning("a notice could not be posted", extra={"turn": turn})
+            there = await self._say.find(place, turn, begun(taken)) if taken.turn.takes > 1 else Found({})
+            await self._say.post(place, reply, Mark("bridge_notice", turn), there)
+        except SlackError as exc:
+            log.warning("a notice could not be posted", extra={"turn": taken.turn.id, "detail": exc.detail})
+            return not isinstance(exc, SlackUnreachable)
+        return True
 
 
 def _told(stopped: Stopped) -> Reply:

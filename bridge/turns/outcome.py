@@ -39,8 +39,8 @@ class Outcome(BaseModel):
     """*what* happened, in a word for the trace and the metrics, and the *reply* that shows it.
 
     *mark*, *agent* and *session* go into the message's metadata; *workflow* is the one that ran. *keeps_text*: the
-    reply has a button that sends the text again. *starts*: the reply is the root of a new thread. *ran* is the name of
-    the workflow of a run that was started, and *ended* how that ended.
+    reply has a button that sends the text again. *starts*: the reply is the root of a new thread. It *greets* its
+    person. *ran* is the name of the workflow of a run that was started, and *ended* how that ended.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,6 +54,7 @@ class Outcome(BaseModel):
     keeps_text: bool = False
     starts: NewThread | None = None
     report: PostedReport | None = None
+    greets: bool = False
     ran: str = ""
     ended: str = ""
 

@@ -7,7 +7,7 @@ settled by looking for its mark in the thread; so is one that an earlier worker 
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from bridge.blocks import notices
 from bridge.blocks.reply import Audience, Reply
@@ -66,6 +66,11 @@ def whom_of(body: Inbound) -> Whom:
     return Whom(body.channel, body.user, thread_ts, response_url)
 
 
+def begun(taken: Taken) -> datetime:
+    """Tell since when the messages of a turn can be in Slack."""
+    return taken.turn.accepted_at - _CLOCK_SKEW
+
+
 def is_public(reply: Reply, body: Inbound) -> bool:
     """Whether *reply* is for everybody; in the direct message with the bot, nothing needs hiding."""
     return reply.audience is not Audience.PRIVATE or (isinstance(body, InboundMessage) and body.is_direct)
@@ -105,9 +110,8 @@ class Shower:
             await self._patience.pause(pause)
 
     async def _find(self, taken: Taken, outcome: Outcome, place: Place) -> Found:
-        since = taken.turn.accepted_at - _CLOCK_SKEW
         try:
-            return await self._say.find(place, _marked(taken, outcome), since)
+            return await self._say.find(place, _marked(taken, outcome), begun(taken))
         except SlackRefused:
             if whom_of(taken.turn.body).response_url:  # the bot may not read, nor then post, here: nothing to find
                 return Found({})

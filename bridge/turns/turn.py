@@ -241,6 +241,8 @@ class Turns:
             await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
         if outcome.starts is not None and ts:
             await self.effects.start_thread(taken, outcome.starts, ts)
+        if outcome.greets:
+            await self.effects.greeted(taken)
         if outcome.report is not None and ts:
             await self.effects.reports.posted(taken, outcome.report, ts)
         lately = did(taken, outcome, ts, self.now())
@@ -306,9 +308,10 @@ class Turns:
         return False
 
     async def _tell_that_it_is_down(self, taken: Taken) -> None:
-        place = place_of(taken.turn.body)
-        if await self.patience.through_outages(lambda: self.sessions.tell_once(_thread(taken))):
-            await self.effects.tell(place, notices.service_down(), taken.turn.id)
+        thread = _thread(taken)
+        may_tell = await self.patience.through_outages(lambda: self.sessions.may_tell(thread, taken.turn.id))
+        if may_tell and await self.effects.tell(place_of(taken.turn.body), notices.service_down(), taken):
+            await self.patience.through_outages(lambda: self.sessions.told(thread))
 
 
 def _thread(taken: Taken) -> ThreadKey:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
+
 from bridge.playground.project.answers import Answer, Hang
 from bridge.playground.slack.faults import Slow
-from bridge.playground.slack.sample import ALICE, GENERAL
+from bridge.playground.slack.sample import ALICE, BOB, DM_BOB, GENERAL
+from support.lives import end_leases
+from support.mortals import a_mortal
 from support.waiting import wait_until
 from support.world import TAKEOVER_SECONDS, World
 
@@ -36,3 +43,21 @@ async def test_the_rest_of_an_answer_is_posted_once_and_the_sign_of_work_is_take
     assert "not known" in said[0]
     await wait_until(lambda: world.slack.status(GENERAL, silent) == "", "the sign of work is taken away")
     assert world.chats() == ["tell me everything", "are you there?"]
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="bridges are forked, and their ends are told by Linux")
+async def test_a_greeting_survives_a_kill_and_is_not_repeated(world: World, tmp_path: Path) -> None:
+    mortal = a_mortal(world, tmp_path, "after slack assistant.threads.setSuggestedPrompts 1", BRIDGE_DEFAULT_AGENT="1")
+    await (await mortal.start()).ready()
+    world.slack.events_url = f"{mortal.url}/slack/events"
+    await world.slack.open_messages(BOB)
+    await wait_until(lambda: mortal.has_ended, "it is killed before it greets")
+
+    await end_leases(world)
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    await wait_until(lambda: world.slack.workspace.top_level(DM_BOB), "somebody greets", timeout=5)
+    prompted = len(world.called("assistant.threads.setSuggestedPrompts"))
+    await world.slack.open_messages(BOB)
+    await wait_until(lambda: len(world.called("assistant.threads.setSuggestedPrompts")) > prompted, "prompts again")
+
+    assert len(world.slack.workspace.top_level(DM_BOB)) == 1

@@ -11,9 +11,9 @@ from redis.asyncio import Redis
 from bridge.blocks.conversations import CONTINUE, MESSAGES_OPENED, title_of
 from bridge.chats.access import Access
 from bridge.chats.receive import Receiver
-from bridge.ids import ThreadKey
+from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage
-from support.store import CHANNEL, ROOT, START, TEAM, THREAD, USER, message, ts
+from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, THREAD, USER, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, a_bench
 
 DM = "D1"
@@ -234,6 +234,20 @@ async def test_who_opens_the_messages_tab_is_greeted_once_and_always_finds_promp
     assert channel == DM
     assert [prompt["title"] for prompt in prompts] == ["Ask Support", "Ask Sales", "What can I ask for?"]
     assert prompts[0]["message"].startswith("Support: ")
+
+
+async def test_a_greeting_that_could_not_be_planned_again_is_given_later(bench: Bench) -> None:
+    turn = TurnId("a turn that ended without it")
+    await bench.store.sessions.may_greet(TEAM, USER, turn)
+
+    await open_messages(bench)
+    assert bench.say.words == []  # that turn may still be about to
+    await bench.store.redis.pexpire(f"{PREFIX}greeted:{TEAM}:{USER}", 0)
+    await open_messages(bench, 2)
+    await open_messages(bench, 3)
+
+    assert len(bench.say.words) == 1
+    assert await bench.store.days_left(f"greeted:{TEAM}:{USER}") > 364
 
 
 async def test_there_are_never_more_than_four_prompts(bench: Bench) -> None:

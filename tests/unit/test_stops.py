@@ -230,6 +230,22 @@ async def test_what_waits_behind_is_held_until_somebody_decides(bench: Bench, ac
     assert "2 messages" in bench.say.updates[-1][1].text
 
 
+async def test_a_decision_that_is_carried_out_again_after_a_kill_says_what_it_did(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    await bench.store.queue(message("two", ts(1)))
+    await press_stop(bench)
+    await bench.work()
+    click = a_click(GO_ON, value="held", message_ts="1700001000.000000")
+    put = await bench.store.process().inbox.put(click, event="press")
+    assert isinstance(put, Queued)
+
+    await bench.store.process("dead").inbox.stops.resume(LANE, by=put.turn, drop=False)  # and then it was killed
+    await bench.work()
+
+    assert bench.service.messages == ["two"]
+    assert "1 message" in bench.say.updates[-1][1].text
+
+
 async def test_who_decides_before_the_stopped_turn_has_ended_is_heard(bench: Bench) -> None:
     bench.service.gate.clear()
     await bench.store.conversation(agent=7)

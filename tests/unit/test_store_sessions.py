@@ -72,7 +72,8 @@ async def test_a_channels_default_is_kept_for_ever_until_it_is_taken_away(redis:
 async def test_telling_a_thread_of_an_outage_binds_nothing_and_is_forgotten_in_the_end(redis: Redis) -> None:
     store = await a_store(redis)
 
-    assert await store.sessions.tell_once(THREAD)
+    assert await store.sessions.may_tell(THREAD, TurnId("turn"))
+    await store.sessions.told(THREAD)
 
     assert await store.sessions.thread(THREAD) is None
     assert 0 < await store.days_left(f"told:{THREAD}") < 2

@@ -267,11 +267,12 @@ async def test_an_answer_ends_what_the_thread_was_told_of_an_outage(redis: Redis
     await store.conversation()
     taken = await store.process().take()
 
-    assert await store.sessions.tell_once(THREAD)
-    assert not await store.sessions.tell_once(THREAD)
+    assert await store.sessions.may_tell(THREAD, taken.turn.id)
+    await store.sessions.told(THREAD)
+    assert not await store.sessions.may_tell(THREAD, taken.turn.id)
     await store.process().journal.outcome(taken, "{}", what="answered", binding=Binding(THREAD, 42, None))
 
-    assert await store.sessions.tell_once(THREAD)
+    assert await store.sessions.may_tell(THREAD, taken.turn.id)
 
 
 async def test_node_results_are_kept_for_a_week(redis: Redis) -> None:

@@ -41,6 +41,24 @@ async def test_while_the_service_is_down_a_thread_reads_it_once_and_is_answered_
         assert bench.say.words[1:] == ["re: first", "re: second"]
 
 
+@pytest.mark.parametrize("did_arrive", [False, True])
+async def test_an_outage_is_told_once_though_its_worker_is_killed(redis: Redis, *, did_arrive: bool) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.always = REFUSED
+        await bench.store.queue(message("first"), agent=7)
+        (bench.say.after if did_arrive else bench.say.gate).clear()
+        work = await bench.begin()
+        await wait_until(lambda: bench.say.attempts == 1, "the notice is on its way")
+        await killed(work)
+        bench.say.after.set()
+        bench.say.gate.set()
+
+        down_until(bench, len(bench.slept) + 20)
+        await bench.take_over()
+
+        assert [one.mark.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn"]
+
+
 async def test_every_outage_is_told_anew(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         for number, text in enumerate(("first", "second")):

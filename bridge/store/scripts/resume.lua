@@ -1,6 +1,9 @@
 -- Somebody has decided about what waits behind a stopped turn: it goes on, or it is withdrawn and done with.
--- ARGV: lane, drop ('1'). Returns how many waited, or -1: nothing is held (any more).
-local lane, count = ARGV[1], 0
+-- The turn of the click that decided remembers what it did, so that it may be asked for again, and again.
+-- ARGV: lane, drop ('1'), the click's own turn. Returns how many waited, or -1: nothing is held (any more).
+local lane, count, own = ARGV[1], 0, turn_of(ARGV[3])
+local met = redis.call('HGET', own, 'met')
+if met then return tonumber(met) end
 if redis.call('HEXISTS', prefix .. 'held', lane) == 0 then return -1 end
 for _, id in ipairs(redis.call('LRANGE', box_of(lane), 0, -1)) do
   local seen = redis.call('HMGET', turn_of(id), 'step', 'withdrawn')
@@ -10,4 +13,5 @@ for _, id in ipairs(redis.call('LRANGE', box_of(lane), 0, -1)) do
   end
 end
 let_go_on(lane)
+if redis.call('EXISTS', own) == 1 then redis.call('HSET', own, 'met', count) end
 return count
