@@ -26,7 +26,7 @@ from bridge.project import models
 from bridge.project.answers import Answer, read_value, refusal
 from bridge.project.breaker import Breaker
 from bridge.project.retrying import Tries, wait_before_retry
-from bridge.project.wire import Call, Wire, check_configuration, open_wire
+from bridge.project.wire import Call, check_configuration, exchange, open_http
 
 _log = logging.getLogger(__name__)
 
@@ -76,32 +76,28 @@ class ProjectClient:
     ) -> None:
         self._base_url = check_configuration(base_url, api_key)
         self._api_key = api_key
+        self._http = open_http(self._base_url, api_key, connect_timeout, transport)
         self._chat_timeout = chat_timeout
         self._run_timeout = run_timeout
         self._read_timeout = read_timeout
-        self._connect_timeout = connect_timeout
-        self._transport = transport
         self._sleep = sleep
         self._monotonic = monotonic
         self._now = now
         self._observe = observe
         self._breaker = Breaker(monotonic=monotonic)
         self._probing = asyncio.Lock()
-        self._wire: Wire | None = None
 
     def __repr__(self) -> str:
         return f"ProjectClient({self._base_url!r})"
 
     async def __aenter__(self) -> Self:
-        self._wire = open_wire(self._base_url, self._api_key, self._connect_timeout, self._transport)
+        await self._http.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        wire, self._wire = self._wire, None
-        if wire is not None:
-            await wire.aclose()
+        await self._http.__aexit__(kind, error, traceback)
 
     # The eight operations.
 
@@ -184,10 +180,12 @@ class ProjectClient:
         if not self._breaker.is_probe_due:
             return
         self._breaker.begin_probe()
+        began, outcome = self._monotonic(), "ok"
         try:
-            await self._observed("probe", self._attempt(self._read("probe", "project")))
-        except ProjectError:
-            return  # the breaker knows
+            await self._attempt(self._read("probe", "project"))
+        except ProjectError as exc:
+            outcome = _named(exc)  # the breaker knows
+        self._observe("probe", outcome, self._monotonic() - began)
 
     # One operation.
 
@@ -195,58 +193,42 @@ class ProjectClient:
         return Call(operation, "GET", path, self._read_timeout)
 
     async def _operate(self, call: Call, shape: TypeAdapter[T], called: str = "") -> T:
-        async def operate() -> T:
-            await self._pass_breaker(call.operation)
-            return read_value(call.operation, await self._answer(call), shape, called)
-
-        return await self._observed(call.operation, operate())
-
-    async def _observed(self, operation: str, work: Awaitable[T]) -> T:
-        began = self._monotonic()
-        try:
-            result = await work
-        except ProjectError as exc:
-            self._observe(operation, _snake_case(type(exc).__name__), self._monotonic() - began)
-            raise
-        self._observe(operation, "ok", self._monotonic() - began)
-        return result
-
-    async def _answer(self, call: Call) -> Answer:
-        """Get a successful answer, in as many tries as the call allows."""
+        """Carry *call* out in as many tries as it allows, and read its answer."""
         began, made, slow = self._monotonic(), 0, 0
-        while True:
-            try:
-                return await self._attempt(call)
-            except ProjectError as exc:
-                problem = exc
-            made += 1
-            slow += isinstance(problem, TimedOut)
-            elapsed = timedelta(seconds=self._monotonic() - began)
-            tries = Tries(is_read=call.is_read, made=made, elapsed=elapsed, slow=slow)
-            wait = wait_before_retry(problem, tries, random.random())  # noqa: S311 - spreads load, keeps no secret
-            if wait is None or self._breaker.is_open:
-                raise problem
-            _log.info("project call is repeated", extra={"operation": call.operation, "after": type(problem).__name__})
-            await self._sleep(wait.total_seconds())
-            if self._breaker.is_open:  # by the failures of others, meanwhile
-                raise problem
+        try:
+            await self._pass_breaker(call.operation)
+            while True:
+                try:
+                    value = read_value(call.operation, await self._attempt(call), shape, called)
+                    break
+                except ProjectError as exc:
+                    made += 1
+                    slow += isinstance(exc, TimedOut)
+                    elapsed = timedelta(seconds=self._monotonic() - began)
+                    tries = Tries(is_read=call.is_read, made=made, elapsed=elapsed, slow=slow)
+                    wait = wait_before_retry(exc, tries, random.random())  # noqa: S311 - spreads load, keeps no secret
+                    if wait is None or self._breaker.is_open:
+                        raise
+                    _log.info("repeating a project call", extra={"operation": call.operation, "after": _named(exc)})
+                    await self._sleep(wait.total_seconds())
+                    if self._breaker.is_open:  # by the failures of others, meanwhile
+                        raise
+        except ProjectError as exc:
+            self._observe(call.operation, _named(exc), self._monotonic() - began)
+            raise
+        self._observe(call.operation, "ok", self._monotonic() - began)
+        return value
 
     async def _attempt(self, call: Call) -> Answer:
         """Send once, and let the breaker know how that went."""
         try:
-            answer = await self._send(call)
+            answer = await exchange(self._http, call)
+            if not answer.is_success:
+                raise refusal(call.operation, answer, now=self._now(), secret=self._api_key)
         except ProjectError as exc:
             self._record(exc)
             raise
         self._record(None)
-        return answer
-
-    async def _send(self, call: Call) -> Answer:
-        if self._wire is None:
-            raise RuntimeError("the client is not open: use it with `async with`")
-        answer = await self._wire.send(call)
-        if not answer.is_success:
-            raise refusal(call.operation, answer, now=self._now(), secret=self._api_key)
         return answer
 
     def _record(self, error: ProjectError | None) -> None:
@@ -263,5 +245,6 @@ def _to_json(body: dict[str, Any]) -> bytes:
     return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
 
 
-def _snake_case(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+def _named(error: ProjectError) -> str:
+    """Name an error for metrics and logs: ``NotSignedIn`` is ``not_signed_in``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()

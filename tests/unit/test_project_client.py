@@ -197,9 +197,11 @@ async def test_results_carry_the_wires_own_names(service: Service, clock: Clock)
     assert (run.runId, answer.sessionId, workflows[0].is_active) == (7, 42, True)
 
 
-async def test_it_says_so_when_it_was_not_opened(service: Service, clock: Clock) -> None:
-    with pytest.raises(RuntimeError, match="async with"):
-        await client(service, clock).get_agents()
+async def test_a_closed_client_refuses_calls(service: Service, clock: Clock) -> None:
+    async with client(service, clock) as project:
+        pass
+    with pytest.raises(RuntimeError, match="closed"):
+        await project.get_agents()
 
 
 @pytest.mark.parametrize("trouble", [REFUSED, httpx.ReadError(""), httpx.Response(429), httpx.Response(503)])
@@ -436,7 +438,7 @@ async def test_nothing_that_was_said_or_the_key_is_logged(
         await project.run_workflow(3, "secret words")
     own = [record for record in caplog.records if record.name.startswith("bridge.project")]
     assert {record.getMessage() for record in own} == {
-        "project call is repeated",
+        "repeating a project call",
         "project service is down",
         "project service is back",
     }
