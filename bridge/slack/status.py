@@ -4,8 +4,8 @@ All of it is best effort, never an error, never long in the way.
 
 Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. What
 was refused for good is not tried again for an hour. The newer one allows 50 calls a minute in a workspace; so that
-what was set can always be cleared, at most 20 are set in a minute, and clearing is not limited. As many titles are
-given; a thread beyond that has none.
+what was set can always be cleared, at most 20 are set in a minute, and clearing is not limited. One that is set anew,
+because Slack clears it after two minutes, counts as one more. As many titles are given; a thread beyond that has none.
 
 Prompts are sent without a ``thread_ts``: in an app with an agent view, one with it fails in silence.
 
@@ -66,21 +66,25 @@ class Status:
         self._set_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
         self._entitled_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
         self._left_out: OrderedDict[Place, None] = OrderedDict()
+        self._shown: set[Place] = set()  # each is cleared by whoever showed it
 
     async def working(self, place: Place, status: str) -> None:
-        """Show *status* in a thread, unless too many were shown within a minute."""
+        """Show *status* in a thread, or show it still, unless too many were shown within a minute."""
         if not place.thread_ts:
             return
         now = self._monotonic()
         if len(self._set_at) == SETS_A_MINUTE and now - self._set_at[0] < _MINUTE:
-            self._leave_out(place)
+            if place not in self._shown:
+                self._leave_out(place)
             return
         self._set_at.append(now)
         self._left_out.pop(place, None)
+        self._shown.add(place)
         await self._tell(place, agents="processing", assistant=status)
 
     async def idle(self, place: Place) -> None:
         """Clear the sign in a thread; also where another process, dead by now, has set it."""
+        self._shown.discard(place)
         if not place.thread_ts or place in self._left_out:
             self._left_out.pop(place, None)
             return

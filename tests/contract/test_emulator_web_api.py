@@ -152,12 +152,19 @@ async def test_a_status_goes_away_when_the_app_posts_or_after_two_minutes(
     assert [one.status for one in slack.statuses(sample.GENERAL, root)] == ["is thinking…", "", "again"]
 
 
-async def test_a_processing_session_lasts_until_the_app_ends_it(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+async def test_a_processing_session_is_shown_until_the_app_ends_it_or_for_two_minutes(
+    slack: EmulatedSlack, client: AsyncWebClient, clock: Clock
+) -> None:
     root = await slack.say(sample.ALICE, sample.GENERAL, "root")
     await client.agents_sessions_setStatus(
         channel_id=sample.GENERAL, thread_ts=root, status="processing", title="A talk"
     )
     await client.chat_postMessage(channel=sample.GENERAL, thread_ts=root, text="done")
+    assert slack.status(sample.GENERAL, root) == "processing"
+
+    clock.ahead = 121
+    assert slack.status(sample.GENERAL, root) == "", "Slack clears it"
+    await client.agents_sessions_setStatus(channel_id=sample.GENERAL, thread_ts=root, status="processing")
     assert slack.status(sample.GENERAL, root) == "processing"
 
     await client.agents_sessions_setStatus(channel_id=sample.GENERAL, thread_ts=root, status="active")

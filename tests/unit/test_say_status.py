@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from bridge.slack.say import SlackSay
 from bridge.slack.status import Status
 from bridge.slack.web import SlackWeb
 from bridge.turns.ports import Place
+from bridge.turns.sign import RENEW, working
 from support.clocks import Clock
+from support.waiting import wait_until
 from support.wire_slack import CutOff, Raw, Reaction, WireSlack, limited, refused
 
 AGENTS = "agents.sessions.setStatus"
@@ -98,6 +103,33 @@ async def test_only_twenty_are_shown_a_minute_but_all_of_those_are_cleared(
     clock.time += 61
     await status.working(places[24], "is thinking…")
     assert slack.calls(AGENTS)[-1]["thread_ts"] == "24.0"
+
+
+async def test_a_sign_stays_as_long_as_the_agent_works_although_slack_clears_it(
+    slack: WireSlack, say: SlackSay
+) -> None:
+    async with working(say, HERE, "Support", renew=timedelta(milliseconds=20)):
+        await wait_until(lambda: len(slack.calls(AGENTS)) >= 3, "it is shown for the third time")
+    shown = [call["status"] for call in slack.calls(AGENTS)]
+
+    assert shown == ["processing"] * (len(shown) - 1) + ["active"]
+    assert timedelta(minutes=2) > RENEW, "how long Slack shows it"
+
+
+async def test_signs_that_are_shown_anew_count_as_shown_and_all_are_cleared(
+    slack: WireSlack, status: Status, clock: Clock
+) -> None:
+    places = [Place("C1", f"{number}.0") for number in range(15)]
+    for place in places:
+        await status.working(place, "is thinking…")
+    clock.time += 30
+    for place in places:
+        await status.working(place, "is thinking…")
+    for place in places:
+        await status.idle(place)
+
+    told = [call["status"] for call in slack.calls(AGENTS)]
+    assert (told.count("processing"), told.count("active")) == (20, 15)
 
 
 async def test_a_sign_that_another_process_set_is_cleared(slack: WireSlack, status: Status) -> None:

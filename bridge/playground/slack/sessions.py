@@ -29,5 +29,6 @@ class AgentSession:
     loading_messages: list[str] = field(default_factory=list)
     set_at: float = 0.0
     lifecycle: str = "active"
+    moved_at: float = 0.0
     prompts: list[Json] = field(default_factory=list)
     prompts_title: str = ""

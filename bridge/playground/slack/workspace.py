@@ -118,7 +118,7 @@ class Workspace(Messages):
 
     def set_lifecycle(self, channel: str, thread_ts: str, lifecycle: str) -> None:
         """Move the thread's agent session to ``active``, ``processing``, ``suspended`` or ``closed``."""
-        self.change_session(channel, thread_ts, lifecycle=lifecycle)
+        self.change_session(channel, thread_ts, lifecycle=lifecycle, moved_at=self.clock())
         shown = lifecycle if lifecycle == "processing" else ""
         self.status_history.append(StatusChange(self.clock(), channel, thread_ts, shown, "agents.sessions.setStatus"))
 
@@ -128,11 +128,11 @@ class Workspace(Messages):
             self.set_status(channel, thread_ts, "", "slack")
 
     def status(self, channel: str, thread_ts: str) -> str:
-        """What is shown in the thread now: ``processing``, or the words of a status, which last for two minutes."""
-        session = self.session(channel, thread_ts)
-        if session.lifecycle == "processing":  # the app alone ends this one
+        """What is shown in the thread now: ``processing``, or the words of a status. Both last for two minutes."""
+        session, now = self.session(channel, thread_ts), self.clock()
+        if session.lifecycle == "processing" and now - session.moved_at <= _STATUS_LASTS:
             return session.lifecycle
-        return session.status if self.clock() - session.set_at <= _STATUS_LASTS else ""
+        return session.status if now - session.set_at <= _STATUS_LASTS else ""
 
     # Files, messages that are due later, steps
 
