@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Error
+from playwright.async_api import Browser
 
 from bridge.playground.slack.sample import ALICE
-from support.browser import a_browser
+from support.browser import NoBrowser, a_browser
 from support.playground import Playground
 from support.window import Opens, Window, a_window
 
@@ -34,11 +34,11 @@ async def playground() -> AsyncIterator[Playground]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
     """One browser for all; each test has a window without a past."""
+    opened = a_browser()
     try:
-        opened = a_browser()
         browser = await opened.__aenter__()
-    except Error as exc:
-        pytest.skip(f"there is no browser; make browser installs one ({exc.message.splitlines()[0]})")
+    except NoBrowser as exc:
+        pytest.skip(f"no browser, make browser installs one: {exc}")
     yield browser
     await opened.__aexit__(None, None, None)
 

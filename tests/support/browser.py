@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from playwright.async_api import Browser, async_playwright
+from playwright._impl._driver import compute_driver_executable
+from playwright.async_api import Browser, Error, async_playwright
 from playwright.sync_api import sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -23,6 +24,10 @@ _FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
+
+
+class NoBrowser(Exception):
+    """There is none on this machine; says why."""
 
 
 def on_the_path() -> str | None:
@@ -40,29 +45,65 @@ def of_playwright() -> str | None:
 @asynccontextmanager
 async def a_browser() -> AsyncIterator[Browser]:
     """Start a headless Chromium: the system's, else Playwright's own."""
+    if trouble := driver_trouble():
+        raise NoBrowser(trouble)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=on_the_path(), args=list(_FLAGS))
+        try:
+            browser = await playwright.chromium.launch(executable_path=on_the_path(), args=list(_FLAGS))
+        except Error as exc:
+            raise NoBrowser(exc.message.splitlines()[0]) from exc
         try:
             yield browser
         finally:
             await browser.close()
 
 
-def install() -> bool:
-    """Install one: the system's package where that is a real one and we may, else Playwright's own download."""
-    return _by_apt() or _ran(sys.executable, "-m", "playwright", "install", "chromium")
+def driver_trouble() -> str:
+    """Why Playwright's own program doesn't start here: a minimal system may lack a library that it needs."""
+    node, _ = compute_driver_executable()
+    try:
+        done = subprocess.run((node, "--version"), check=False, capture_output=True, text=True)  # noqa: S603
+    except OSError as exc:
+        return f"Playwright doesn't start: {exc}"
+    if done.returncode == 0:
+        return ""
+    return f"Playwright doesn't start: {done.stderr.strip() or f'exit code {done.returncode}'}"
 
 
-def _by_apt() -> bool:
+def missing() -> str:
+    """What a browser test lacks on this machine, if anything."""
+    if trouble := driver_trouble():
+        return trouble
+    return "" if on_the_path() or of_playwright() else "there is no Chromium"
+
+
+def install() -> None:
+    """Install what is missing: by apt where we may, and Playwright's own Chromium where the system has none."""
+    rights = _rights_for_apt()
+    if rights is not None:
+        _by_apt(*rights)
+    if not driver_trouble() and not on_the_path():
+        with_libraries = () if rights is None else ("--with-deps",)
+        _ran(sys.executable, "-m", "playwright", "install", *with_libraries, "chromium")
+
+
+def _rights_for_apt() -> tuple[str, ...] | None:
+    if not shutil.which("apt-get"):
+        return None
+    if os.geteuid() == 0:
+        return ()
+    sudo = ("sudo", "--non-interactive")
+    return sudo if _ran(*sudo, "true") else None
+
+
+def _by_apt(*rights: str) -> None:
+    packages = ["libatomic1"]  # which Playwright's driver needs
     # Debian only: Ubuntu's package of that name brings a snap, which containers cannot run.
-    if not shutil.which("apt-get") or "debian" not in _distribution():
-        return False
-    rights = () if os.geteuid() == 0 else ("sudo", "--non-interactive")
-    if rights and not _ran(*rights, "true"):
-        return False
-    packages = ("chromium", "fonts-noto-color-emoji")
-    install = (*rights, "apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *packages)
-    return _ran(*rights, "apt-get", "update", "--quiet") and _ran(*install)
+    if _distribution() == "debian" and not on_the_path():
+        packages += ["chromium", "fonts-noto-color-emoji"]
+    apt = (*rights, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "--yes", "--quiet")
+    _ran(*apt, "update")
+    _ran(*apt, "install", "--no-install-recommends", *packages)
 
 
 def _distribution() -> str:
@@ -81,13 +122,16 @@ def _ran(*command: str) -> bool:
 
 def main() -> int:
     """Have a browser; gives the exit code."""
-    if on_the_path() or of_playwright():
+    if not missing():
         return 0
     sys.stdout.write("Installing Chromium for the end-to-end tests …\n")
     sys.stdout.flush()
-    if install() and (on_the_path() or of_playwright()):
+    install()
+    if not (trouble := missing()):
         return 0
-    sys.stderr.write("Chromium could not be installed: put chromium or google-chrome on the PATH.\n")
+    sys.stderr.write(
+        f"Chromium can't be installed here ({trouble}). As root on Debian: apt install libatomic1 chromium\n"
+    )
     return 1
 
 
