@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit soak bench browser screenshot check format lock env-example clean
+.PHONY: help run test coverage unit fresh soak bench browser screenshot check format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -25,6 +25,10 @@ coverage: $(STAMP) ## Run all tests and say which lines and branches they miss, 
 
 unit: $(STAMP) ## Run the fast tests
 	@$(BIN)/pytest -q --numprocesses 2 tests/unit
+
+# DEBIAN=bookworm takes another one than trixie, MIRROR=http://… another source of its packages. See tests/fresh.py.
+fresh: ## Run both commands of the README in a minimal Debian; needs root, debootstrap and ten minutes
+	@$(PYTHON) tests/fresh.py
 
 # SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at each step there is instead.
 soak: $(STAMP) ## Let people talk for ten minutes while everything fails now and then, and count what came of it

@@ -1,0 +1,134 @@
+"""Runs both commands of the README on a really fresh machine: ``make fresh``.
+
+That is a minimal Debian with python3, python3-venv, make and git, built below build/fresh from the commit that is
+checked out. Takes some ten minutes, the network, root and debootstrap.
+
+- ``DEBIAN=trixie`` or ``bookworm``: which one
+- ``MIRROR=http://…``: where its packages come from; this machine's own mirror unless told
+
+Everything is mounted and started in namespaces of their own: nothing stays mounted or running, however this ends.
+"""
+
+# ruff: noqa: S310, S603, S606, S607 - every command and address here is our own
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+HERE = Path(__file__).parents[1]
+DEBIAN = os.environ.get("DEBIAN") or "trixie"
+FOLDER = HERE / "build" / "fresh"
+ROOT = FOLDER / DEBIAN
+INSIDE = "/root/bridge"
+PACKAGES = "python3,python3-venv,make,git"
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+READ_BY = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS")
+# How the network is reached from here, it is reached from there.
+NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "PIP_INDEX_URL")
+MOUNTS = (
+    ("proc", "proc", "rw"),
+    ("sys", "sysfs", "ro"),
+    ("dev/pts", "devpts", "newinstance,ptmxmode=0666"),
+    ("dev/shm", "tmpfs", "mode=1777"),
+)
+ISOLATED = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc")
+REAPS = ("sh", "-c", '"$@"; exit $?', "sh")  # a shell as the first process buries those whose parents died
+
+
+def main() -> int:
+    """Build it and run both commands; gives the exit code."""
+    if "--isolated" not in sys.argv:
+        if os.geteuid() != 0:
+            return _refused("it needs root, since debootstrap and chroot do: sudo make fresh")
+        if missing := [tool for tool in ("debootstrap", "unshare") if not shutil.which(tool)]:
+            return _refused(f"it needs {' and '.join(missing)}: apt install debootstrap util-linux")
+        os.execvp(ISOLATED[0], [*ISOLATED, *REAPS, sys.executable, __file__, "--isolated"])
+    try:
+        _build()
+        _run()
+        _say("make test")
+        subprocess.run(_inside("make", "test"), check=True)
+    except subprocess.CalledProcessError as exc:
+        return _refused(f"“{' '.join(exc.cmd[-2:])}” failed with {exc.returncode} on {DEBIAN}")
+    _say(f"Both commands work on a fresh {DEBIAN}.")
+    return 0
+
+
+def _build() -> None:
+    _say(f"A minimal {DEBIAN} in build/fresh/{DEBIAN}")
+    shutil.rmtree(ROOT, ignore_errors=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with (FOLDER / f"{DEBIAN}.log").open("w") as log:
+        debootstrap = ("debootstrap", "--variant=minbase", f"--include={PACKAGES}", DEBIAN, str(ROOT), *_mirror())
+        subprocess.run(debootstrap, check=True, stdout=log, stderr=log)
+    proxies = [line for line in _read("apt-config", "dump") if re.match("(?i)Acquire::https?::Proxy ", line)]
+    (ROOT / "etc/apt/apt.conf.d/99proxy").write_text("\n".join(proxies))
+    for name in ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", CERTIFICATES):
+        if Path(name).exists():
+            there = ROOT / name.lstrip("/")
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.unlink(missing_ok=True)
+            shutil.copyfile(name, there)
+    for where, kind, options in MOUNTS:
+        (ROOT / where).mkdir(exist_ok=True)
+        subprocess.run(("mount", "-t", kind, "-o", options, kind, str(ROOT / where)), check=True)
+    subprocess.run(("git", "clone", "--quiet", str(HERE), f"{ROOT}{INSIDE}"), check=True)
+
+
+def _mirror() -> list[str]:
+    if told := os.environ.get("MIRROR"):
+        return [told]
+    targets = _read("apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages")
+    found = [uri for origin, _, uri in (line.partition(" ") for line in targets) if origin == "Debian"]
+    return [uri for uri in found if "security" not in uri][:1]  # none: debootstrap has one of its own
+
+
+def _run() -> None:
+    """Have the page opened by ``make run`` until it answers, then press Ctrl-C."""
+    _say("make run")
+    began = time.monotonic()
+    with (FOLDER / f"{DEBIAN}.run.log").open("w+") as log:
+        run = subprocess.Popen(_inside("make", "run"), stdout=log, stderr=log, process_group=0)
+        while not (found := re.search(r"http://127\S+(?=\s)", Path(log.name).read_text())):
+            if run.poll() is not None:
+                raise subprocess.CalledProcessError(run.returncode, ["make", "run"])
+            time.sleep(0.2)
+        with urllib.request.urlopen(found[0], timeout=10) as page:
+            page.read()
+        sys.stdout.write(f"The page answers after {time.monotonic() - began:.0f} s.\n")
+        os.killpg(run.pid, signal.SIGINT)
+        run.wait(60)
+
+
+def _inside(*command: str) -> list[str]:
+    told = [f"{name}={os.environ[name]}" for name in NETWORK if name in os.environ]
+    if (ROOT / CERTIFICATES.lstrip("/")).exists():
+        told += [f"{name}={CERTIFICATES}" for name in READ_BY]
+    path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    words = ["chroot", str(ROOT), "env", "-i", "HOME=/root", "LANG=C.UTF-8", path, *told]
+    return [*words, "sh", "-c", f'cd {INSIDE} && exec "$@"', "sh", *command]
+
+
+def _read(*command: str) -> list[str]:
+    return subprocess.run(command, check=False, capture_output=True, text=True).stdout.splitlines()
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(f"\n== {words}\n")
+    sys.stdout.flush()
+
+
+def _refused(why: str) -> int:
+    sys.stderr.write(f"make fresh: {why}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
