@@ -181,7 +181,8 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return True
+    stat = Path(f"/proc/{pid}/stat")  # in a container, nobody may bury a process whose parent is dead
+    return not (stat.exists() and ") Z " in stat.read_text())
 
 
 async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_so(
