@@ -1,7 +1,8 @@
 """Exhaustive model of the inbox and the journal: every interleaving that one lane can meet.
 
 Two messages, each delivered twice; two workers; as many kills, lost leases, lost replies of Redis, requests that did
-not arrive, drains, withdrawals, dead letters and retries of these as a `Budget` says. The search visits every
+not arrive, drains, withdrawals, dead letters and retries of these, refusals by which a message comes after a later one
+or after its own deletion, as a `Budget` says. The search visits every
 reachable state and checks the promises. The model is tested by its mutants: each leaves out one precaution, and has
 to be caught.
 
@@ -33,6 +34,8 @@ class Budget(NamedTuple):
     deaths: int = 0  # a turn cannot be finished: Slack refuses it for good, or nobody came to an end with it
     retries: int = 0  # somebody wants a dead letter to be done after all
     stops: int = 0  # somebody wants the turn that is in work to end
+    delays: int = 0  # a message was refused, and comes only after a later one
+    deletions: int = 0  # a message was refused, and is deleted before it comes again
 
 
 class Turn(NamedTuple):
@@ -46,6 +49,8 @@ class Turn(NamedTuple):
     was_retried: bool = False  # and so it has lost its place
     stopped_at: str = ""  # at which step
     is_held: bool = False  # it waited behind one that was stopped, and nobody has said that it shall go on
+    was_taken: bool = False  # a worker has looked at it
+    is_overtaken: bool = False  # when it came, a later one was being dealt with: its order can't be kept
 
 
 class Worker(NamedTuple):
@@ -71,11 +76,13 @@ class State(NamedTuple):
 
     delivered: tuple[int, ...] = (0,) * MESSAGES
     seen: frozenset[int] = frozenset()
+    gone: frozenset[int] = frozenset()  # deleted before they came
     box: tuple[int, ...] = ()
     ready: tuple[int, ...] = ()  # entries that nobody has
     pending: frozenset[tuple[int, int]] = frozenset()  # (entry, owner)
     is_parked: bool = False
     is_held: bool = False  # one was stopped: what waits behind it does not go on by itself
+    is_left: bool = False  # a worker let a lane lie that it holds
     given: int = NONE  # how many messages there were when the stop was given that is under way
     has_agent: bool = True
     turns: tuple[Turn, ...] = (Turn(),) * MESSAGES
@@ -173,6 +180,13 @@ MUTANTS = {
     "settle with a new token": Budget(losses=1),
     "settle without fence": Budget(stalls=1, losses=1),
     "settle without refusing what is late": Budget(losses=1),
+    "a late message goes last": Budget(delays=1),
+    "a late message goes before what was taken": Budget(delays=1),
+    "a late message goes before what was sent": Budget(delays=1),
+    "a late message goes before what was stopped": Budget(delays=1, stops=1),
+    "a late message ends the hold": Budget(delays=1, stops=1),
+    "a late message wakes": Budget(delays=1),
+    "no tombstone": Budget(deletions=1),
 }
 """What is left out, and how much has to go wrong for that to be seen."""
 
@@ -208,10 +222,20 @@ LIVES = {
     "a lost hand-over and a slow worker": (True, Budget(stalls=1, losses=2)),
     "a lost hand-over and a withdrawal": (True, Budget(losses=2, withdrawals=1)),
     "a lost hand-over without an agent": (False, Budget(stalls=1, losses=1)),
+    "a late message and a kill": (True, Budget(kills=1, delays=1)),
+    "a late message and a slow worker": (True, Budget(stalls=1, delays=1)),
+    "a late message and lost replies": (True, Budget(losses=1, delays=1)),
+    "a late message and requests that do not arrive": (True, Budget(refusals=1, releases=1, delays=1)),
+    "a late message and a withdrawal": (True, Budget(kills=1, withdrawals=1, delays=1)),
+    "a late message and a stop": (True, Budget(stops=1, delays=1)),
+    "a late message and a dead letter": (True, Budget(deaths=1, retries=1, delays=1)),
+    "a late message and a menu": (False, Budget(withdrawals=1, delays=1)),
+    "a late message, a menu and a stop": (False, Budget(stops=1, delays=1)),
+    "a deleted message": (True, Budget(kills=1, stalls=1, delays=1, deletions=1)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
 
-_WITHOUT_AGENT = ("park", "choice", "withdrawal wakes", "stop wakes")
+_WITHOUT_AGENT = ("park", "choice", "withdrawal wakes", "stop wakes", "a late message goes before what was taken")
 
 
 class Lane:
@@ -248,9 +272,13 @@ class Lane:
 
     def _outside(self, s: State) -> Iterator[Move]:
         for m in range(MESSAGES):
-            if s.delivered[m] < 2 and all(s.delivered[:m]):  # as two events, or as a retry
-                yield f"deliver {m}", self._put(self._delivered(s, m), m)
-                yield from self._hand_over(s, m)
+            is_next = all(s.delivered[:m])
+            if s.delivered[m] < 2 and (is_next or s.left.delays):  # as two events, or as a retry
+                sent = s if is_next else s.spend("delays")
+                yield f"deliver {m}", self._put(self._delivered(sent, m), m)
+                yield from self._hand_over(sent, m)
+            if s.left.deletions and m not in s.seen | s.gone:
+                yield f"delete {m}", s._replace(gone=s.gone | {m}).spend("deletions")
             if s.left.withdrawals and m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
                 yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
         for put in s.late:
@@ -268,7 +296,7 @@ class Lane:
 
     def _hand_over(self, s: State, m: int) -> Iterator[Move]:
         """Deliver to the process of a worker that is free: it has the lane at once, where that was empty."""
-        if m in s.seen or (s.box and self.mutant != "hand over what waits behind another"):
+        if m in s.seen or self._is_gone(s, m) or (s.box and self.mutant != "hand over what waits behind another"):
             return
         for i, worker in enumerate(s.workers):
             if worker.at != "idle":
@@ -296,7 +324,7 @@ class Lane:
     def _late(self, s: State, put: Late) -> State:
         """Let a PUT run that nobody waits for any more: the door has said that it failed."""
         s = s._replace(late=tuple(other for other in s.late if other != put))
-        if put.message in s.seen:
+        if put.message in s.seen or self._is_gone(s, put.message):
             return s
         s = self._delivered(s, put.message)
         if s.box:
@@ -306,16 +334,54 @@ class Lane:
         return ran._replace(workers=s.workers) if is_forgotten else ran
 
     def _put(self, s: State, m: int) -> State:
-        if m in s.seen and self.mutant != "no dedup":
+        if (m in s.seen and self.mutant != "no dedup") or self._is_gone(s, m):
             return s
-        wakes = not s.box or self.mutant == "always wake"
-        s = s._replace(seen=s.seen | {m}, box=(*s.box, m)).with_turn(m, **Turn()._asdict())
-        return s.woken() if wakes else self._let_go_on(s)  # whoever writes on wants to go on
+        later = [other for other in s.seen if other > m]
+        is_overtaken = any(other not in s.box or self._is_dealt_with(s, other) for other in later)
+        wakes = not s.box or self.mutant == "always wake" or (bool(later) and self.mutant == "a late message wakes")
+        place = self._place(s, m)
+        s = s._replace(seen=s.seen | {m}, box=(*s.box[:place], m, *s.box[place:]))
+        s = s.with_turn(m, **Turn(is_overtaken=is_overtaken, is_held=bool(later) and s.is_held)._asdict())
+        if wakes:
+            return s.woken()
+        # Whoever writes on wants to go on; what was written before the stop and comes late does not count.
+        if later:
+            return self._unparked(s._replace(is_held=False), "") if self._ends_the_hold(s) else s
+        return self._let_go_on(s)
+
+    def _ends_the_hold(self, s: State) -> bool:
+        return s.is_held and self.mutant == "a late message ends the hold"
+
+    def _is_gone(self, s: State, m: int) -> bool:
+        return m in s.gone and self.mutant != "no tombstone"
+
+    def _place(self, s: State, m: int) -> int:
+        """Where a message goes: before what was written later and nobody has begun to deal with."""
+        place = len(s.box)
+        while place and self.mutant != "a late message goes last":
+            other = s.box[place - 1]
+            turn = s.turns[other]
+            if other < m or other >= MESSAGES or turn.was_retried or self._is_dealt_with(s, other, can_forget=True):
+                break
+            place -= 1
+        return place
+
+    def _is_dealt_with(self, s: State, m: int, *, can_forget: bool = False) -> bool:
+        """Whether it is too late for another to go before it; a head that is parked nobody holds."""
+        turn, left_out = s.turns[m], self.mutant.removeprefix("a late message goes before what was ") * can_forget
+        if turn.step != "queued":
+            return left_out != "sent"
+        if s.box[:1] != (m,):
+            return False
+        if turn.is_withdrawn or turn.stopped_at:
+            return left_out != "stopped"
+        return turn.was_taken and not s.is_parked and left_out != "taken"
 
     def _stops(self, s: State) -> Iterator[Move]:
         """Give a stop, let it arrive some time later, and decide about what waits behind what was stopped."""
         if s.left.stops and s.given == NONE:
-            yield "give a stop", s._replace(given=sum(map(bool, s.delivered))).spend("stops")
+            written = max((m + 1 for m, count in enumerate(s.delivered) if count), default=0)
+            yield "give a stop", s._replace(given=written).spend("stops")
         if s.given != NONE:
             yield "stop", self._stop(s._replace(given=NONE), s.given)
         if s.is_held:
@@ -410,7 +476,8 @@ class Lane:
     def _script(self, s: State, i: int, what: str, after: State) -> Iterator[Move]:
         """Do a step behind the fence; its reply may be lost, and then the worker does it again."""
         if not self._owns(s, i):
-            yield f"{what}: lost it", s.idle(i)
+            is_left = (s.workers[i].entry, i) in s.pending  # until its lease is over
+            yield f"{what}: lost it", s.idle(i)._replace(is_left=s.is_left or is_left)
             return
         yield what, after
         if s.left.losses:
@@ -442,6 +509,7 @@ class Lane:
     def _sent_at_once(self, s: State, token: int) -> State:
         """Write SENT for a head about which nothing is left to decide."""
         head = s.box[0]
+        s = s.with_turn(head, was_taken=True)
         turn = s.turns[head]
         forgotten = self._is_off(turn, "take in spite of withdrawal", "take in spite of stop")
         if head == 1 and turn.step == "queued" and s.has_agent and not forgotten:
@@ -608,6 +676,8 @@ def broken(s: State, budget: Budget) -> str:
             return f"message {m} reached the agent twice"
         if len(said) > 1:
             return f"message {m} was answered twice"
+        if m in s.gone and (m in s.sent or said):
+            return f"message {m} was dealt with though it was deleted"
         if m in s.sent and turn.step == "queued":
             return f"message {m} is queued, and a request went out"
         if "answer" in said and m not in s.sent:
@@ -634,12 +704,15 @@ def _wrongly_stopped(s: State) -> str:
 
 
 def _out_of_order(s: State) -> str:
-    posted = [turn for turn, _ in s.posts if not s.turns[turn].was_retried]
-    sent = [turn for turn in s.sent if not s.turns[turn].was_retried]
+    has_place = [not (turn.was_retried or turn.is_overtaken) for turn in s.turns]
+    posted = [turn for turn, _ in s.posts if has_place[turn]]
+    sent = [turn for turn in s.sent if has_place[turn]]
     if sent != sorted(sent):
         return "out of order at the agent"
     if posted != sorted(posted):
         return "out of order in the thread"
+    if s.is_left:
+        return "a worker let a lane lie that it holds, because another message went before its own"
     at_work = {worker.turn for worker in s.workers if worker.at in {"calling", "posting"} and worker.has_lease}
     return "two turns at once" if len(at_work) > 1 else ""
 
@@ -656,7 +729,8 @@ def _wrong_entries(s: State) -> str:
 
 def at_the_end(s: State) -> str:
     """Name what is wrong with a state in which nothing more can happen."""
-    if s.box or any(turn.step not in {"done", "dead", "replaced"} for turn in s.turns):
+    left = {m for m, turn in enumerate(s.turns) if turn.step not in {"done", "dead", "replaced"}}
+    if s.box or left - s.gone:
         return "stuck with work left"
     answered = {turn for turn, _ in s.posts} | {
         m for m, turn in enumerate(s.turns) if turn.is_withdrawn or turn.stopped_at
