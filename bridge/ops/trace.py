@@ -169,6 +169,7 @@ def _how(delivery: Delivery) -> str:
 
 def _queued(turn: TurnTrace) -> str:
     behind = f"behind {turn.behind} {'other' if turn.behind == 1 else 'others'}" if turn.behind else "behind nobody"
+    behind += f", before {turn.overtakes} written later" if turn.overtakes else ""
     edited = f"; its text was changed {turn.edits} times" if turn.edits > 1 else ""
     edited = "; its text was changed once" if turn.edits == 1 else edited
     return behind + edited + ("" if turn.retries else _now(turn))

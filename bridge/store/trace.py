@@ -46,9 +46,9 @@ class Noted:
 class TurnTrace:
     """What the record of a turn says of its way. Moments that did not come are None.
 
-    *behind* others it was queued; *ahead* of it there are now so many (None: it does not wait). *unsent* counts
-    requests that surely did not arrive. *again* is the turn that its message became when it was sent again; there
-    *of* is the one that it was before.
+    *behind* others it was queued, and before those that it *overtakes*, because they were written later; *ahead* of it
+    there are now so many (None: it does not wait). *unsent* counts requests that surely did not arrive. *again* is the
+    turn that its message became when it was sent again; there *of* is the one that it was before.
     """
 
     id: TurnId
@@ -64,6 +64,7 @@ class TurnTrace:
     ended_at: datetime | None
     dropped_at: datetime | None
     behind: int
+    overtakes: int
     ahead: int | None
     unsent: int
     edits: int
@@ -95,6 +96,7 @@ class TurnTrace:
             ended_at=_moment(fields.get("t_done", "")),
             dropped_at=_moment(fields.get("dropped", "")),
             behind=_number(fields.get("behind", "")),
+            overtakes=_number(fields.get("overtakes", "")),
             ahead=ahead,
             unsent=_number(fields.get("unsent", "")),
             edits=_number(fields.get("edits", "")),

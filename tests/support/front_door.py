@@ -43,6 +43,7 @@ from bridge.store.limits import UNLIMITED, Limits
 from support.saying import US
 from support.store import START
 from support.turns import Bench, a_bench
+from support.waiting import wait_until
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 JSON = (b"content-type", b"application/json")
@@ -114,10 +115,10 @@ class FrontDoor:
         """Send *body* with exactly these *headers*."""
         return await request(self.guard, [body], list(headers))
 
-    async def event(self, event: dict[str, Any], **envelope: Any) -> Response:
+    async def event(self, event: dict[str, Any], *headers: tuple[bytes, bytes], **envelope: Any) -> Response:
         """Send one event, signed."""
         body = json.dumps({"type": "event_callback", "team_id": US.team, "event": event, **envelope}).encode()
-        return await self.send(body, JSON, *signed(body))
+        return await self.send(body, JSON, *signed(body), *headers)
 
     async def form(self, fields: dict[str, Any]) -> Response:
         """Send a form, signed."""
@@ -127,6 +128,10 @@ class FrontDoor:
     async def interaction(self, payload: dict[str, Any]) -> Response:
         """Send an interaction, signed."""
         return await self.form({"payload": json.dumps(payload)})
+
+    async def wait_until_asked(self, count: int) -> None:
+        """Wait until agents were asked *count* times."""
+        await wait_until(lambda: len(self.bench.service.asked) >= count, f"agents were asked {count} times")
 
     async def keys(self) -> list[str]:
         """Every key there is in Redis."""

@@ -6,6 +6,7 @@
 --       a line for the trace on how it came, lifetime of the message's mark (ms),
 --       who speaks to the agent with it or '', the worker that is free for it or '', and how that one looks at a head
 --       (the prelude's `look_at_head`).
+-- A message that comes late goes before those that were written after it and that nobody has begun to deal with.
 -- condition: 'none'; 'start' binds the thread; 'bound' wants it bound; 'search' wants it not yet searched.
 -- Returns {'queued', waiting before it, all before it: the one in work too}, and where a worker has got a lane by it,
 --          its entry, the lane, and the head if that is this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
@@ -29,6 +30,22 @@ if earlier then
   local came = redis.call('HGET', turn_of(earlier), 'came')
   if came and #came < 2000 then redis.call('HSET', turn_of(earlier), 'came', came .. '\n' .. ARGV[19]) end
   return {'duplicate', earlier}
+end
+
+-- The first of those that wait in the lane which was written after a message that comes late: that goes before it, but
+-- not before what has a place at the end of its own (it has no 'ts'), nor before a head that a worker looks at, or that
+-- was stopped. A head that is parked is looked at by nobody. Also returns how many it overtakes.
+local function overtaken_by(written)
+  local first, count = nil, 0
+  for place = -1, -redis.call('LLEN', box_of(lane)), -1 do
+    local id = redis.call('LINDEX', box_of(lane), place)
+    local seen = redis.call('HMGET', turn_of(id), 'ts', 'step', 'takes', 'withdrawn')
+    if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
+    if redis.call('LINDEX', box_of(lane), 0) == id
+        and (seen[4] or (seen[3] and redis.call('HGET', prefix .. 'parked', lane) ~= id)) then break end
+    first, count = id, count + 1
+  end
+  return first, count
 end
 
 local conversation, speaker = prefix .. 'thread:' .. thread, ARGV[21]
@@ -68,19 +85,31 @@ local since_2 = {report = true, home = true, shortcut = true}
 local version = since_2[ARGV[15]] and 2 or 1 -- of the first release that can read it
 local record = {'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
   'kind', ARGV[15], 'came', ARGV[19]}
+local ts, first, overtaken = string.match(message, '[^:]*$'), nil, 0
+if ts ~= '' then add(record, 'ts', ts) end
+if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(tonumber(ts)) end
+waiting = waiting - overtaken
+if first then add(record, 'overtakes', overtaken) end
 if waiting > 0 then add(record, 'behind', waiting) end
 if starts then add(record, 'starts', 1) -- its words may choose the agent
 elseif plain == '1' then add(record, 'plain', 1) end
 if condition == 'search' then add(record, 'searches', 1) end
 redis.call('HSET', turn_of(turn), unpack(record))
-local ahead = redis.call('RPUSH', box_of(lane), turn) - 1
-if ahead == 0 then
+local length
+if first then
+  length = redis.call('LINSERT', box_of(lane), 'BEFORE', first, turn)
+  if redis.call('HGET', prefix .. 'parked', lane) == first then redis.call('HSET', prefix .. 'parked', lane, turn) end
+else
+  length = redis.call('RPUSH', box_of(lane), turn)
+end
+local ahead = length - 1 - overtaken
+if length == 1 then
   activate(lane)
   local entry, woken = next_for(worker)
   if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 23)})} end
   if entry then return {'queued', waiting, ahead, entry, woken} end -- one that has waited for longer
 else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
   local held = redis.call('HGET', prefix .. 'held', lane)
-  if held and (tonumber(string.match(message, '[^:]*$')) or 0) > tonumber(held) then let_go_on(lane) end
+  if held and (tonumber(ts) or 0) > tonumber(held) then let_go_on(lane) end
 end
 return {'queued', waiting, ahead}

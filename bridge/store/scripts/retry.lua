@@ -37,7 +37,7 @@ else
     redis.call('HDEL', key, 'what')
     redis.call('HSET', key, 'step', 'queued', 'at', now) -- it is not too old: somebody wants it now
   end
-  redis.call('HDEL', key, 'by', 't_done', 'died', 'was')
+  redis.call('HDEL', key, 'by', 't_done', 'died', 'was', 'ts') -- at the end is its place now
   redis.call('HSET', key, 'retries', (seen[7] and seen[7] .. '\n' or '') .. now)
   redis.call('PERSIST', key)
 end
