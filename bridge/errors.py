@@ -289,8 +289,8 @@ class BadInput(CommandError):
 class NotAllowed(BridgeError):
     """This person may not do this here.
 
-    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``not_yours``, and ``unknown`` where Slack does
-    not tell what would have to be known of them.
+    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (a channel's default agent),
+    ``not_yours``, and ``unknown`` where Slack does not tell what would have to be known of them.
     """
 
     def __init__(self, reason: str) -> None:

@@ -184,7 +184,8 @@ class Settings(BaseSettings):
         "BRIDGE_RUNNERS",
         default="",
         example="U0123456789,S0123456789",
-        description="Who may run workflows: people and user groups, separated by commas; empty: everyone.",
+        description="Who may run workflows, keep reports and choose a channel's agent: people and groups, separated "
+        "by commas; empty: every member, no guest.",
     )
     thread_turns: Annotated[int, shapes.whole(0, 1_000_000)] = _setting(
         "BRIDGE_THREAD_TURNS_PER_MINUTE",

@@ -128,6 +128,7 @@ NOT_ALLOWED = {
     "stranger": "This bridge is only for people of the workspace that it belongs to.",
     "channel": "The bridge is not open in this channel. Please ask whoever runs it to add the channel.",
     "user": "The bridge is not open for you yet. Please ask whoever runs it to add you.",
+    "default": "You don't have permission to choose a channel's default agent. Ask your admin to add you.",
     "runner": "Running workflows is for certain people only. Please ask whoever runs the bridge to add you.",
     "not_yours": "Only the person who started this can do that.",
     "unknown": "Slack does not tell the bridge who you are here, so it cannot know whether you may do this, and "
@@ -170,11 +171,11 @@ HELP_SHARE = "Add --share to what only shows something, and the whole channel se
 HELP_THREADS = "In threads, where Slack knows no slash commands, write ! in place of /."
 HELP_WORKFLOWS_LIST = "List the workflows, or those with certain words."
 HELP_WORKFLOWS_SHOW = "Show one workflow and its nodes."
-HELP_WORKFLOWS_RUN = "Run a workflow; without an input, a form asks for it."
+HELP_WORKFLOWS_RUN = "Run a workflow. Without an input, a form asks for it."
 HELP_AGENTS_LIST = "List the agents, or those with certain words."
 HELP_AGENTS_SHOW = "Show one agent and its tools."
-HELP_AGENTS_CHAT = "Ask an agent, in a new thread of this channel."
-HELP_AGENTS_DEFAULT = "Choose the agent that answers mentions in this channel."
+HELP_AGENTS_CHAT = "Ask an agent in a new thread of this channel. Without a message, a form asks for it."
+HELP_AGENTS_DEFAULT = "Choose the agent that answers mentions in this channel. Without one, a form asks."
 HELP_AGENTS_DEFAULT_NONE = "Let this channel have no default agent."
 HELP_PROJECT = "Show the project."
 HELP_STATS = "Show the project's statistics."
@@ -367,6 +368,8 @@ ABOUT_A_MESSAGE_BY = "About a message by {author}:"
 DEFAULT_SET = "{agent} answers mentions in this channel from now on."
 DEFAULT_SET_IN = "{agent} answers mentions in {channel} from now on."
 NOBODY_ANSWERS_IN = "Nobody in particular answers in {channel} any more."
+DEFAULT_CHANGED = "{agent} now answers mentions in this channel. Changed by {person}."
+DEFAULT_REMOVED = "This channel no longer has a default agent. Changed by {person}."
 DEFAULT_TAKEN_AWAY = "This channel has no default agent any more."
 
 # Forms: what all have in common.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,6 +14,9 @@ from bridge.project.models import Agent, AgentDetail
 
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons of the list."""
+
+CHANGED: Final = "default_changed:"
+"""How `bridge.inbound.Notice.what` begins for a channel whose default agent was changed."""
 
 
 def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
@@ -74,6 +78,22 @@ def default_of_channel(agent: Agent | None, channel_name: str) -> Reply:
 def default_taken_away() -> Reply:
     """Tell that no agent is the channel's default any more."""
     return kit.reply(words.DEFAULT_TAKEN_AWAY)
+
+
+def change_notice(agent: Agent | None, person: str) -> str:
+    """Name, for `told_of_change`, what a *person* made of a channel's default agent."""
+    return CHANGED + json.dumps([agent.name if agent else "", person])
+
+
+def told_of_change(what: str) -> Reply:
+    """Tell a channel who changed its default agent to which."""
+    try:
+        agent, person = (str(fact) for fact in json.loads(what.removeprefix(CHANGED)))
+    except ValueError:
+        agent, person = "", words.SOMEBODY
+    template = words.DEFAULT_CHANGED if agent else words.DEFAULT_REMOVED
+    text = template.format(**({"agent": kit.named(agent, 100)} if agent else {}), person=kit.named(person, 80))
+    return kit.reply(text, kit.context(text), audience=Audience.CHANNEL)
 
 
 def _nothing(wanted: str) -> str:

@@ -63,10 +63,10 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
     return modal(ASK, words.ASK_AN_AGENT, words.ASK, [*fields, _where(origin)], origin)
 
 
-def default_form(origin: Origin) -> View:
-    """Draw the form that chooses who answers mentions in a channel."""
-    menu = kit.external_select(AGENT, words.CHOOSE_AN_AGENT_OR_NOBODY)
-    is_channel = bool(origin.channel) and origin.channel != origin.direct
+def default_form(origin: Origin, agent: Agent | None = None) -> View:
+    """Draw the form that chooses who answers mentions in a channel; *agent* does now."""
+    menu = kit.external_select(AGENT, words.CHOOSE_AN_AGENT_OR_NOBODY, _chosen(agent))
+    is_channel = origin.channel.startswith(("C", "G")) and origin.channel != origin.direct
     channels = channel_menu(CHANNEL, origin.channel if is_channel else "", with_direct=False)
     fields = [
         kit.input_block(CHANNEL, words.CHANNEL, channels),

@@ -160,8 +160,8 @@ def _health(home: Home, version: str) -> str:
 
 def _first_steps(home: Home) -> Block:
     run = [kit.button(words.RUN_A_WORKFLOW_ELLIPSIS, runs.FORM, "{}")] if home.may_run else []
-    default = kit.button(words.WHO_ANSWERS_ELLIPSIS, asking.OPEN_DEFAULT, "")
-    return kit.actions(*run, asking.ask_button(None, words.ASK_AN_AGENT_ELLIPSIS), default)
+    default = [kit.button(words.WHO_ANSWERS_ELLIPSIS, asking.OPEN_DEFAULT, "")] if home.may_run else []
+    return kit.actions(*run, asking.ask_button(None, words.ASK_AN_AGENT_ELLIPSIS), *default)
 
 
 def _runs(home: Home) -> list[Block]:

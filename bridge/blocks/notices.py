@@ -12,6 +12,7 @@ from typing import Final
 
 from bridge import words
 from bridge.blocks import kit
+from bridge.blocks.agents import CHANGED, told_of_change
 from bridge.blocks.conversations import is_muted
 from bridge.blocks.failures import failure
 from bridge.blocks.reply import Audience, Block, Reply
@@ -30,6 +31,8 @@ def told(what: str) -> Reply:
         return _AT_THE_DOOR[what]()
     if what.startswith(PAUSED_REPORT):
         return told_paused(what)
+    if what.startswith(CHANGED):
+        return told_of_change(what)
     if what.startswith(_PAUSED):
         return _paused(what.removeprefix(_PAUSED))
     if what.startswith(EDITED):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from bridge import words
+from bridge.blocks import asking
 from bridge.blocks.agents import agent_card, conversation_root, default_set, default_taken_away
+from bridge.blocks.forms import Origin
 from bridge.blocks.kit import escape
 from bridge.blocks.lists import Spot
+from bridge.commands.defaults import change_default, open_default_form
 from bridge.commands.deps import Call, Deps
 from bridge.commands.listing import agents_listed
 from bridge.commands.routing import Router
 from bridge.project.models import Agent
-from bridge.turns.plan import Plan, Show, StartThread
+from bridge.turns.plan import OpenForm, Plan, Show, StartThread
 
 router = Router()
 
@@ -27,22 +30,25 @@ async def show_agent(deps: Deps, call: Call, *, agent: Agent) -> Plan:  # noqa: 
     return Show(agent_card(agent, await deps.project.get_agent(agent.id)))
 
 
-@router.command("/agents chat <agent> <message>", words.HELP_AGENTS_CHAT)
-async def chat_with_agent(deps: Deps, call: Call, *, agent: Agent, message: str) -> Plan:
-    """Ask an agent, in a new thread of this channel."""
+@router.command("/agents chat [agent] [message]", words.HELP_AGENTS_CHAT)
+async def chat_with_agent(deps: Deps, call: Call, *, agent: Agent | None = None, message: str = "") -> Plan:
+    """Ask an agent, in a new thread of this channel; a form asks for what is missing."""
+    if agent is None or not message:
+        here = Origin(channel=call.channel, response_url=call.response_url)
+        return OpenForm(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
     # Queued like a message that was typed, which has Slack's escapes.
     return StartThread(agent.id, conversation_root(agent, message, await deps.name_of(call.user)), escape(message))
 
 
-@router.command("/agents default <agent>", words.HELP_AGENTS_DEFAULT)
-async def set_default(deps: Deps, call: Call, *, agent: Agent) -> Plan:
-    """Choose the agent that answers mentions in this channel."""
-    await deps.sessions.set_channel_default(call.team, call.channel, agent.id)
-    return Show(default_set(agent))
+@router.command("/agents default [agent]", words.HELP_AGENTS_DEFAULT)
+async def set_default(deps: Deps, call: Call, *, agent: Agent | None = None) -> Plan:
+    """Choose the agent that answers mentions in this channel; without one, a form asks."""
+    if agent is None:
+        return await open_default_form(deps, call)
+    return await change_default(deps, call, agent, default_set(agent))
 
 
 @router.command("/agents default none", words.HELP_AGENTS_DEFAULT_NONE)
 async def take_default_away(deps: Deps, call: Call) -> Plan:
     """Let this channel have no default agent."""
-    await deps.sessions.set_channel_default(call.team, call.channel, None)
-    return Show(default_taken_away())
+    return await change_default(deps, call, None, default_taken_away())

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bridge.blocks import answers, conversations, menu, notices, runs, stops
+from bridge.blocks import answers, asking, conversations, menu, notices, runs, stops
 from bridge.commands import home, reports
 from bridge.commands.conversation import continue_session
+from bridge.commands.defaults import open_default_form
 from bridge.commands.deps import Call, Deps
 from bridge.commands.listing import TURNS, turned
 from bridge.commands.naming import agent_name
@@ -91,6 +92,10 @@ async def _open_form(deps: Deps, call: Call, click: Click) -> Plan:
     return await ask_for_input(deps, call, workflow)
 
 
+async def _open_default_form(deps: Deps, call: Call, _click: Click) -> Plan:
+    return await open_default_form(deps, call)
+
+
 async def _choose(deps: Deps, _call: Call, click: Click) -> Plan:
     if not click.value.isdecimal():
         return _unknown(click)
@@ -120,6 +125,7 @@ _PRESSED: Final[dict[str, Callable[[Deps, Call, Click], Awaitable[Plan]]]] = {
     notices.ASK_EDITED: _about_a_turn,
     answers.FEEDBACK: _about_an_answer,
     menu.CHOOSE: _choose,
+    asking.OPEN_DEFAULT: _open_default_form,
     conversations.CONTINUE: _continue,
     **dict.fromkeys((stops.STOP, stops.GO_ON, stops.DROP), _about_a_stop),
     **dict.fromkeys(reports.BUTTONS, reports.pressed),

@@ -28,7 +28,7 @@ from bridge.turns.plan import Nothing, OpenForm, Plan, PublishHome
 
 T = TypeVar("T")
 
-BUTTONS: Final = frozenset({workflows.DETAILS, workflows.FIND, asking.OPEN_ASK, asking.OPEN_DEFAULT, *home.TURN})
+BUTTONS: Final = frozenset({workflows.DETAILS, workflows.FIND, asking.OPEN_ASK, *home.TURN})
 """What can be pressed there, and does the same wherever else it is shown."""
 
 PATIENCE = timedelta(seconds=6)
@@ -51,8 +51,6 @@ async def pressed(deps: Deps, call: Call, click: Click) -> Plan:
             return await _details(deps, call, int(click.value))
         case asking.OPEN_ASK:
             return await _ask(deps, call, click.value)
-        case asking.OPEN_DEFAULT:
-            return OpenForm(asking.default_form(await origin_of(deps, call)), otherwise=asking.offer_default_form())
         case action if action in home.TURN:
             return await _turned(deps, call, click)
     return Nothing("a button of another release", {"action": click.action_id})

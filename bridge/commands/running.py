@@ -13,10 +13,10 @@ from bridge.project.models import Workflow
 from bridge.turns.plan import OpenForm, Plan, RunWorkflow, Show
 
 
-async def check_runner(deps: Deps, user: str) -> None:
-    """Let only those go on who may run workflows. Raises `NotAllowed`."""
+async def check_runner(deps: Deps, user: str, reason: str = "runner") -> None:
+    """Let only those go on who may run workflows. Raises `NotAllowed` with the *reason*."""
     if not await deps.may_run(user):
-        raise NotAllowed("runner")
+        raise NotAllowed(reason)
 
 
 async def workflow_by_id(deps: Deps, id_: int) -> Workflow:

@@ -7,6 +7,7 @@ from bridge.blocks.agents import default_of_channel
 from bridge.blocks.forms import FormErrors, Origin
 from bridge.blocks.kit import escape
 from bridge.blocks.reports import FORM as REPORT
+from bridge.commands.defaults import change_default
 from bridge.commands.deps import Call, Deps
 from bridge.commands.home import agent_by_id
 from bridge.commands.reports import report_form_sent
@@ -16,7 +17,7 @@ from bridge.ids import ThreadKey
 from bridge.inbound import Submission
 from bridge.project.models import Agent
 from bridge.store.recent import Remembered
-from bridge.turns.plan import Nothing, Plan, Show, StartThread
+from bridge.turns.plan import Nothing, Plan, StartThread
 
 
 async def submitted(deps: Deps, call: Call, submission: Submission) -> Plan:
@@ -80,8 +81,8 @@ async def _choose_default(deps: Deps, call: Call, submission: Submission) -> Pla
     if isinstance(chosen, FormErrors):
         return _not_filled_in(chosen)
     agent = await _agent(deps, chosen) if chosen is not None else None
-    await deps.sessions.set_channel_default(call.team, call.channel, chosen)
-    return Show(default_of_channel(agent, await deps.channel_name_of(call.channel)))
+    told = default_of_channel(agent, await deps.channel_name_of(call.channel))
+    return await change_default(deps, call, agent, told)
 
 
 def _not_filled_in(errors: FormErrors) -> Plan:

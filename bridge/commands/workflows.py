@@ -26,10 +26,10 @@ async def show_workflow(deps: Deps, call: Call, *, workflow: Workflow) -> Plan: 
     return Show(workflow_card(workflow, await deps.project.get_workflow(workflow.id)))
 
 
-@router.command("/workflows run <workflow> [input]", words.HELP_WORKFLOWS_RUN)
-async def run_workflow(deps: Deps, call: Call, *, workflow: Workflow, input: str = "") -> Plan:  # noqa: A002 - the usage line's word
-    """Run a workflow; without an input, a form asks for it."""
+@router.command("/workflows run [workflow] [input]", words.HELP_WORKFLOWS_RUN)
+async def run_workflow(deps: Deps, call: Call, *, workflow: Workflow | None = None, input: str = "") -> Plan:  # noqa: A002 - the usage line's word
+    """Run a workflow; without one, or without an input, a form asks for it."""
     await check_runner(deps, call.user)
-    if not input:
+    if workflow is None or not input:
         return await ask_for_input(deps, call, workflow)
     return start(workflow, typed_input(input))

@@ -99,7 +99,7 @@ async def access_rows(web: SlackWeb, rules: Rules, *, user: str, channel: str) -
     return [person_row, place.row, *_talking(rules, user, place), *await _running(access, user)]
 
 
-_RUNS: Final = ("run workflows", "keep reports")
+_RUNS: Final = ("run workflows", "keep reports", "set default agent")
 
 
 def _asking(identity: Identity, user: str, channel: str, *, is_shared: bool) -> SlashCommand:

@@ -29,6 +29,7 @@ SmallPlan = (
     | plans.PublishHome
     | plans.StartThread
     | plans.ChooseAgent
+    | plans.SetDefault
     | plans.SendAgain
     | plans.AskEdited
     | plans.CastVote
@@ -64,8 +65,8 @@ class Effects:
             case plans.StartThread():
                 starts = NewThread(agent=plan.agent, text=plan.text, thread_ts=plan.thread_ts)
                 return Outcome(what="thread begun", reply=plan.root, mark="bridge_root", starts=starts)
-            case plans.ChooseAgent():
-                return await self._choose(plan)
+            case plans.ChooseAgent() | plans.SetDefault():
+                return await self._choose(taken, plan)
             case plans.SendAgain() | plans.AskEdited():
                 return await self._again(plan)
             case plans.CastVote():
@@ -109,11 +110,27 @@ class Effects:
         opened = HomeOpened(team=body.team, channel="", user=body.user, user_team=body.user_team)
         await self._patience.through_outages(lambda: self._inbox.put(opened, event=f"home:{taken.turn.id}"))
 
-    async def _choose(self, plan: plans.ChooseAgent) -> Outcome:
+    async def _choose(self, taken: Taken, plan: plans.ChooseAgent | plans.SetDefault) -> Outcome:
+        if isinstance(plan, plans.SetDefault):
+            return await self._set_default(taken, plan)
         agent = await self._patience.through_outages(lambda: self._sessions.choose_agent(plan.thread, plan.agent))
         if agent != plan.agent:
             return Outcome(what="agent was chosen before", reply=plan.too_late)
         return Outcome(what="agent chosen", reply=plan.reply)
+
+    async def _set_default(self, taken: Taken, plan: plans.SetDefault) -> Outcome:
+        """The notice is queued first: whoever repeats this finds nothing to change, or queues the same one again."""
+        team, channel = taken.turn.body.team, taken.turn.body.channel
+
+        async def change() -> None:
+            if await self._sessions.channel_default(team, channel) == plan.agent:
+                return
+            if plan.notice is not None:
+                await self._inbox.put(plan.notice, event=f"default:{taken.turn.id}")
+            await self._sessions.set_channel_default(team, channel, plan.agent)
+
+        await self._patience.through_outages(change)
+        return Outcome(what="changed", reply=plan.reply)
 
     async def _vote(self, taken: Taken, plan: plans.CastVote) -> Outcome:
         user = taken.turn.body.user

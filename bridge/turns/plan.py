@@ -12,6 +12,7 @@ from typing import Any
 
 from bridge.blocks.reply import Reply, View
 from bridge.ids import ThreadKey, TurnId
+from bridge.inbound import Notice
 from bridge.turns.outcome import PostedReport
 
 
@@ -100,6 +101,18 @@ class ChooseAgent:
     agent: int
     reply: Reply
     too_late: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """Let *agent* answer in the channel of *notice*, which tells the channel where that is a change; None: nobody.
+
+    In a direct message, which belongs to its person, nobody else is told. *reply* is for who asked for it.
+    """
+
+    agent: int | None
+    reply: Reply
+    notice: Notice | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +205,7 @@ Plan = (
     | StartThread
     | WaitForChoice
     | ChooseAgent
+    | SetDefault
     | SendAgain
     | AskEdited
     | CastVote

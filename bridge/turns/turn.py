@@ -27,7 +27,7 @@ from bridge.errors import (
     TooOften,
 )
 from bridge.ids import ThreadKey, TurnId
-from bridge.inbound import InboundMessage
+from bridge.inbound import InboundMessage, Notice
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
@@ -234,6 +234,8 @@ class Turns:
         try:
             ts = await self.shower.show(taken, outcome, lease, may_be_there=may_be_there)
         except SlackRefused as exc:
+            if isinstance(taken.turn.body, Notice) and taken.turn.body.is_offer:  # nobody waits for it
+                return await self._done(taken, f"not shown: {exc.error}")
             if outcome.report is not None:
                 await self.effects.reports.refused(taken, outcome.report, exc.error)
             return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)

@@ -20,6 +20,7 @@ from bridge.playground.slack.sample import (
     CAROL,
     GENERAL,
     GUEST,
+    NOBOT,
     RANDOM,
     SHARED,
     STRANGER,
@@ -134,6 +135,49 @@ async def test_guests_of_the_workspace_are_served_and_run_nothing(world: World) 
     assert world.slack.views(VISITOR) == []
 
 
+def said_at_the_top(world: World, channel: str, words: str) -> list[Message]:
+    return [one for one in world.slack.messages(channel) if one.user == BRIDGE and words in words_of(one)]
+
+
+async def test_a_guests_change_of_a_channels_agent_is_refused_however_it_is_made(world: World) -> None:
+    key, root = f"{{{world.namespace}}}:defaults", await world.mention(GUEST, RANDOM, "Memory: hello")
+    await world.answered(RANDOM, root)
+    await world.slack.command(CAROL, RANDOM, "/agents", "default")
+    await wait_until(lambda: world.slack.views(CAROL), "a member gets the form")
+
+    await world.slack.command(GUEST, RANDOM, "/agents", "default Writer")
+    await world.slack.command(GUEST, RANDOM, "/agents", "default none")
+    await world.slack.command(GUEST, RANDOM, "/agents", "default")
+    await world.slack.say(GUEST, RANDOM, "!agents default Writer", thread_ts=root)
+    told = await world.whispered(GUEST, 4)
+    writer = {"text": {"type": "plain_text", "text": "Writer"}, "value": "2"}
+    await world.slack.submit(world.slack.views(CAROL)[-1].id, {"agent": writer}, GUEST)  # who sends it counts
+    await world.whispered(CAROL)
+
+    assert "permission" in told
+    assert f"T0HOME:{RANDOM}" not in await world.redis.hgetall(key)
+    assert world.slack.views(GUEST) == []
+    assert said_at_the_top(world, RANDOM, "default agent") == []
+
+
+async def test_a_channel_is_told_once_who_changed_its_agent_to_which(world: World) -> None:
+    await world.slack.command(ALICE, GENERAL, "/agents", "default Writer")
+    await world.whispered(ALICE)
+    await wait_until(lambda: said_at_the_top(world, GENERAL, "Writer"), "the channel is told")
+    await world.slack.command(CAROL, GENERAL, "/agents", "default Writer")  # changes nothing
+    await world.whispered(CAROL)
+    await world.slack.command(ALICE, NOBOT, "/agents", "default Writer")  # nobody to tell there
+    await world.whispered(ALICE, 2)
+    await world.slack.command(CAROL, GENERAL, "/agents", "default none")
+    await wait_until(lambda: said_at_the_top(world, GENERAL, "no longer"), "the channel is told")
+
+    (set_,), (removed,) = said_at_the_top(world, GENERAL, "Writer"), said_at_the_top(world, GENERAL, "no longer")
+    assert "Alice Adler" in words_of(set_)
+    assert "Carol Conti" in words_of(removed)
+    assert "<@" not in str([set_.text, set_.blocks, removed.text, removed.blocks])
+    assert await world.redis.zcard(f"{{{world.namespace}}}:dead") == 0
+
+
 async def test_without_the_scope_to_know_guests_everybody_at_home_may_run(world: World) -> None:
     world.slack.scopes.discard("users:read")
     try:
@@ -164,7 +208,7 @@ async def test_the_check_says_what_a_person_may_do_and_why(world: World) -> None
     assert guest[0] == 1
     assert rows == {
         **dict.fromkeys(("person", "channel", "talk", "use commands"), "ok"),
-        **dict.fromkeys(("run workflows", "keep reports"), "failure"),
+        **dict.fromkeys(("run workflows", "keep reports", "set default agent"), "failure"),
     }
     assert named[0] == 2
     assert "is no member ID" in named[1]

@@ -80,7 +80,7 @@ async def test_a_person_who_is_not_named_is_refused_everywhere(world: World) -> 
     await world.replied(BOB, GENERAL, root, "and I?")
 
     assert "not open for you" in told
-    assert world.chats() == ["hello there", "bob: and I?"]
+    assert world.chats() == ["hello there", "Bob Brandt: and I?"]
     assert runs(world) == ["hello"]
 
 
@@ -130,7 +130,7 @@ async def test_a_refused_person_does_not_keep_others_from_the_thread(world: Worl
     await world.answered(GENERAL, root)
 
     (asked,) = world.chats()
-    assert asked.endswith("\nalice: this is")
+    assert asked.endswith("\nAlice Adler: this is")
     assert all(message.user == BRIDGE for message in world.answers(GENERAL, root))
 
 
@@ -149,6 +149,6 @@ async def test_where_only_mentions_count_a_reply_without_one_is_left_alone(redis
         first, second, third = world.chats()
         assert (first, third) == ("hello there", "no mention needed")
         assert "since your last answer" in second
-        assert "\n> bob: between us\n" in second
-        assert second.endswith("\nbob: and for you")
+        assert "\n> Bob Brandt: between us\n" in second
+        assert second.endswith("\nBob Brandt: and for you")
         assert "Memory answers here" in await world.whispered(ALICE)

@@ -46,9 +46,9 @@ async def test_called_into_a_thread_the_agent_knows_what_was_said_and_then_who_s
     await world.replied(BOB, GENERAL, root, "and I?")
 
     first, *others = world.chats()
-    assert first.split("\n")[1:3] == ["> bob: the build is red", "> alice: did @bob look?"]
-    assert first.endswith("\nalice: what now?")
-    assert others == ["and then?", "bob: and I?"]
+    assert first.split("\n")[1:3] == ["> Bob Brandt: the build is red", "> Alice Adler: did @Bob Brandt look?"]
+    assert first.endswith("\nAlice Adler: what now?")
+    assert others == ["and then?", "Bob Brandt: and I?"]
     assert len(world.called("conversations.replies")) == 1
 
 

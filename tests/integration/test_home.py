@@ -133,7 +133,7 @@ async def test_a_global_shortcut_runs_a_workflow_where_its_person_wants(world: W
     await world.slack.submit(form.id, {"workflow": flows[0], "input": "from a shortcut", "channel": GENERAL}, CAROL)
 
     card = await a_root(world, GENERAL, "completed")
-    assert "carol" in words_of(card)
+    assert "Carol Conti" in words_of(card)
 
 
 async def test_a_stranger_sees_nothing_of_the_project(world: World) -> None:

@@ -26,7 +26,7 @@ async def test_a_run_by_command_ends_in_one_card_in_the_channel(world: World) ->
     assert runs(world) == [{"order": 7, "ok": True}]
     assert len(cards(world)) == 1
     assert '"order": 7' in cards(world)[0]
-    assert "alice" in cards(world)[0].lower()
+    assert "Started by Alice Adler" in cards(world)[0]
 
 
 async def test_a_slow_run_shows_its_card_at_once_and_changes_it(world: World) -> None:

@@ -165,7 +165,7 @@ async def test_a_mention_of_the_bot_later_in_the_text_is_for_the_bot(world: Worl
     other = await world.slack.say(ALICE, RANDOM, f"good morning <@{BRIDGE}>, how are you?")
     await world.answered(RANDOM, other)
 
-    assert world.chats() == ["@bob says that knows", "good morning, how are you?"]
+    assert world.chats() == ["@Bob Brandt says that knows", "good morning, how are you?"]
 
 
 async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(world: World) -> None:
@@ -272,7 +272,7 @@ async def test_the_agent_gets_names_links_and_signs_as_people_see_them(world: Wo
     await world.replied(ALICE, GENERAL, root, typed)
 
     sent = (
-        "ask @bob in #random about [the list](https://example.com/a?b=1&c=2) and "
+        "ask @Bob Brandt in #random about [the list](https://example.com/a?b=1&c=2) and "
         "https://example.com, is 1 < 2 && 3 > 2? &lt; stays"
     )
     assert world.chats() == [sent]

@@ -22,6 +22,7 @@ from bridge.errors import BadUsage, NoSuch, NotAllowed, UnknownCommand
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click, Submission
 from bridge.metrics import Metrics
+from bridge.playground.slack.limits import check_view
 from bridge.project.catalog import Catalog
 from bridge.project.client import ProjectClient
 from bridge.reports.statistics import Statistics
@@ -29,7 +30,17 @@ from bridge.store.recent import Recent
 from bridge.store.scripting import Scripts
 from bridge.store.sessions import Results, Sessions
 from bridge.store.snapshots import SnapshotStore
-from bridge.turns.plan import ChooseAgent, Nothing, OpenForm, Plan, RunWorkflow, SendAgain, Show, StartThread
+from bridge.turns.plan import (
+    ChooseAgent,
+    Nothing,
+    OpenForm,
+    Plan,
+    RunWorkflow,
+    SendAgain,
+    SetDefault,
+    Show,
+    StartThread,
+)
 from support.reports import reports_of
 from support.turns import MemoryDirectory
 
@@ -133,8 +144,8 @@ def button_of(reply: Reply) -> Click:
         ("/project", "The shop."),
         ("/stats", "4,321"),
         ("/stats since 7d", "Nothing to compare with yet"),
-        ("/help", "/agents chat <agent> <message>"),
-        ("/workflows help", "/workflows run <workflow> [input]"),
+        ("/help", "/agents chat [agent] [message]"),
+        ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),
         ("/session", "no conversation here"),
         ("/new", "no conversation here"),
@@ -161,7 +172,7 @@ async def test_only_reading_commands_know_how_to_share(deps: Deps) -> None:
 @pytest.mark.parametrize(
     ("line", "nearest"),
     [
-        ("/workflows rnu 3", "/workflows run <workflow> [input]"),
+        ("/workflows rnu 3", "/workflows run [workflow] [input]"),
         ("/workflows xyz", "/workflows list [words]"),
         ("/stats sinse 7d", "/stats since <when>"),
         ("/stat", "/stats"),
@@ -179,9 +190,7 @@ async def test_what_is_mistyped_brings_the_nearest_command(deps: Deps, line: str
     ("line", "usage"),
     [
         ("/workflows show", "/workflows show <workflow>"),
-        ("/workflows run", "/workflows run <workflow> [input]"),
-        ("/agents chat Support", "/agents chat <agent> <message>"),
-        ("/agents default", "/agents default <agent>"),
+        ("/agents show", "/agents show <agent>"),
     ],
 )
 async def test_missing_words_bring_the_usage(deps: Deps, line: str, usage: str) -> None:
@@ -265,16 +274,40 @@ async def test_a_conversation_begins_with_what_was_typed(deps: Deps) -> None:
     assert "1 < 2, is it? @here" in words_of(plan.root)
 
 
-async def test_a_channel_has_the_default_agent_that_was_chosen_last(deps: Deps) -> None:
-    await router.answer("/agents default support", deps, CALL)
-    assert await deps.sessions.channel_default("T1", "C1") == 1
+@pytest.mark.parametrize(
+    ("line", "agent"),
+    [("/agents default support", 1), ("/agents default none of the above", 2), ("/agents default none", None)],
+)
+async def test_a_channels_default_agent_is_the_one_that_is_named(deps: Deps, line: str, agent: int | None) -> None:
+    plan = await router.answer(line, deps, CALL)
+
+    assert isinstance(plan, SetDefault)
+    assert plan.agent == agent
+
+
+async def test_the_list_marks_the_channels_default_agent(deps: Deps) -> None:
+    await deps.sessions.set_channel_default("T1", "C1", 1)
+
     assert "answers mentions in this channel" in words_of(shown(await router.answer("/agents", deps, CALL)))
 
-    await router.answer("/agents default none of the above", deps, CALL)
-    assert await deps.sessions.channel_default("T1", "C1") == 2
 
-    await router.answer("/agents default none", deps, CALL)
-    assert await deps.sessions.channel_default("T1", "C1") is None
+@pytest.mark.parametrize(
+    ("line", "form", "chosen"),
+    [
+        ("/workflows run", "run", None),
+        ("/agents chat", "ask", None),
+        ("/agents chat Support", "ask", "1"),
+        ("/agents default", "default", None),
+    ],
+)
+async def test_a_command_without_its_words_opens_its_form(deps: Deps, line: str, form: str, chosen: str | None) -> None:
+    plan = await router.answer(line, deps, CALL)
+
+    assert isinstance(plan, OpenForm)
+    check_view(plan.view)
+    choices = [block["element"].get("initial_option", {}).get("value") for block in plan.view["blocks"]]
+    assert (plan.view["callback_id"], next(filter(None, choices), None)) in {(form, chosen), (form, "text")}
+    assert [element["type"] for element in plan.otherwise.blocks[-1]["elements"]] == ["button"]
 
 
 async def test_a_thread_tells_its_session_and_forgets_it(deps: Deps) -> None:

@@ -121,5 +121,5 @@ def test_the_manifest_gets_each_slash_command_once_with_its_hint() -> None:
     commands = {command.name: command for command in router.slash_commands("acme-")}
 
     assert list(commands) == ["/acme-workflows", "/acme-agents", "/acme-project", "/acme-stats"]
-    assert commands["/acme-workflows"].usage_hint == ("list [words] | show <workflow> | run <workflow> [input] | help")
+    assert commands["/acme-workflows"].usage_hint == ("list [words] | show <workflow> | run [workflow] [input] | help")
     assert all(len(command.name) <= 32 and command.description for command in commands.values())

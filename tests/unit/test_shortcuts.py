@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
+from bridge import words
 from bridge.blocks import asking
 from bridge.blocks.forms import FormErrors, Origin
 from bridge.chats.access import Access
+from bridge.errors import SlackUnreachable
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
 from bridge.playground.slack import payloads
@@ -19,10 +22,11 @@ from bridge.slack.actions import parse_submission
 from bridge.slack.home import parse as parse_home
 from bridge.slack.shortcuts import parse
 from bridge.store.inbox import Queued
-from bridge.turns.ports import Said, ThreadRead
+from bridge.turns.ports import Place, Said, ThreadRead
 from support.saying import US
 from support.store import CHANNEL, ROOT, TEAM, USER
-from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, a_bench
+from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, a_bench, killed
+from support.waiting import wait_until
 
 DIRECT = "D1"
 ABOVE = f"{ROOT[:-3]}200"
@@ -193,6 +197,40 @@ async def test_the_default_of_a_channel_is_chosen_in_a_form(redis: Redis) -> Non
         assert (whom.channel, reply.text) == (DIRECT, "Support answers mentions in #support from now on.")
         await after(bench, sent(form, channel="C7", agent="none"))
         assert await bench.store.sessions.channel_default(TEAM, "C7") is None
+
+
+async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_direct_message(redis: Redis) -> None:
+    async with a_bench(redis, runners=frozenset({"U9"})) as bench:
+        typed = SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
+        await after(bench, typed)
+        assert "permission" in bench.say.whispers[-1][1].text
+        await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", view="home"))
+        await after(bench, typed.model_copy(update={"channel": DIRECT}))
+
+        assert await bench.store.sessions.channel_default(TEAM, CHANNEL) is None
+        assert await bench.store.sessions.channel_default(TEAM, DIRECT) == 7
+        assert (bench.say.forms, bench.say.messages) == ([], [])
+
+
+async def test_a_channel_is_told_of_a_change_once_although_its_process_is_killed(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.troubles = [SlackUnreachable("chat.postEphemeral")]
+        bench.on_sleep = asyncio.Event().wait  # whoever wants to try again is killed there
+        put = await bench.store.process().inbox.put(
+            SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
+        )
+        assert isinstance(put, Queued)
+        task = await bench.begin()
+        await wait_until(lambda: bench.slept, "it waits for Slack")
+        await killed(task)
+        bench.on_sleep = None
+        await bench.take_over()
+        await bench.work()
+
+        assert [one.words for one in bench.say.messages] == [
+            f"Support now answers mentions in this channel. Changed by {words.SOMEBODY}."
+        ]
+        assert bench.say.messages[0].place == Place(CHANNEL)
 
 
 @pytest.mark.parametrize(

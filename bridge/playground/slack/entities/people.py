@@ -33,7 +33,7 @@ class Person:
     def profile(self) -> Json:
         """The part that events repeat."""
         return {
-            "display_name": self.name,
+            "display_name": self.real_name,
             "real_name": self.real_name,
             "first_name": self.real_name.split()[0],
             "name": self.name,
