@@ -23,6 +23,7 @@ from bridge.logs import configure
 from bridge.settings import Settings
 from bridge.slack.front import Listeners, Rest, over_http, over_socket
 from bridge.slack.guard import Guard
+from bridge.slack.scopes import missing, required_by
 from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
 from bridge.slack.sockets import Sockets
 from bridge.slack.web import Identity
@@ -139,12 +140,25 @@ class Bridge:
         """Ask Slack, for as long as it cannot be reached. Raises `SlackRefused` where the token is not accepted."""
         while True:
             try:
-                return await self._wires.web.auth_test()
+                identity = await self._wires.web.auth_test()
             except SlackRefused:
                 raise
             except SlackError as exc:
                 log.warning("slack cannot be reached yet", extra={"detail": exc.detail})
                 await asyncio.sleep(_SLACK_RETRY)
+                continue
+            self._say_what_is_missing(identity)
+            return identity
+
+    def _say_what_is_missing(self, identity: Identity) -> None:
+        """Log each permission that the token lacks, and what that turns off; nothing where Slack doesn't list them."""
+        needed, optional = (
+            missing(identity.scopes, required_by(self._settings.runners)) if identity.scopes else ([], [])
+        )
+        for scope in needed:
+            log.error("a needed permission is missing", extra={"scope": scope.name, "cannot": scope.purpose})
+        for scope in optional:
+            log.warning("an optional permission is missing", extra={"scope": scope.name, "cannot": scope.purpose})
 
     def _readiness(self) -> Readiness:
         namespace, project = self._namespace, self._wires.project

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ from bridge.errors import ConfigurationError
 from bridge.metrics import Metrics
 from bridge.ops import project_rows as project, redis_rows as redis, slack_rows as slack
 from bridge.ops.rows import Row, State
-from bridge.ops.scopes import USER_GROUPS
+from bridge.slack.scopes import required_by
 from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
 from bridge.store.embedded import embedded_redis
 
@@ -34,7 +34,7 @@ class Configured:
     bot_token: str | None = field(default=None, repr=False)
     signing_secret: str | None = field(default=None, repr=False)
     app_token: str | None = field(default=None, repr=False)
-    has_runner_groups: bool = False
+    required_scopes: Sequence[str] = ()
     namespace: str | None = None
     redis_url: str | None = field(default=None, repr=False)
     embedded_in: Path | None = None
@@ -55,7 +55,7 @@ def what_is_configured(values: Mapping[str, Any], *, embedded_redis: bool) -> Co
         bot_token=revealed("SLACK_BOT_TOKEN"),
         signing_secret=revealed("SLACK_SIGNING_SECRET"),
         app_token=revealed("SLACK_APP_TOKEN"),
-        has_runner_groups=any(runner.startswith("S") for runner in values.get("BRIDGE_RUNNERS", ())),
+        required_scopes=required_by(values.get("BRIDGE_RUNNERS", ())),
         namespace=values.get("BRIDGE_NAMESPACE"),
         redis_url=redis_url,
         embedded_in=values.get("BRIDGE_DATA_DIR") if embedded_redis and redis_url is None else None,
@@ -106,7 +106,7 @@ async def _bot_rows(web: SlackWeb, configured: Configured, found: _Found, now: C
     rows, found.identity = await slack.bot_rows(
         web,
         now=now,
-        required_scopes=[USER_GROUPS] if configured.has_runner_groups else [],
+        required_scopes=configured.required_scopes,
         uses_http=configured.app_token is None,
     )
     return rows

@@ -14,7 +14,7 @@ from bridge import words
 from bridge.commands.routing import SlashCommand
 from bridge.commands.shortcuts import SHORTCUTS
 from bridge.errors import ConfigurationError
-from bridge.ops.scopes import EVENTS, SCOPES
+from bridge.slack.scopes import EVENTS, SCOPES
 from bridge.slack.server import EVENTS_PATH
 
 _PLACEHOLDER: Final = "https://YOUR-HOST"
@@ -97,8 +97,12 @@ def _slash_command(command: SlashCommand, url: str | None) -> dict[str, Any]:
 
 
 def _scopes() -> dict[str, list[str]]:
+    """List all scopes, and the optional ones once more: Slack wants those in both lists.
+
+    https://docs.slack.dev/authentication/installing-with-oauth
+    """
     return {
-        "bot": [scope.name for scope in SCOPES if not scope.is_optional],
+        "bot": [scope.name for scope in SCOPES],
         "bot_optional": [scope.name for scope in SCOPES if scope.is_optional],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -55,6 +56,7 @@ class Backstage:
         self._redis = redis
         self._file = folder / "manifest.json"
         self._manifest: Json = {}
+        self._install: Callable[[Json], None] = lambda _: None
 
     def parts(self) -> list[Part]:
         """How each part is now; of those that are real, the bridge knows."""
@@ -129,18 +131,23 @@ class Backstage:
         found: list[Json] = self._manifest.get("features", {}).get(kind, [])
         return found
 
-    async def know_manifest(self) -> None:
-        """Know what Slack is to know of the bridge, from the time before or, where there is none, from the bridge."""
+    async def know_manifest(self, install: Callable[[Json], None]) -> None:
+        """Have Slack *install* the bridge's manifest: the one from the time before, if it is still good."""
+        self._install = install
         try:
-            self._manifest = json.loads(self._file.read_text(encoding="utf-8"))
+            self._installed(json.loads(self._file.read_text(encoding="utf-8")))
         except (FileNotFoundError, ValueError):
             await self.read_manifest()
+
+    def _installed(self, manifest: Json) -> None:
+        self._install(manifest)
+        self._manifest = manifest
 
     async def read_manifest(self) -> None:
         """Ask the bridge for its manifest, which may be another one than the last time."""
         printed = await self._bridge.asked("manifest", "--socket")
         if printed:
-            self._manifest = json.loads(printed)
+            self._installed(json.loads(printed))
             self._file.write_text(printed, encoding="utf-8")
 
     async def trace(self, permalink: str) -> list[Json]:

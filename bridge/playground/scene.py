@@ -80,8 +80,8 @@ async def opened(wanted: Wanted) -> AsyncIterator[Scene]:
         if wanted.is_slack_real:
             url = (await stack.enter_async_context(PlainPage(backstage, port=wanted.port))).url
         else:
-            await backstage.know_manifest()  # a page without its commands would refuse them
             slack = _slack(wanted, bridge)
+            await backstage.know_manifest(slack.install)  # a page without its commands would refuse them
             slack.serve_also(*Page(slack, backstage, backstage.trace, project=project).routes())
             await stack.enter_async_context(slack)
             bridge.environ["SLACK_API_URL"], url = slack.api_url, slack.url

@@ -17,6 +17,8 @@ from support.slack_app import SECRET, TOKEN, App
 APP_TOKEN = "xapp-a-token"
 HERE = sample.GENERAL
 MODAL = {"type": "modal", "title": {"type": "plain_text", "text": "Run"}, "blocks": []}
+MANIFEST = {"display_information": {"name": "App"}}
+CONFIG_TOKEN = "xoxe.xoxp-1-config"
 HOME = {"type": "home", "blocks": []}
 PROMPTS = [{"title": "Hello", "message": "hello"}]
 SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}
@@ -32,6 +34,10 @@ class Bench:
     app: App
     root: str
     own: str
+
+    @property
+    def owner(self) -> AsyncWebClient:
+        return AsyncWebClient(CONFIG_TOKEN, base_url=self.slack.api_url)
 
     async def trigger(self) -> str:
         await self.slack.shortcut(sample.ALICE, "run")
@@ -160,6 +166,7 @@ CALLS: Calls = {
     "agents.sessions.rename": (lambda b: _agents(b, "agents.sessions.rename", title="A talk"), ""),
     "agents.sessions.setStatus": (lambda b: _agents(b, "agents.sessions.setStatus", status="active"), ""),
     "api.test": (lambda b: b.client.api_test(foo="bar"), "args"),
+    "apps.manifest.validate": (lambda b: b.owner.apps_manifest_validate(manifest=MANIFEST), "errors"),
     "apps.connections.open": (lambda b: b.client.apps_connections_open(app_token=APP_TOKEN), "url"),
     "assistant.threads.setStatus": (lambda b: _agents(b, "assistant.threads.setStatus", status="…"), ""),
     "assistant.threads.setSuggestedPrompts": (
@@ -247,7 +254,8 @@ CALLS: Calls = {
 @pytest.fixture
 async def bench() -> AsyncIterator[Bench]:
     app = App()
-    slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, app_token=APP_TOKEN, retry_delays=())
+    tokens = {"bot_token": TOKEN, "app_token": APP_TOKEN, "config_token": CONFIG_TOKEN}
+    slack = EmulatedSlack(signing_secret=SECRET, **tokens, retry_delays=())
     async with app.server, slack, aiohttp.ClientSession() as session:
         slack.events_url, slack.echoes_own = app.url, False
         client = AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])

@@ -4,24 +4,48 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
 
 import bridge
 from bridge.commands import router
 from bridge.errors import ConfigurationError
 from bridge.ops.manifest import manifest, where_slack_sends
-from bridge.ops.scopes import EVENTS, SCOPES
-from bridge.playground.slack import web_api
+from bridge.playground.slack import EmulatedSlack, sample, web_api
+from bridge.playground.slack.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest
+from bridge.slack.scopes import EVENTS, SCOPES
+from support.slack_app import SECRET, TOKEN, refusal
 
 CODE = Path(bridge.__file__).parent
 SCHEMA = CODE.parent.parent / "shared" / "spec" / "slack-manifest.schema.json"
 URL = "https://bridge.example.com/slack/events"
 NAMES = {scope.name for scope in SCOPES}
+CONFIG_TOKEN = "xoxe.xoxp-1-config"
+
+Validated = Callable[[dict[str, Any]], Awaitable[list[dict[str, str]]]]
+
+
+@pytest.fixture
+async def validated() -> AsyncIterator[Validated]:
+    """Have Slack look at a manifest; gives what is wrong with it."""
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, config_token=CONFIG_TOKEN) as slack:
+        owner = AsyncWebClient(CONFIG_TOKEN, base_url=slack.api_url)
+
+        async def validate(manifest: dict[str, Any]) -> list[dict[str, str]]:
+            try:
+                await owner.apps_manifest_validate(manifest=manifest)
+            except SlackApiError as exc:
+                errors: list[dict[str, str]] = exc.response["errors"]
+                return errors
+            return []
+
+        yield validate
 
 
 def made(*, url: str | None = URL, prefix: str = "") -> dict[str, Any]:
@@ -89,12 +113,95 @@ def test_a_suggested_prompt_with_an_exclamation_mark_is_a_command(message: str) 
     assert (router.bang_line(message) is not None) is message.startswith("!")
 
 
-def test_history_users_files_and_groups_may_be_left_out() -> None:
+def test_every_scope_stands_in_bot_and_the_optional_ones_in_both_lists() -> None:
     scopes = made()["oauth_config"]["scopes"]
+    needed = set(scopes["bot"]) - set(scopes["bot_optional"])
 
-    assert scopes["bot"] == ["app_mentions:read", "assistant:write", "chat:write", "commands", "im:history"]
-    assert not set(scopes["bot"]) & set(scopes["bot_optional"])
-    assert set(scopes["bot"]) | set(scopes["bot_optional"]) == NAMES
+    assert set(scopes["bot"]) == NAMES
+    assert needed == {"app_mentions:read", "assistant:write", "chat:write", "commands", "im:history"}
+    assert set(scopes["bot_optional"]) <= NAMES
+
+
+@pytest.mark.parametrize("url", [URL, None])
+@pytest.mark.parametrize("prefix", ["", "a" * 20])
+async def test_slack_takes_it(validated: Validated, url: str | None, prefix: str) -> None:
+    assert await validated(made(url=url, prefix=prefix)) == []
+
+
+def without_scope(manifest: dict[str, Any], scope: str) -> None:
+    for listed in manifest["oauth_config"]["scopes"].values():
+        if scope in listed:
+            listed.remove(scope)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "pointer", "says"),
+    [
+        (lambda it: without_scope(it, "channels:history"), "/settings/event_subscriptions/bot_events", "channels:hist"),
+        (lambda it: without_scope(it, "commands"), "/features/slash_commands", "requires `commands` bot scope"),
+        (
+            lambda it: it["oauth_config"]["scopes"]["bot"].remove("users:read"),
+            "/oauth_config/scopes/bot_optional/4",
+            "must also be listed in `bot`",
+        ),
+        (lambda it: it["features"].pop("bot_user"), "/features/bot_user", "bot user"),
+        (
+            lambda it: it["settings"]["event_subscriptions"]["bot_events"].append("presence_change"),
+            "/settings/event_subscriptions/bot_events",
+            "invalid event type: presence_change",
+        ),
+        (
+            lambda it: it["settings"]["event_subscriptions"].pop("request_url"),
+            "/settings/event_subscriptions",
+            "Event Subscription requires either Request URL or Socket Mode Enabled",
+        ),
+        (
+            lambda it: it["settings"]["interactivity"].pop("request_url"),
+            "/settings/interactivity",
+            "Interactivity requires a Request URL",
+        ),
+        (lambda it: it["features"]["slash_commands"][0].pop("url"), "/features/slash_commands/0", "requires a URL"),
+        (
+            lambda it: it["display_information"].update(description="x" * 141),
+            "/display_information/description",
+            "must be less than 141 characters",
+        ),
+        (lambda it: it["settings"].update(is_loud=True), "/settings", "invalid additional property: is_loud"),
+    ],
+)
+async def test_a_manifest_that_slack_refuses_is_refused_with_its_place(
+    validated: Validated, spoil: Callable[[Any], Any], pointer: str, says: str
+) -> None:
+    manifest = made()
+    spoil(manifest)
+
+    first, *_ = await validated(manifest)
+
+    assert first["pointer"] == pointer
+    assert says in first["message"]
+
+
+async def test_only_the_owner_of_an_app_has_manifests_validated() -> None:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, config_token=CONFIG_TOKEN) as slack:
+        bot = AsyncWebClient(TOKEN, base_url=slack.api_url)
+        owner = AsyncWebClient(CONFIG_TOKEN, base_url=slack.api_url)
+
+        assert (await refusal(bot.apps_manifest_validate(manifest={})))["error"] == "not_allowed_token_type"
+        assert (await refusal(owner.apps_manifest_validate(manifest="{")))["error"] == "invalid_manifest"
+        assert (await refusal(owner.apps_manifest_validate(manifest="[]")))["error"] == "invalid_manifest"
+
+
+async def test_an_installed_app_has_what_its_manifest_says_and_was_not_declined() -> None:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN) as slack:
+        slack.install(made(), declined={"users:read", "channels:history", "chat:write"})
+
+        assert slack.scopes == NAMES - {"users:read", "channels:history"}  # what is needed can't be declined
+        assert {"reaction_removed", "message.mpim"} <= slack.unsubscribed
+        assert not slack.unsubscribed & EVENTS.keys()
+        await slack.say(sample.ALICE, sample.GENERAL, "nothing that the app could hear")
+        assert slack.deliveries == []
+        with pytest.raises(InvalidManifest, match="requires the bot scope"):
+            slack.install(made() | {"oauth_config": {}})
 
 
 def test_every_method_that_is_called_has_its_scope_and_every_scope_its_use() -> None:
@@ -109,17 +216,13 @@ def test_every_method_that_is_called_has_its_scope_and_every_scope_its_use() -> 
 
 
 def test_every_event_has_the_scope_that_slack_wants_for_it() -> None:
-    wanted = {
-        "app_mention": "app_mentions:read",
-        "message.channels": "channels:history",
-        "message.groups": "groups:history",
-        "message.im": "im:history",
-        "agent_session_stopped": "chat:write",
-        "reaction_added": "reactions:read",
-    }
+    listed = made()["settings"]["event_subscriptions"]["bot_events"]
 
-    assert set(EVENTS) - {"app_home_opened"} == wanted.keys()  # which needs none
-    assert set(wanted.values()) <= NAMES
+    assert listed == list(EVENTS)
+    assert {scope for scope in EVENTS.values() if scope} <= set(made()["oauth_config"]["scopes"]["bot"])
+    assert {event: (scope,) if scope else () for event, scope in EVENTS.items()} == {
+        event: SLACKS_EVENTS[event] for event in listed
+    }
 
 
 @pytest.mark.parametrize(

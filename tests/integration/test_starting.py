@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from bridge.playground.slack.faults import Error
-from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL, RUNNERS
 from support.waiting import wait_until
 from support.world import BridgeProcess, World
 
@@ -47,6 +49,21 @@ async def test_it_is_not_ready_before_slack_was_reached_and_then_is_by_itself(wo
     await world.answered(GENERAL, root)
 
     assert world.chats() == ["too early, so Slack repeats it"]
+
+
+async def test_a_start_says_once_which_permissions_are_missing_and_what_that_turns_off(world: World) -> None:
+    world.slack.scopes.difference_update({"usergroups:read", "reactions:read", "files:write"})
+
+    bridge = await world.start_bridge(BRIDGE_RUNNERS=RUNNERS)
+
+    said = [json.loads(line) for line in bridge.log.decode().splitlines() if "permission is missing" in line]
+    assert {(line["level"], line["scope"]) for line in said} == {
+        ("warning", "files:write"),
+        ("warning", "reactions:read"),
+        ("error", "usergroups:read"),  # the settings ask for it
+    }
+    assert "stop an agent" in next(line["cannot"] for line in said if line["scope"] == "reactions:read")
+    assert len(said) == 3
 
 
 @pytest.mark.parametrize("error", ["invalid_auth", "account_inactive", "token_revoked"])

@@ -44,7 +44,7 @@ def test_what_can_be_probed_is_taken() -> None:
         slack_api_url="https://slack.com/api/",
         bot_token="xoxb-1",
         signing_secret="s",
-        has_runner_groups=True,
+        required_scopes=("usergroups:read",),
         namespace="bridge",
         redis_url="redis://localhost",
         project_base_url="https://project.example",

@@ -10,8 +10,8 @@ import pytest
 
 from bridge.metrics import Metrics
 from bridge.ops.rows import Row, State
-from bridge.ops.scopes import SCOPES, USER_GROUPS
 from bridge.ops.slack_rows import app_token_row, bot_rows, secret_row
+from bridge.slack.scopes import SCOPES, USER_GROUPS
 from bridge.slack.web import Identity, SlackWeb, opened
 from support.wire_slack import Raw, Reaction, WireSlack, limited, refused
 

@@ -12,6 +12,10 @@ COVERED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "agents.sessions.setStatus": ("no warning where agent_session_stopped is not subscribed",),
         "api.test": (),
         "apps.connections.open": ("a ticket that is not used does not run out",),
+        "apps.manifest.validate": (
+            "the rules that people ran into, beside those of the schema; most of their words are guesses",
+            "functions, workflows, MCP servers and the like are not looked into",
+        ),
         "assistant.threads.setStatus": ("the old name of the scope is accepted beside chat:write",),
         "assistant.threads.setSuggestedPrompts": (),
         "assistant.threads.setTitle": (),
@@ -89,6 +93,7 @@ GAPS: Final = (
     "Socket Mode: a connection that was told to leave gets its share until it is closed; not documented",
     "Socket Mode: a ticket that is not valid gets HTTP 403, which is a guess",
     "multipart bodies",
+    "the page installs the app whole: no permission is declined there",
     "bookmarks.*, canvases.*, reminders.*, search.*, stars.*, admin.*, and direct messages of several people",
     "no events of channels, members, files, pins and people, but for the messages that some of them leave",
     "a data_table must have rows as wide as its head, a chart a point for each category: as third parties have it",

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from starlette.routing import BaseRoute
 
 from bridge.playground.slack.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer
+from bridge.playground.slack.entities import Json
 from bridge.playground.slack.events import Events
 from bridge.playground.slack.keeping import KeptIn, NotKept
+from bridge.playground.slack.manifests import Installation
 from bridge.playground.slack.over_http import OverHttp
 from bridge.playground.slack.over_sockets import OverSockets
 from bridge.playground.slack.rates import Rates
 from bridge.playground.slack.schedule import Schedule
-from bridge.playground.slack.server import Door
+from bridge.playground.slack.server import ALL_SCOPES, Door
 from bridge.playground.slack.sockets import Sockets
 from bridge.playground.slack.tickets import Tickets
 from bridge.playground.slack.voices import Voices
@@ -40,14 +42,16 @@ class EmulatedSlack(Voices):
     *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about
     message times, expiry and rate limits; *retry_delays* are the seconds before each retry of an event (with
     *holds_retries* also until somebody listens, which Slack does not wait for), and *ack_seconds* how long the app has
-    to answer. With an *app_token* the app can open sockets, which are pinged every
-    *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url* is not needed.
+    to answer. With a *config_token* its manifest can be validated, with an *app_token* it can open sockets, which are
+    pinged every *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url* is not needed.
     With *kept_in*, a folder, the workspace outlives its process, killed or not: what is there is found again, and
     events that the app had not taken are sent as retries as soon as it is there.
 
+    Until `install` is called the app has every scope, hears of all but removed reactions, and has any command.
+
     What may be changed at any time: `use_sockets`, `twins` (which events a mention causes, in which order), `twin_gap`
     (seconds between them), `echoes_own` (whether the app hears of its own messages), `faults`, `scopes`, `page_limit`,
-    `unsubscribed` (types of events that the app did not ask for).
+    `unsubscribed` (names of events that the app did not ask for).
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class EmulatedSlack(Voices):
         signing_secret: str,
         bot_token: str,
         app_token: str = "",
+        config_token: str = "",
         events_url: str = "",
         port: int = 0,
         clock: Callable[[], float] = time.time,
@@ -81,9 +86,12 @@ class EmulatedSlack(Voices):
             holds_retries=holds_retries,
             keeper=keeper,
         )
-        events = Events(workspace, deliverer)
+        self._installation = installation = Installation(set(ALL_SCOPES))
+        events = Events(workspace, deliverer, installation)
         self._schedule = Schedule(workspace, events)
-        door = Door(workspace, tickets, Rates(clock=clock), bot_token, events.own, app_token=app_token)
+        rates = Rates(clock=clock)
+        door = Door(workspace, tickets, rates, bot_token, events.own, app_token=app_token, config_token=config_token)
+        door.installation = installation
         self._app = door.app(sockets.route())
         self._server = LocalServer(self._app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
         door.open_at(self._server)
@@ -106,6 +114,13 @@ class EmulatedSlack(Voices):
             await self._server.stop()
             await self._sockets.close()
             self._keeper.close()
+
+    def install(self, manifest: Json, *, declined: Collection[str] = ()) -> None:
+        """Install the app as *manifest* says, without the optional scopes that are *declined*. Raises InvalidManifest.
+
+        From then on its token has these scopes, it hears of these events, and people can type these commands.
+        """
+        self._installation.install(manifest, declined)
 
     def serve_also(self, *routes: BaseRoute) -> None:
         """Answer these too, at the same address, beside Slack's own."""

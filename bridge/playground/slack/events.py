@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from bridge.playground.slack import payloads
 from bridge.playground.slack.deliver import Deliverer
 from bridge.playground.slack.entities import Json, Message
+from bridge.playground.slack.manifests import Installation
 from bridge.playground.slack.web_api.method import Deleted, Edited, Happening, Posted, Reacted
 from bridge.playground.slack.workspace import Workspace
 
 Tried = list[asyncio.Event]  # each is set once the first try of one event has ended
+
+_IN_DIRECT_MESSAGES: Final = {"message.ims": "message.im", "message.mpims": "message.mpim"}
 
 
 class Events:
     """The app hears of what happens where its bot is.
 
     *twins* are the events that a mention causes, in their order, *twin_gap* the seconds between them; *echoes_own* is
-    whether the app hears of what it did itself, and *unsubscribed* are the types of events that it did not ask for.
+    whether the app hears of what it did itself. What it did not ask for, or lacks the scope for, it does not hear of.
     """
 
-    def __init__(self, workspace: Workspace, deliverer: Deliverer) -> None:
+    def __init__(self, workspace: Workspace, deliverer: Deliverer, installation: Installation) -> None:
         self.twins: tuple[str, ...] = ("app_mention", "message")
         self.twin_gap = 0.0
         self.echoes_own = True
-        self.unsubscribed = {"reaction_removed"}
+        self.installation = installation
         self._workspace = workspace
         self._deliverer = deliverer
 
@@ -39,7 +43,7 @@ class Events:
         for place, kind in enumerate(self.twins if is_mention else ("message",)):
             make = payloads.mention_event if kind == "app_mention" else payloads.message_event
             event = make(message, channel, author)
-            tried.append(self.send(event, channel.id, after=place * self.twin_gap))
+            tried += self._wanted(event, channel.id, after=place * self.twin_gap)
         return tried
 
     def changed(self, happening: Edited | Deleted) -> Tried:
@@ -49,7 +53,7 @@ class Events:
             return []
         channel = self._workspace.channels[message.channel]
         make = payloads.changed_event if isinstance(happening, Edited) else payloads.deleted_event
-        return [self.send(make(message, happening.before, channel, self._workspace.new_ts()), channel.id)]
+        return self._wanted(make(message, happening.before, channel, self._workspace.new_ts()), channel.id)
 
     def reacted(self, happening: Reacted) -> Tried:
         """A reaction that was added to a message, or removed from it."""
@@ -82,8 +86,14 @@ class Events:
         )
         return self._deliverer.event(made, after=after)
 
-    def _wanted(self, event: Json, channel: str) -> Tried:
-        return [] if event["type"] in self.unsubscribed else [self.send(event, channel)]
+    def done(self, event: Json, channel: str = "") -> Tried:
+        """Send what somebody did, if the app is to hear of it."""
+        return self._wanted(event, channel)
+
+    def _wanted(self, event: Json, channel: str, after: float = 0.0) -> Tried:
+        kind = f"message.{event['channel_type']}s" if event["type"] == "message" else event["type"]
+        kind = _IN_DIRECT_MESSAGES.get(kind, kind)
+        return [self.send(event, channel, after=after)] if self.installation.hears(kind) else []
 
     def _hears(self, channel: str) -> bool:
         return self._workspace.bot.id in self._workspace.channels[channel].members

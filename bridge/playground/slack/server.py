@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from bridge.playground.slack import responses, web_api
 from bridge.playground.slack.entities import Json
 from bridge.playground.slack.faults import DropAfter, DropBefore, Error, Fault, Faults, Http, RateLimited, Slow
+from bridge.playground.slack.manifests import Installation
 from bridge.playground.slack.rates import Rates
 from bridge.playground.slack.refusal import Refusal
 from bridge.playground.slack.tickets import TicketError, Tickets
@@ -29,7 +30,7 @@ from bridge.playground.slack.workspace import Workspace
 from bridge.playground.wire import Cut, LocalServer
 
 ALL_SCOPES: Final = frozenset(
-    scope for registered in web_api.METHODS.values() if not registered.takes_app_token for scope in registered.scopes
+    scope for registered in web_api.METHODS.values() if registered.caller == "bot" for scope in registered.scopes
 ) | {"app_mentions:read", "commands"}
 APP_SCOPES: Final = frozenset({"connections:write"})
 _TOO_MANY: Final = 429
@@ -59,7 +60,11 @@ class ApiCall:
 
 @dataclass
 class Door:
-    """What callers reach. The owner may change *scopes*, *page_limit* and *faults* at any time."""
+    """What callers reach. The owner may change *scopes*, *page_limit* and *faults* at any time.
+
+    Each token is good for methods of its own: the bot's, the app's (``xapp-``), and the one with which apps are
+    configured (``xoxe.xoxp-``); see https://docs.slack.dev/authentication/tokens.
+    """
 
     workspace: Workspace
     tickets: Tickets
@@ -67,12 +72,13 @@ class Door:
     bot_token: str
     react: Callable[[Happening], None]
     faults: Faults = field(default_factory=Faults)
-    scopes: set[str] = field(default_factory=lambda: set(ALL_SCOPES))
+    installation: Installation = field(default_factory=lambda: Installation(set(ALL_SCOPES)))
     page_limit: int = 1000
     calls: list[ApiCall] = field(default_factory=list)
     unknown_methods: Counter[str] = field(default_factory=Counter)
     answers: list[responses.Response] = field(default_factory=list)
     app_token: str = ""
+    config_token: str = ""
 
     def __post_init__(self) -> None:
         self._server: LocalServer | None = None
@@ -94,6 +100,11 @@ class Door:
         self._server = server
 
     @property
+    def scopes(self) -> set[str]:
+        """What the bot's token may do."""
+        return self.installation.scopes
+
+    @property
     def _base_url(self) -> str:
         return self._server.url if self._server else ""
 
@@ -105,8 +116,7 @@ class Door:
             return JSONResponse(refusal.as_json())
         token = _token(request, args)
         known = web_api.METHODS.get(method)
-        wanted = self.app_token if known and known.takes_app_token else self.bot_token
-        call = ApiCall(method, args, token == wanted, self.workspace.clock())
+        call = ApiCall(method, args, token == self._token_for(known), self.workspace.clock())
         answer = await self._with_faults(call, lambda: self._answer(call, token))
         if isinstance(answer, Response):
             answer.headers["x-oauth-scopes"] = ",".join(sorted(self._scopes_of(token)))
@@ -159,11 +169,16 @@ class Door:
         if not token:
             raise Refusal("not_authed")
         if not asked.token_ok:
-            raise Refusal("not_allowed_token_type" if token in {self.bot_token, self.app_token} else "invalid_auth")
+            known = {self.bot_token, self.app_token, self.config_token}
+            raise Refusal("not_allowed_token_type" if token in known else "invalid_auth")
         scopes = self._scopes_of(token)
         if method.scopes and not scopes.intersection(method.scopes):
             raise Refusal("missing_scope", needed=",".join(method.scopes), provided=",".join(sorted(scopes)))
         return method
+
+    def _token_for(self, method: Registered | None) -> str:
+        tokens = {"app": self.app_token, "owner": self.config_token}
+        return tokens.get(method.caller, self.bot_token) if method else self.bot_token
 
     def _scopes_of(self, token: str) -> frozenset[str]:
         is_the_apps = bool(token) and token == self.app_token

@@ -65,8 +65,8 @@ class Voices(Hands):
 
     @property
     def unsubscribed(self) -> set[str]:
-        """Types of events that the app is not subscribed to; at first those of reactions."""
-        return self._events.unsubscribed
+        """Names of events (``message.im``) that the app is not subscribed to."""
+        return self._events.installation.unsubscribed
 
     async def say(
         self,
@@ -170,7 +170,7 @@ class Voices(Hands):
         """Let *user* stop the agent in a thread."""
         streaming = self.workspace.stop_streams(channel, thread_ts)
         event = payloads.session_stopped(channel, user, thread_ts, self.workspace.new_ts(), streaming)
-        await self.send_event(event, channel)
+        await _heard(self._events.done(event, channel))
 
     async def open_home(self, user: str) -> None:
         """Let *user* look at the app's Home tab."""
@@ -183,7 +183,7 @@ class Voices(Hands):
     async def _open_tab(self, user: str, tab: str) -> None:
         channel = self.workspace.direct_message(user).id
         home = self.workspace.homes.get(user)
-        await self.send_event(payloads.home_opened(user, channel, tab, home, self.workspace.new_ts()))
+        await _heard(self._events.done(payloads.home_opened(user, channel, tab, home, self.workspace.new_ts())))
 
     async def join(self, user: str, channel: str) -> None:
         """Let *user*, who may be the bot, join a channel."""

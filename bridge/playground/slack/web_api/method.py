@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from bridge.playground.slack.entities import Channel, Json, Message, Person
 from bridge.playground.slack.refusal import Refusal
@@ -151,18 +151,20 @@ class Call:
 
 
 Method = Callable[[Call], Json]
+Caller = Literal["bot", "app", "owner"]
 
 
 @dataclass(frozen=True)
 class Registered:
     """A method: what it does, and which scope it needs (any of *scopes*; none where that is empty).
 
-    Most are called with the bot's token, a few with the app's own (*takes_app_token*), one with or without any.
+    Most are called by the bot, a few by the ``app`` itself or its ``owner``, each with a token of their own, and one
+    with or without any.
     """
 
     run: Method
     scopes: tuple[str, ...]
-    takes_app_token: bool = False
+    caller: Caller = "bot"
     needs_token: bool = True
 
 
@@ -173,14 +175,14 @@ class Family:
         self.methods: dict[str, Registered] = {}
 
     def method(
-        self, name: str, *scopes: str, takes_app_token: bool = False, needs_token: bool = True
+        self, name: str, *scopes: str, caller: Caller = "bot", needs_token: bool = True
     ) -> Callable[[Method], Method]:
         """Register a method that needs any one of *scopes*."""
 
         def register(run: Method) -> Method:
             if name in self.methods:
                 raise ValueError(name)
-            self.methods[name] = Registered(run, scopes, takes_app_token, needs_token)
+            self.methods[name] = Registered(run, scopes, caller, needs_token)
             return run
 
         return register

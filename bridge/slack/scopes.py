@@ -1,13 +1,14 @@
 """The bot's permissions in Slack: which there are, and what each is for. The manifest and the check read this table.
 
-Without an optional one something is missing and the rest works; an administrator may leave it out when the app is
-installed. https://docs.slack.dev/reference/scopes
+Without an optional one something is missing and the rest works; whoever installs the app may decline it then.
+https://docs.slack.dev/reference/scopes · https://docs.slack.dev/authentication/installing-with-oauth
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 
@@ -32,8 +33,8 @@ SCOPES: Final = (
     Scope(
         "groups:history", "hear replies without a mention, and read a thread that it joins, in private channels", True
     ),
-    Scope("channels:read", "write #name in place of an id where a message names a public channel", True),
-    Scope("groups:read", "write #name in place of an id where a message names a private channel", True),
+    Scope("channels:read", "write and find public channels by their names", True),
+    Scope("groups:read", "write and find private channels by their names", True),
     Scope("users:read", "write names in place of ids, and tell guests, who run nothing, from members", True),
     Scope("files:write", "send what is too long for messages as a file", True),
     Scope("reactions:write", "mark with an hourglass what waits behind another message", True),
@@ -43,16 +44,26 @@ SCOPES: Final = (
 
 USER_GROUPS: Final = "usergroups:read"
 
-EVENTS: Final = (
-    "app_mention",
-    "message.channels",
-    "message.groups",
-    "message.im",
-    "app_home_opened",
-    "agent_session_stopped",
-    "reaction_added",
+EVENTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "app_mention": "app_mentions:read",
+        "message.channels": "channels:history",
+        "message.groups": "groups:history",
+        "message.im": "im:history",
+        "app_home_opened": "",
+        "agent_session_stopped": "chat:write",
+        "reaction_added": "reactions:read",
+    }
 )
-"""What the bot hears of. https://docs.slack.dev/reference/events"""
+"""What the bot hears of, each with the scope that Slack wants for it, or none: the page of each names it.
+
+https://docs.slack.dev/reference/events
+"""
+
+
+def required_by(runners: Collection[str]) -> tuple[str, ...]:
+    """List the optional permissions without which *runners*, as BRIDGE_RUNNERS has them, can't be told from others."""
+    return (USER_GROUPS,) if any(runner.startswith("S") for runner in runners) else ()
 
 
 def missing(granted: Collection[str], required: Collection[str] = ()) -> tuple[list[Scope], list[Scope]]:
