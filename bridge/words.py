@@ -158,6 +158,8 @@ BAD_SCHEDULE = {
     "zone": "{typed}: a time zone is written like Europe/Berlin or America/New_York; options begin with --.",
     "channel": "I could not post in {name}: I am not in that channel, or it is archived or not open for me. "
     "Choose one from the list that Slack offers after #, and invite me there with /invite.",
+    "name": "I can't find {name} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
+    "there with /invite and try again.",
     "compare": "{typed}: --compare takes a time that has passed since, such as 24h, 7d or 2w, 400 days at most.",
     "only": "{typed}: --only takes any of prompts, runs, versions, categories and tags, with commas between them.",
     "option": "{typed}: the options of a report are --compare 7d and --only runs,tags.",

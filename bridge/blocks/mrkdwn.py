@@ -25,9 +25,12 @@ class Mentions(NamedTuple):
     channels: tuple[str, ...]
 
 
-def plain_command_text(raw: str) -> str:
-    """Undo Slack's escapes in what was typed behind a command: a link becomes its address."""
-    return _TOKEN.sub(lambda token: _unescaped(token) or _as_typed(token["inside"]), raw)
+def plain_command_text(raw: str, names: Mapping[str, str] | None = None) -> str:
+    """Undo Slack's escapes in what was typed behind a command: a link becomes its address.
+
+    *names* are those of people and channels by their ids; Slack's own label stands in for one that is not there.
+    """
+    return _TOKEN.sub(lambda token: _unescaped(token) or _as_typed(token["inside"], names or {}), raw)
 
 
 def mentions_in(raw: str) -> Mentions:
@@ -78,9 +81,13 @@ def _parted(inside: str) -> tuple[str, str]:
     return _plain_entities(target), _plain_entities(label)
 
 
-def _as_typed(inside: str) -> str:
+def _as_typed(inside: str, names: Mapping[str, str]) -> str:
     """Show a token as the person saw it while typing; of a link, the address."""
-    return _shown(inside, lambda sigil, key, label: sigil + (label.removeprefix(sigil) or key), _address)
+
+    def named(sigil: str, key: str, label: str) -> str:
+        return sigil + (names.get(key) or label.removeprefix(sigil) or key)
+
+    return _shown(inside, named, _address)
 
 
 def _shown(inside: str, named: Callable[[str, str, str], str], link: Callable[[str, str], str]) -> str:

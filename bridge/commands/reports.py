@@ -30,7 +30,7 @@ async def keep_report(deps: Deps, call: Call, *, schedule: str = "") -> Plan:
     if not schedule:
         return await open_report_form(deps, call)
     wanted = read_wanted(schedule)
-    return await _keep(deps, call, wanted, _meant(wanted, call))
+    return await _keep(deps, call, wanted, await _meant(deps, wanted, call))
 
 
 @router.command("/stats reports", words.HELP_STATS_REPORTS)
@@ -117,10 +117,16 @@ async def _keep(deps: Deps, call: Call, wanted: Wanted, channel: str) -> Plan:
     return Show(blocks.report_kept(made.line, made.why_zone), what="report kept")
 
 
-def _meant(wanted: Wanted, call: Call) -> str:
-    """Find the channel that is meant: Slack has put its id behind the name that was typed. Raises `BadSchedule`."""
+async def _meant(deps: Deps, wanted: Wanted, call: Call) -> str:
+    """Find the channel that is meant. Raises `BadSchedule`.
+
+    Mostly Slack has put its id behind the name that was typed; where it hasn't, the name is looked up.
+    """
     if not wanted.channel:
         return call.channel
-    if not call.channels:
-        raise BadSchedule("channel", wanted.channel)
-    return call.channels[0]
+    if call.channels:
+        return call.channels[-1]
+    found = await deps.reports.directory.channel_called(wanted.channel, call.user)
+    if not found:
+        raise BadSchedule("name", wanted.channel)
+    return found

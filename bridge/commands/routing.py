@@ -11,6 +11,7 @@ A router is built from routers. What is registered wrongly fails at import, with
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import inspect
 import re
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from bridge import words
-from bridge.blocks.mrkdwn import plain_command_text
+from bridge.blocks.mrkdwn import mentions_in, plain_command_text
 from bridge.blocks.notices import help_lines
 from bridge.blocks.reply import Audience, Reply
 from bridge.commands.deps import Call, Deps
@@ -34,6 +35,7 @@ _PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
 _SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
 _BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
 _HELP: Final = "help"
+_UNTOUCHED: Final = "input"  # goes to a workflow as it was typed
 
 
 class Parameter(NamedTuple):
@@ -44,11 +46,16 @@ class Parameter(NamedTuple):
 
 
 class SlashCommand(NamedTuple):
-    """A slash command as Slack's manifest lists it."""
+    """A slash command as Slack's manifest lists it; one *with_ids* gets channels, people and links as ids.
+
+    Without, ``#general`` comes as it was typed. Whoever takes ``[input]`` gets it untouched; all others may be told a
+    channel or a person. https://docs.slack.dev/interactivity/implementing-slash-commands
+    """
 
     name: str
     description: str
     usage_hint: str
+    with_ids: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,7 @@ class Router:
 
     async def answer(self, line: str, deps: Deps, call: Call) -> Plan:
         """Answer a line such as ``/workflows show 3``. Raises `CommandError` for what is not understood."""
-        typed = plain_command_text(line).strip()
+        typed = plain_command_text(line, await _names_in(line, deps)).strip()
         unshared = " ".join(_SHARE.sub("", typed).split()) if _SHARE.search(typed) else ""
         if unshared and (match := self._match(unshared)) and match.command.is_reading:
             return _shared(await _carry_out(match, deps, call))
@@ -173,7 +180,16 @@ class Router:
         known = self._named(name)
         about = next((command for command in known if command.is_default), known[0])
         hints = [hint for command in known if (hint := command.usage.partition(" ")[2])]
-        return SlashCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, _HELP]))
+        with_ids = all(parameter.name != _UNTOUCHED for command in known for parameter in command.parameters)
+        return SlashCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, _HELP]), with_ids)
+
+
+async def _names_in(line: str, deps: Deps) -> dict[str, str]:
+    """Look up what those are called whom a line mentions; who has no name but an id is left out."""
+    mentions = mentions_in(line)
+    ids = [*mentions.users, *mentions.channels]
+    names = await asyncio.gather(*map(deps.name_of, mentions.users), *map(deps.channel_name_of, mentions.channels))
+    return {id_: name for id_, name in zip(ids, names, strict=True) if name != id_}
 
 
 def _declared(usage: str, sentence: str, handler: Handler, *, is_default: bool, is_reading: bool) -> Command:

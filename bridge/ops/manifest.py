@@ -91,7 +91,7 @@ def _slash_command(command: SlashCommand, url: str | None) -> dict[str, Any]:
         "command": command.name,
         "description": command.description,
         "usage_hint": command.usage_hint,
-        "should_escape": False,  # workflow input is passed on as it was typed
+        "should_escape": command.with_ids,
         **_at("url", url),
     }
 

@@ -15,6 +15,9 @@ from bridge.slack.web import Answer, Identity, SlackWeb
 _NAMES_SECONDS = 600.0
 _NO_NAME_SECONDS = 60.0
 _GROUPS_SECONDS = 60.0
+_CHANNELS_SECONDS = 60.0
+_CHANNELS_PER_PAGE = 999
+_MOST_PAGES = 20  # of channels that the bot is in
 _CALL_SECONDS = 5.0
 _SOON = 1.0  # who is told by then is told in time for the acknowledgement
 
@@ -54,6 +57,7 @@ class SlackDirectory:
         self._channel_names = Remembered(
             self._channel, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
         )
+        self._channels = Remembered(self._channels_seen, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
         self._groups = Remembered(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
 
     async def user_name(self, user: str) -> str:
@@ -69,6 +73,18 @@ class SlackDirectory:
             return await self._channel_names.get(channel)
         except SlackError:
             return channel
+
+    async def channel_called(self, name: str, user: str) -> str:
+        """Give the id of the channel that *user* means by a name, ``""`` where the bot knows of none.
+
+        It may be a public channel that the bot is in, or a private one that both are in: by its name nobody learns of a
+        channel that they can't see.
+        """
+        wanted = name.removeprefix("#").casefold()
+        try:
+            return (await self._channels.get("")).get(wanted) or (await self._channels.get(user)).get(wanted, "")
+        except SlackError:
+            return ""
 
     async def user_locale(self, user: str) -> str:
         """Give the locale, or ``""`` where it cannot be read."""
@@ -149,6 +165,29 @@ class SlackDirectory:
     async def _channel(self, channel: str) -> str:
         answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
         return str(_mapping(answer.get("channel")).get("name") or channel)
+
+    async def _channels_seen(self, user: str) -> Mapping[str, str]:
+        """List the public channels that the bot is in, or the private ones that it shares with *user*, by their names.
+
+        https://docs.slack.dev/reference/methods/users.conversations
+        """
+        kind, scope = ("private_channel", "groups:read") if user else ("public_channel", "channels:read")
+        if self._identity.scopes and scope not in self._identity.scopes:
+            return {}
+        asked = {"types": kind, "exclude_archived": "true", "limit": str(_CHANNELS_PER_PAGE)}
+        if user:
+            asked["user"] = user
+        found: dict[str, str] = {}
+        for _ in range(_MOST_PAGES):
+            answer = await self._web.read("users.conversations", asked, seconds=_CALL_SECONDS)
+            listed = answer.get("channels")
+            for about in map(_mapping, listed if isinstance(listed, list) else []):
+                found[str(about.get("name")).casefold()] = str(about.get("id"))
+            cursor = _mapping(answer.get("response_metadata")).get("next_cursor")
+            if not (isinstance(cursor, str) and cursor):
+                break
+            asked["cursor"] = cursor
+        return found
 
     async def _members(self, group: str) -> frozenset[str]:
         answer: Answer = await self._web.read("usergroups.users.list", {"usergroup": group}, seconds=_CALL_SECONDS)

@@ -175,6 +175,10 @@ class Directory(Protocol):
         """The name without ``#``, or the id where it cannot be read."""
         ...
 
+    async def channel_called(self, name: str, user: str) -> str:
+        """The id of the channel that *user* means by ``#name``; ``""`` where the bot knows of none."""
+        ...
+
     async def time_zone(self, user: str) -> str:
         """The time zone (``Europe/Berlin``), or ``""`` where it cannot be read."""
         ...

@@ -11,6 +11,7 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.slack.hands import NoSuchCommand
 from support.slack_app import SECRET, TOKEN, App, Clock
 
 BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}, "value": "7"}
@@ -79,11 +80,39 @@ async def test_a_command_is_sent_as_the_form_that_slack_sends(slack: EmulatedSla
     (received,) = app.received
     assert received.is_signed
     assert received.headers["content-type"] == "application/x-www-form-urlencoded"
-    assert received.payload["text"] == 'run 3 "x" & <y>'
+    assert received.payload["text"] == 'run 3 "x" &amp; &lt;y&gt;'
     assert (received.payload["command"], received.payload["user_id"]) == ("/workflows", sample.ALICE)
     assert (received.payload["channel_id"], received.payload["channel_name"]) == (sample.GENERAL, "general")
     assert (answer.status, answer.is_acked) == (200, True)
     assert answer.ms < 3000
+
+
+def app_with(command: str, *, should_escape: bool) -> dict[str, Any]:
+    about = {"command": command, "description": "Does it.", "should_escape": should_escape}
+    return {
+        "display_information": {"name": "App"},
+        "features": {"bot_user": {"display_name": "app"}, "slash_commands": [about]},
+        "oauth_config": {"scopes": {"bot": ["commands"]}},
+        "settings": {"socket_mode_enabled": True},
+    }
+
+
+async def test_a_command_gets_ids_only_where_its_manifest_asks_for_them(slack: EmulatedSlack, app: App) -> None:
+    typed = "to #general #private #hidden @bob @runners @nobody @here: a&b, see https://example.com/?q=1."
+    escaped = (
+        f"to <#{sample.GENERAL}|general> <#{sample.PRIVATE}|> #hidden <@{sample.BOB}|bob> "
+        f"<!subteam^{sample.RUNNERS}|@runners> @nobody <!here>: a&amp;b, see <https://example.com/?q=1>."
+    )
+
+    for should_escape in (True, False):
+        slack.install(app_with("/tell", should_escape=should_escape))
+        await slack.command(sample.ALICE, sample.GENERAL, "/tell", typed)
+
+    with_ids, as_typed = (received.payload["text"] for received in app.received)
+    assert with_ids == escaped
+    assert as_typed == typed.replace("&", "&amp;")
+    with pytest.raises(NoSuchCommand):
+        await slack.command(sample.ALICE, sample.GENERAL, "/else")
 
 
 @pytest.mark.parametrize("body", [PlainTextResponse("done"), JSONResponse({"text": "done"})])

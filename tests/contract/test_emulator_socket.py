@@ -103,7 +103,7 @@ async def test_what_the_ack_of_a_command_carries_is_shown_to_the_one_who_typed(
 
     (envelope,) = app.envelopes
     assert (envelope.type, envelope.accepts_response_payload) == ("slash_commands", True)
-    assert (envelope.payload["command"], envelope.payload["text"]) == ("/workflows", "run 3 & more")
+    assert (envelope.payload["command"], envelope.payload["text"]) == ("/workflows", "run 3 &amp; more")
     assert envelope.retry_attempt is None
     assert (delivery.is_acked, delivery.json) == (True, {"text": "done"})
     assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["done"]

@@ -84,6 +84,17 @@ def test_it_lists_the_commands_of_the_registry_with_their_prefix() -> None:
     assert "run <workflow> [input]" in listed[0]["usage_hint"]
 
 
+def test_a_command_is_sent_ids_unless_it_takes_input_that_must_stay_as_it_was_typed() -> None:
+    listed = made()["features"]["slash_commands"]
+
+    assert {command["command"]: command["should_escape"] for command in listed} == {
+        "/workflows": False,
+        "/agents": True,
+        "/project": True,
+        "/stats": True,
+    }
+
+
 def test_every_address_is_the_one_where_slack_sends_and_menus_have_theirs() -> None:
     settings = made()["settings"]
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
 import pytest
 import pytest_asyncio
 
+from bridge.commands import router
+from bridge.ops.manifest import manifest
 from bridge.playground.slack.entities import Message
-from bridge.playground.slack.sample import ALICE, BRIDGE, DM_ALICE, GENERAL, NOBOT, RANDOM
+from bridge.playground.slack.sample import ALICE, BRIDGE, CAROL, DM_ALICE, GENERAL, NOBOT, PRIVATE, RANDOM
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of
@@ -37,11 +40,21 @@ def reports(world: World, channel: str) -> list[Message]:
 
 async def keep(world: World, channel: str, words: str) -> str:
     """Keep a report by command; gives its id."""
-    before = set(await world.redis.zrange(f"{{{world.namespace}}}:reports", 0, -1))
-    await world.slack.command(ALICE, channel, "/stats", words)
-    assert "is kept" in await world.whispered(ALICE)
-    (made,) = set(await world.redis.zrange(f"{{{world.namespace}}}:reports", 0, -1)) - before
-    return str(made)
+    return await keep_by(lambda: world.slack.command(ALICE, channel, "/stats", words), world)
+
+
+async def keep_by(ask: Callable[[], Awaitable[object]], world: World) -> str:
+    """Keep a report by whatever asks for it; gives its id."""
+    kept = f"{{{world.namespace}}}:reports"
+    before = set(await world.redis.zrange(kept, 0, -1))
+    await ask()
+
+    async def made() -> set[str]:
+        return set(await world.redis.zrange(kept, 0, -1)) - before
+
+    await wait_until(made, "the report is kept")
+    (id_,) = await made()
+    return id_
 
 
 async def becomes_due(world: World, report: str) -> float:
@@ -87,6 +100,32 @@ async def test_a_channel_without_the_bot_is_refused_at_once(world: World) -> Non
     await world.slack.command(ALICE, NOBOT, "/stats", "report daily 09:00")
 
     assert "I am not in that channel" in await world.whispered(ALICE)
+
+
+async def test_a_channel_may_be_named_in_every_form_that_people_have_for_it(world: World) -> None:
+    """With ids, as the manifest asks for, and without, as an older one has it; in messages with and without."""
+    said = "report weekdays 08:30 Europe/Berlin {}"
+    made = [await keep(world, GENERAL, said.format(name)) for name in ("#random", "#private")]
+    older = manifest(router.slash_commands(), None)
+    for command in older["features"]["slash_commands"]:
+        command["should_escape"] = False
+    world.slack.install(older)
+    made += [await keep(world, GENERAL, said.format(name)) for name in ("#Random", "#private")]
+    world.slack.install(manifest(router.slash_commands(), None))
+    for line in (f"!stats {said.format(name)}" for name in (f"<#{RANDOM}>", "#random")):
+        made.append(await keep_by(partial(world.slack.say, ALICE, DM_ALICE, line), world))
+
+    for report in made:
+        await becomes_due(world, report)
+    await wait_until(lambda: len(reports(world, RANDOM)) == 4, "all reports for #random are posted")
+    await wait_until(lambda: len(reports(world, PRIVATE)) == 2, "all reports for #private are posted")
+
+
+async def test_a_channel_name_that_is_not_found_says_how_to_pick_one(world: World) -> None:
+    for user, name in ((ALICE, "#nowhere"), (CAROL, "#private")):  # Carol isn't in there, and learns nothing of it
+        await world.slack.command(user, GENERAL, "/stats", f"report daily 09:00 {name}")
+
+        assert f"I can't find “{name}”" in await world.whispered(user)
 
 
 async def test_the_form_keeps_a_report_without_words(world: World) -> None:

@@ -198,7 +198,7 @@ async def test_the_project_and_its_statistics_are_harmless(world: World) -> None
 
 
 async def test_a_thread_begun_by_command_shows_what_was_typed_without_calling_anybody(world: World) -> None:
-    typed = "chat 1 &lt;!channel&gt; <!here> <@U0BOB|bob> @channel <https://evil.example|https://bank.example>"
+    typed = "chat 1 <!channel> @here @bob @channel <@U0BOB|bob> https://evil.example"
     await world.slack.command(ALICE, GENERAL, "/agents", typed)
     await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the thread is there, and answered")
 

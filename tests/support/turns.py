@@ -209,6 +209,9 @@ class MemoryDirectory:
     async def channel_name(self, channel: str) -> str:
         return self.channels.get(channel, channel)
 
+    async def channel_called(self, name: str, user: str) -> str:  # noqa: ARG002 - the port's
+        return next((id_ for id_, called in self.channels.items() if f"#{called}" == name), "")
+
     async def time_zone(self, user: str) -> str:
         return self.zones.get(user, "")
 

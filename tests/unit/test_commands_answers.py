@@ -274,6 +274,22 @@ async def test_a_conversation_begins_with_what_was_typed(deps: Deps) -> None:
     assert "1 < 2, is it? @here" in words_of(plan.root)
 
 
+async def test_people_and_channels_that_are_named_to_an_agent_have_their_names(deps: Deps) -> None:
+    """Slack sends ids, and no name for a private channel."""
+
+    async def channel_name_of(channel: str) -> str:
+        return {"C2": "staff"}.get(channel, channel)
+
+    deps = replace(deps, channel_name_of=channel_name_of)
+    line = "/agents chat Support ask <@U7|bob> and <@U8> in <#C2|> or <#C3|general>, see <https://example.com>"
+
+    plan = await router.answer(line, deps, CALL)
+
+    assert isinstance(plan, StartThread)
+    bob, carol = await deps.name_of("U7"), await deps.name_of("U8")
+    assert plan.text == f"ask @{bob} and @{carol} in #staff or #general, see https://example.com"
+
+
 @pytest.mark.parametrize(
     ("line", "agent"),
     [("/agents default support", 1), ("/agents default none of the above", 2), ("/agents default none", None)],

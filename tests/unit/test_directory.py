@@ -258,3 +258,42 @@ async def test_the_bot_may_post_where_it_is_a_member(
     slack.script["conversations.info"] = [said]
 
     assert await SlackDirectory(web, HOME).may_post("C1") is may_post
+
+
+def channels(*named: tuple[str, str], cursor: str = "") -> dict[str, Any]:
+    listed = [{"id": id_, "name": name} for id_, name in named]
+    return {"ok": True, "channels": listed, "response_metadata": {"next_cursor": cursor}}
+
+
+async def test_a_channel_is_found_by_its_name_among_what_the_bot_and_the_asker_see(
+    slack: WireSlack, web: SlackWeb
+) -> None:
+    slack.script["users.conversations"] = [
+        channels(("C1", "general"), cursor="more"),
+        channels(("C2", "random")),
+        channels(("C3", "staff")),
+    ]
+    directory = SlackDirectory(web, HOME)
+
+    found = [await directory.channel_called(name, "U1") for name in ("#Random", "general", "#staff", "#nowhere")]
+
+    assert found == ["C2", "C1", "C3", ""]
+    asked = [(call["types"], call.get("user"), call.get("cursor")) for call in slack.calls("users.conversations")]
+    assert asked == [
+        ("public_channel", None, None),
+        ("public_channel", None, "more"),
+        ("private_channel", "U1", None),
+    ]
+
+
+async def test_without_the_permissions_no_channel_is_looked_up(slack: WireSlack, web: SlackWeb) -> None:
+    identity = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1", scopes=frozenset({"chat:write"}))
+
+    assert await SlackDirectory(web, identity).channel_called("#general", "U1") == ""
+    assert slack.methods() == []
+
+
+async def test_a_look_up_that_slack_refuses_finds_no_channel(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["users.conversations"] = [refused("missing_scope", needed="channels:read")]
+
+    assert await SlackDirectory(web, HOME).channel_called("#general", "U1") == ""

@@ -94,7 +94,7 @@ async def test_a_command_that_is_carried_out_twice_keeps_one_report(redis: Redis
         ("report daily 09:00 <#C2|sales>", "is kept"),
         ("report daily 09:00 <#C2|>", "is kept"),
         ("report daily 09:00 <#C3|closed>", "I could not post in “#closed”: I am not in that channel"),
-        ("report daily 09:00 #typed", "I could not post in “#typed”: I am not in that channel"),
+        ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
         ("report daily 25:00", "I do not understand “25:00”: the time of day"),
         ("report hourly", "I do not understand “hourly”. A report is daily 09:00"),
         ("reprot daily 09:00", "Did you mean /stats report"),

@@ -33,7 +33,7 @@ from bridge.playground.page.machinery import Machinery, Switchboard
 from bridge.playground.page.messages import shown_option
 from bridge.playground.page.names import Names
 from bridge.playground.page.sight import Sight
-from bridge.playground.page.typed import as_slack_writes, escaped
+from bridge.playground.page.typed import as_slack_writes
 from bridge.playground.slack import EmulatedSlack
 from bridge.playground.slack.entities import Json, Message
 from bridge.playground.slack.refusal import Refusal
@@ -152,8 +152,7 @@ async def _command(hand: Hand, typed: Commanded) -> None:
         raise Sorry(f"{typed.command} is not a valid command. Write a blank first to send it as a message.")
     if typed.in_thread:
         raise Sorry(f"{typed.command} is not supported in threads. Sorry! With the bridge, write !… there.")
-    # As Slack sends it: escaped, but with names as they were typed, since the manifest does not ask for ids.
-    await hand.slack.command(hand.me, typed.channel, typed.command, escaped(typed.text))
+    await hand.slack.command(hand.me, typed.channel, typed.command, typed.text)
 
 
 @_action("click", Clicked)

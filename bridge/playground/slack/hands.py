@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bridge.playground.slack import limits, payloads, responses, sample, widgets
+from bridge.playground.slack import escapes, limits, payloads, responses, sample, widgets
 from bridge.playground.slack.deliver import Deliverer, Delivery
 from bridge.playground.slack.entities import Json, Message, View
 from bridge.playground.slack.server import Door
@@ -21,6 +21,10 @@ class NotInThreads(ValueError):
 
     def __init__(self, command: str) -> None:
         super().__init__(f"{command} is not supported in threads. Sorry!")
+
+
+class NoSuchCommand(LookupError):
+    """The app that is installed has no command of this name."""
 
 
 class Hands(SocketMode):
@@ -43,18 +47,23 @@ class Hands(SocketMode):
     async def command(
         self, user: str, channel: str, command: str, text: str = "", *, in_thread: bool = False
     ) -> Delivery:
-        """Let *user* type a slash command; it needs no membership of the bot. Raises NotInThreads.
+        """Let *user* type a slash command; it needs no membership of the bot. Raises NotInThreads and NoSuchCommand.
 
+        Channels, people and links in *text* are sent as the manifest says: as ids, or as they were typed.
         What the app answers at once is shown to the user alone, and so is Slackbot's line where it does not answer.
         """
         if in_thread:
             raise NotInThreads(command)
+        installed = self._door.installation.commands
+        if installed is not None and command not in installed:
+            raise NoSuchCommand(command)
+        should_escape = installed is not None and installed[command]
         ticket = self._tickets.response(user, channel)
         form = payloads.command_form(
             self.workspace.people[user],
             self.workspace.channels[channel],
             command,
-            text,
+            self._with_ids(user, text) if should_escape else escapes.entities(text),
             response_url=self._response_url(ticket),
             trigger_id=self._tickets.trigger(user),
         )
@@ -64,6 +73,18 @@ class Hands(SocketMode):
         elif delivery.body.strip():
             self._show_body(user, channel, ticket, delivery)
         return delivery
+
+    def _with_ids(self, user: str, typed: str) -> str:
+        """What *user* typed, with ids for the channels that they see, and for people and groups; links in brackets."""
+        workspace = self.workspace
+        channels = {
+            one.name: f"<#{one.id}|{'' if one.is_private else one.name}>"
+            for one in workspace.channels.values()
+            if one.name and (not one.is_private or user in one.members)
+        }
+        people = {one.name: f"<@{one.id}|{one.name}>" for one in workspace.people.values() if not one.deleted}
+        groups = {one.handle: f"<!subteam^{one.id}|@{one.handle}>" for one in workspace.groups.values()}
+        return escapes.with_ids(typed, channels=channels, people=groups | people)
 
     def _say_that_it_failed(self, user: str, channel: str, command: str, delivery: Delivery) -> None:
         is_late = delivery.error in {"http_timeout", "timeout"}
