@@ -81,7 +81,7 @@ def test_it_lists_the_commands_of_the_registry_with_their_prefix() -> None:
         "/acme-project",
         "/acme-stats",
     ]
-    assert "run <workflow> [input]" in listed[0]["usage_hint"]
+    assert "run [workflow] [input]" in listed[0]["usage_hint"]
 
 
 def test_a_command_is_sent_ids_unless_it_takes_input_that_must_stay_as_it_was_typed() -> None:

@@ -49,7 +49,11 @@ async def test_everything_waits_for_the_choice_that_anybody_may_make_and_is_answ
     await world.slack.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
     said = await world.answered(GENERAL, root, 4)
 
-    assert world.chats() == ["alice: my name is Alice", "bob: and I am Bob", "alice: what is my name?"]
+    assert world.chats() == [
+        "Alice Adler: my name is Alice",
+        "Bob Brandt: and I am Bob",
+        "Alice Adler: what is my name?",
+    ]
     assert paths(world) == {"/api/sdk/agents/1/chat"}
     assert said[0] == "Memory answers in this thread."
     assert "Alice" in said[3]
