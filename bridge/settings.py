@@ -90,8 +90,8 @@ class Settings(BaseSettings):
         example="redis://localhost:6379/0",
         description="Where Redis (6.2 or later) or Valkey is: redis://user:password@host:6379/0, rediss:// (TLS), "
         "unix:///path, redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 "
-        "(rediss+… with TLS). Needed, except with `bridge serve --embedded-redis`. It should write an append-only file "
-        "and never evict (noeviction).",
+        "(rediss+… with TLS). Needed, except with `bridge serve --embedded-redis`. It should write an append-only "
+        "file, sync it with every write (appendfsync always) and never evict (noeviction).",
     )
     namespace: Annotated[str, shapes.matching(r"[A-Za-z0-9_.-]{1,64}", "letters, digits, dots, dashes")] = _setting(
         "BRIDGE_NAMESPACE",

@@ -83,11 +83,14 @@ class Bridge:
             serving(pages, self._settings.host, self._settings.port, group) as address,
         ):
             log.info("listening", extra={"address": address.url, "version": __version__})
+            keeping = group.create_task(self._wires.keeper.run()) if self._wires.keeper else None
             work = group.create_task(self._reach_and_work(door))
             await asyncio.wait({work, group.create_task(self._draining.wait())}, return_when=asyncio.FIRST_COMPLETED)
             if self._namespace is None or self._namespace.since is None:
                 work.cancel()  # nothing was begun yet
             await asyncio.wait({work})
+            if keeping is not None:
+                keeping.cancel()
 
     async def _reach_and_work(self, door: NotYet) -> None:
         self._identity = identity = await self._who_we_are()
@@ -162,12 +165,16 @@ class Bridge:
 
     def _readiness(self) -> Readiness:
         namespace, project = self._namespace, self._wires.project
+        trouble = self._wires.keeper.trouble if self._wires.keeper else ""
         return Readiness(
             slack=self._slack(),
-            redis=Reach.NOT_YET if namespace is None or namespace.since is None else _reach(is_up=namespace.is_held),
+            redis=Reach.NOT_YET
+            if namespace is None or namespace.since is None
+            else _reach(is_up=namespace.is_held and not trouble),
             project=_reach(is_up=project.is_up),
             draining=self._draining.is_set(),
             whole=self._is_whole,
+            redis_trouble=trouble,
         )
 
     def _slack(self) -> Reach:

@@ -14,20 +14,24 @@ from bridge.project import ProjectClient
 from bridge.settings import Settings
 from bridge.slack.web import SlackWeb, opened, proxy_for
 from bridge.store.connection import blocking_connection, connect
-from bridge.store.embedded import embedded_redis
+from bridge.store.embedded import Keeper, embedded_redis
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """Redis (and a connection of its own for reads that block), Slack's Web API, the project service."""
+    """Redis (and a connection of its own for reads that block), Slack's Web API, the project service.
+
+    *keeper* looks after an embedded Redis; None where it is a real one.
+    """
 
     metrics: Metrics
     redis: Redis
     blocking: Redis
     web: SlackWeb
     project: ProjectClient
+    keeper: Keeper | None = None
 
 
 @asynccontextmanager
@@ -48,7 +52,8 @@ async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[W
             run_timeout=settings.run_timeout,
             observe=metrics.upstream,
         )
-        yield Wires(metrics, redis, blocking, web, await stack.enter_async_context(project))
+        keeper = Keeper(settings.data_dir) if embedded else None
+        yield Wires(metrics, redis, blocking, web, await stack.enter_async_context(project), keeper)
 
 
 @asynccontextmanager

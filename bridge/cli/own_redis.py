@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Self
 
-from bridge.store.embedded import embedded_redis
+from bridge.store.embedded import LOOK_EVERY, Keeper, embedded_redis
 
 
 class EmbeddedRedis:
@@ -16,6 +16,7 @@ class EmbeddedRedis:
     def __init__(self, data_dir: Path) -> None:
         self._url = ""
         self._data_dir = data_dir
+        self._keeper = Keeper(data_dir)
         self._use: AsyncExitStack | None = None
         self._one_at_a_time = asyncio.Lock()
 
@@ -25,9 +26,22 @@ class EmbeddedRedis:
         return self._url
 
     @property
-    def is_running(self) -> bool:
-        """Whether it is meant to be there."""
-        return self._use is not None
+    def is_stopped(self) -> bool:
+        """Whether it is not meant to be there."""
+        return self._use is None
+
+    @property
+    def trouble(self) -> str:
+        """Why it is not there although it is meant to be; ``""`` where all is well."""
+        return self._keeper.trouble
+
+    async def keep(self) -> None:
+        """Start it again whenever it has ended, but for those who stopped it, until cancelled."""
+        while True:
+            async with self._one_at_a_time:
+                if not self.is_stopped:
+                    await self._keeper.look()
+            await asyncio.sleep(LOOK_EVERY)
 
     async def start(self) -> None:
         """Be reachable, with all that was in it."""

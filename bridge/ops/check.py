@@ -17,7 +17,7 @@ from bridge.ops import project_rows as project, redis_rows as redis, slack_rows 
 from bridge.ops.rows import Row, State
 from bridge.slack.scopes import required_by
 from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
-from bridge.store.embedded import embedded_redis
+from bridge.store.embedded import embedded_redis, write_problem
 
 PATIENCE: Final = timedelta(seconds=30)
 """How long one part may take as a whole; each call has a shorter limit of its own."""
@@ -126,6 +126,10 @@ async def _redis(configured: Configured, found: _Found) -> list[Row]:
         return await redis.redis_rows(configured.redis_url, configured.namespace, found.identity)
     if configured.embedded_in is None:
         return []
+    problem = await asyncio.to_thread(write_problem, configured.embedded_in)
+    if problem and configured.embedded_in.exists():
+        cure = "free some space or fix the disk; a running bridge recovers by itself"
+        return [Row(redis.AREA, "embedded", State.FAILURE, problem, cure)]
     try:
         async with embedded_redis(configured.embedded_in) as url:
             rows = await redis.redis_rows(url, configured.namespace, found.identity)

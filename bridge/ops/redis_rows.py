@@ -20,7 +20,7 @@ _FAR: Final = 0.02  # seconds; a turn takes up to five round trips
 _TROUBLE: Final = {
     "away": (
         "nobody answers there",
-        "see that it runs, and that REDIS_URL names its host, port and, with rediss://, its TLS",
+        "see that it runs (its log says whether its disk is full), and that REDIS_URL names its host, port and TLS",
     ),
     "refused": (
         "it does not accept the user and password, or does not let this user do what is needed",
@@ -79,18 +79,34 @@ def _version_row(condition: Condition) -> Row:
 
 
 def _persistence_row(condition: Condition) -> Row:
+    what = "persistence"
     if not condition.is_append_only:
-        detail = "no append-only file: what was queued since its last snapshot is lost when it ends suddenly"
-        return Row(AREA, "persistence", State.WARNING, detail, "set appendonly yes")
+        detail = "no append-only file: whatever came after its last snapshot is lost when it is killed"
+        return Row(AREA, what, State.WARNING, detail, f"set appendonly yes and {_ALWAYS}")
+    if not condition.can_write:
+        detail = "it couldn't write its append-only file the last time, and refuses all writes until it can"
+        return Row(AREA, what, State.FAILURE, detail, "look at its disk: is it full?")
     match condition.appendfsync:
         case "no":
-            detail = "append-only file, written when the system pleases: a power cut may lose half a minute"
-            return Row(AREA, "persistence", State.WARNING, detail, "set appendfsync everysec")
-        case "always":
-            return Row(AREA, "persistence", State.OK, "append-only file, synced with every write")
+            detail = "append-only file, synced when the system likes: a power cut may lose half a minute"
+            return Row(AREA, what, State.WARNING, detail, f"set {_ALWAYS}")
         case "everysec":
-            return Row(AREA, "persistence", State.OK, "append-only file; a power cut may lose the last second")
-    return Row(AREA, "persistence", State.OK, "append-only file; how often it is synced is not told")
+            return Row(AREA, what, State.WARNING, _EVERY_SECOND, f"set {_ALWAYS}")
+        case "always" if not condition.syncs_in_rewrites:
+            detail = (
+                "append-only file, synced with every write, except while it is rewritten: a power cut may lose that"
+            )
+            return Row(AREA, what, State.WARNING, detail, "set no-appendfsync-on-rewrite no")
+        case "always":
+            return Row(AREA, what, State.OK, "append-only file, synced with every write")
+    return Row(AREA, what, State.OK, "append-only file; how often it is synced is not told")
+
+
+_ALWAYS: Final = "appendfsync always"
+_EVERY_SECOND: Final = (
+    "append-only file, synced every second: a power cut may lose the last second, and a kill of Redis on a busy disk "
+    "the last two. A message may be forgotten, or sent to an agent twice"
+)
 
 
 def _eviction_row(condition: Condition) -> Row:

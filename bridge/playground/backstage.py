@@ -25,8 +25,15 @@ class OwnRedis(Protocol):
         """Where it is, always the same."""
 
     @property
-    def is_running(self) -> bool:
-        """Whether it is meant to be there."""
+    def is_stopped(self) -> bool:
+        """Whether it is not meant to be there."""
+
+    @property
+    def trouble(self) -> str:
+        """Why it is not there although it is meant to be."""
+
+    async def keep(self) -> None:
+        """Start it again whenever it has ended by itself, until cancelled."""
 
     async def start(self) -> None:
         """Be reachable."""
@@ -76,8 +83,10 @@ class Backstage:
     def _store(self) -> Part:
         if self._redis is None:
             return self._as_the_bridge_says("Redis", "redis")
+        redis = self._redis
         detail = "embedded; what is in it outlives a restart"
-        return Part("Redis", is_stand_in=True, is_up=self._redis.is_running, detail=detail)
+        is_up = not (redis.is_stopped or redis.trouble)
+        return Part("Redis", is_stand_in=True, is_up=is_up, detail=redis.trouble or detail)
 
     def _as_the_bridge_says(self, name: str, key: str) -> Part:
         said = self._bridge.reach.get(key, "not known while the bridge is down")
@@ -96,7 +105,7 @@ class Backstage:
         if self._redis is None:
             return []
         explains = "Slack is told to come again, and sends everything once more when Redis is back."
-        return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=not self._redis.is_running)]
+        return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=self._redis.is_stopped)]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the page's Protocol
         """Turn a switch. Raises LookupError where there is none of this name."""

@@ -51,6 +51,7 @@ class Scene:
     url: str
     bridge: BridgeProcess
     backstage: Backstage
+    redis: OwnRedis | None
 
     async def run(self, until: asyncio.Event) -> int:
         """Have the bridge at work *until* then; gives the code of one that could not even begin."""
@@ -59,6 +60,7 @@ class Scene:
             beside = [
                 group.create_task(self.bridge.watch()),
                 group.create_task(self.backstage.read_manifest()),
+                *([group.create_task(self.redis.keep())] if self.redis else []),
             ]
             ended = group.create_task(until.wait())
             await asyncio.wait({bridge, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -90,7 +92,7 @@ async def opened(wanted: Wanted) -> AsyncIterator[Scene]:
             bridge.environ |= {"PROJECT_BASE_URL": project.base_url, "PROJECT_API_KEY": project.api_key}
         if wanted.redis is not None:
             bridge.environ["REDIS_URL"] = wanted.redis.url
-        yield Scene(url, bridge, backstage)
+        yield Scene(url, bridge, backstage, wanted.redis)
 
 
 def require_free(port: int) -> None:

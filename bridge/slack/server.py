@@ -38,13 +38,17 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What the bridge can reach, whether it is *whole* by now, and whether it is on its way out."""
+    """What the bridge can reach, whether it is *whole* by now, and whether it is on its way out.
+
+    *redis_trouble* says why an embedded Redis is not there, where it isn't.
+    """
 
     slack: Reach
     redis: Reach
     project: Reach
     draining: bool = False
     whole: bool = True
+    redis_trouble: str = ""
 
     @property
     def is_ready(self) -> bool:
@@ -129,6 +133,8 @@ def _ready_page(readiness: Callable[[], Readiness]) -> _Page:
             "project": state.project,
             "draining": state.draining,
         }
+        if state.redis_trouble:
+            body["redis_trouble"] = state.redis_trouble
         return JSONResponse(body, status_code=200 if state.is_ready else 503)
 
     return page

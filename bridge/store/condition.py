@@ -21,6 +21,7 @@ _CONFIRM_MS = 200
 class Condition:
     """What a server says of itself; *appendfsync* is ``""`` where it keeps that to itself, as managed ones do.
 
+    *syncs_in_rewrites*: it also syncs while it rewrites its file. *can_write*: the last write of its file went well.
     *owner* is whose namespace this is, as (team, bot user), None where it is nobody's yet. *confirming* is how many
     of the *replicas* say that they have every write. *round_trip* is in seconds.
     """
@@ -30,6 +31,8 @@ class Condition:
     is_replica: bool
     is_append_only: bool
     appendfsync: str
+    syncs_in_rewrites: bool
+    can_write: bool
     policy: str
     maxmemory: int
     replicas: int
@@ -46,13 +49,16 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         replicas = int(about.get("connected_slaves", 0))
         confirming = int(await redis.wait(1, _CONFIRM_MS)) if replicas else 0
         round_trip = await _round_trip(redis, monotonic)
+    syncing = await _syncing(redis)
     valkey = str(about.get("valkey_version", ""))
     return Condition(
         product="Valkey" if valkey else "Redis",
         version=_numbers(valkey or str(about.get("redis_version", ""))),
         is_replica=about.get("role") == "slave",
         is_append_only=int(about.get("aof_enabled", 0)) == 1,
-        appendfsync=await _appendfsync(redis),
+        appendfsync=syncing.get("appendfsync", ""),
+        syncs_in_rewrites=syncing.get("no-appendfsync-on-rewrite") != "yes",
+        can_write=about.get("aof_last_write_status", "ok") == "ok",
         policy=str(about.get("maxmemory_policy", "")),
         maxmemory=int(about.get("maxmemory", 0)),
         replicas=replicas,
@@ -72,13 +78,13 @@ async def _round_trip(redis: Redis, monotonic: Callable[[], float]) -> float:
     return min(taken)
 
 
-async def _appendfsync(redis: Redis) -> str:
+async def _syncing(redis: Redis) -> dict[str, str]:
     try:
         with translated():
-            told = await redis.config_get("appendfsync")
+            told = await redis.config_get("*appendfsync*")  # one pattern: 6.2 takes no second
     except (StoreUnavailable, ResponseError):  # managed servers and careful ACLs keep CONFIG to themselves
-        return ""
-    return told.get("appendfsync") or ""
+        return {}
+    return {str(name): str(value) for name, value in told.items()}
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -111,7 +111,7 @@ async def test_it_is_private_durable_and_never_evicts(folder: Path) -> None:
     assert config == {
         "port": "0",
         "appendonly": "yes",
-        "appendfsync": "everysec",
+        "appendfsync": "always",
         "maxmemory-policy": "noeviction",
         "save": "",
     }
@@ -151,6 +151,14 @@ async def test_a_killed_server_loses_nothing_and_its_stale_socket_is_no_obstacle
     async with embedded_redis(folder) as url:
         assert server_pid(folder) not in {pid, None}
         assert await got(url, "kept") == "1"
+
+
+async def test_a_running_server_of_an_older_release_syncs_always_from_then_on(folder: Path) -> None:
+    async with embedded_redis(folder) as url, connect(url) as redis:
+        await redis.config_set("appendfsync", "everysec")
+
+        async with embedded_redis(folder):
+            assert (await redis.config_get("appendfsync"))["appendfsync"] == "always"
 
 
 async def test_processes_share_one_server_and_the_last_one_stops_it(folder: Path, wait_until: WaitUntil) -> None:
@@ -229,7 +237,7 @@ async def test_a_server_that_cannot_read_its_data_is_a_problem_that_names_the_lo
     for file in (folder / "appendonlydir").glob("*.manifest"):
         file.write_text("nonsense\n")
 
-    with pytest.raises(ConfigurationError, match=r"redis\.log"):
+    with pytest.raises(ConfigurationError, match=r"ends right after its start; .*manifest.*redis\.log"):
         async with embedded_redis(folder):
             pass
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from bridge.playground.project.answers import Answer
 from bridge.playground.slack.faults import RateLimited
 from bridge.playground.slack.sample import ALICE, BOB, GENERAL, RANDOM
+from support.busy_disk import busy_disk
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world, words_of
@@ -98,14 +100,15 @@ async def test_redis_killed_and_restarted(private_redis: Callable[[], RealRedis]
     server = private_redis()
     async with a_world(server.url, "test") as world:
         bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-        root = await world.mention(ALICE, GENERAL, "my name is Alice")
-        await world.answered(GENERAL, root)
-        server.kill()
+        with busy_disk(server.folder):
+            root = await threads_until_a_write_is_put_off(world)
+            server.kill()
 
         answer = await world.slack.command(ALICE, GENERAL, "/stats")
         assert answer.status == 200
         assert answer.ms < 3000
         assert "not be taken" in answer.body
+        asked = world.chats()
         await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
         assert world.slack.deliveries[-1].status == 503
         assert (await bridge.state())[0] == 200
@@ -114,7 +117,22 @@ async def test_redis_killed_and_restarted(private_redis: Callable[[], RealRedis]
 
         assert "Alice" in said[1]
         assert len(world.answers(GENERAL, root)) == 2
-        assert world.chats() == ["my name is Alice", "what is my name?"]
+        assert world.chats() == [*asked, "what is my name?"]
+
+
+async def threads_until_a_write_is_put_off(world: World) -> str:
+    """Begin one thread after the other, with an answer in each, for more than a second; gives the last one.
+
+    With `appendfsync everysec` a server syncs once a second in the background, and puts off writing what it has
+    answered meanwhile: that is the moment to kill it. With `always` it never comes.
+    """
+    deadline = time.monotonic() + 1.5
+    while True:
+        root = await world.mention(ALICE, GENERAL, "my name is Alice")
+        await world.answered(GENERAL, root)
+        is_put_off = (await world.redis.info("persistence"))["aof_pending_bio_fsync"]
+        if is_put_off or time.monotonic() > deadline:
+            return root
 
 
 async def test_redis_wiped_the_session_is_found_in_the_thread(private_redis: Callable[[], RealRedis]) -> None:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import resource
+import shlex
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+import bridge
 from bridge.playground.slack.sample import ALICE, BOB, CAROL, GENERAL, PRIVATE, RANDOM, SHARED
 from support.flow import flow
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_world
+from support.world import BridgeProcess, World, a_world
+
+CODE = Path(bridge.__file__).parent.parent
 
 Fault = Callable[[World, RealRedis], AbstractAsyncContextManager[None]]
 
@@ -95,3 +108,103 @@ async def is_loading(_world: World, server: RealRedis) -> AsyncIterator[None]:
     starting = asyncio.create_task(asyncio.to_thread(server.start, *SLOWLY))
     yield
     await starting
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A data folder, whose server does not outlive the test."""
+    with tempfile.TemporaryDirectory(prefix="br-") as path:
+        yield Path(path)
+        if (Path(path) / "redis.sock").exists():
+            os.kill(server_pid(Path(path)), signal.SIGKILL)
+
+
+def server_pid(folder: Path) -> int:
+    return int((folder / "redis.pid").read_text())
+
+
+@asynccontextmanager
+async def on_an_embedded_redis(folder: Path) -> AsyncIterator[tuple[World, BridgeProcess]]:
+    async with a_world(f"unix://{folder}/redis.sock", "test", retry_delays=[0.5] * 30) as world:
+        world.forks = False  # what it is forbidden here must not befall others
+        environ = {"REDIS_URL": "", "BRIDGE_DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        yield world, await world.start_bridge("--embedded-redis", BRIDGE_DEFAULT_AGENT="1", **environ)
+
+
+async def test_an_embedded_redis_that_is_killed_is_started_again_with_all_that_it_had(folder: Path) -> None:
+    async with on_an_embedded_redis(folder) as (world, bridge):
+        root = await world.mention(ALICE, GENERAL, "my name is Alice")
+        await world.answered(GENERAL, root)
+        before = server_pid(folder)
+
+        os.kill(before, signal.SIGKILL)
+        said = await world.replied(ALICE, GENERAL, root, "what is my name?")
+        await bridge.reaches("redis")
+
+        assert "Alice" in said[1]
+        assert world.chats() == ["my name is Alice", "what is my name?"]
+        assert server_pid(folder) != before
+        assert "redis_trouble" not in (await bridge.state())[1]
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process are Linux's")
+async def test_an_embedded_redis_without_room_is_named_and_goes_on_when_there_is_some(folder: Path) -> None:
+    async with on_an_embedded_redis(folder) as (world, bridge):
+        root = await world.mention(ALICE, GENERAL, "my name is Alice")
+        await world.answered(GENERAL, root)
+        assert bridge.process is not None
+
+        with no_room(bridge.process.pid, server_pid(folder)):
+            await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+            refused = world.slack.deliveries[-1].status
+
+            async def is_named() -> bool:
+                said = (await bridge.state())[1]
+                return said["redis"] == "down" and "can't grow any larger" in said.get("redis_trouble", "")
+
+            await wait_until(is_named, "it says what is wrong")
+            status, _ = await bridge.state()
+            code, checked = await check_without_room(folder)
+        said = await world.answered(GENERAL, root, 2)
+        await bridge.reaches("redis")
+
+        assert (refused, status, code) == (503, 200, 1)
+        assert "can't grow any larger" in checked["detail"]
+        assert "recovers by itself" in checked["cure"]
+        assert "Alice" in said[1]
+        assert world.chats() == ["my name is Alice", "what is my name?"]
+        assert "redis_trouble" not in (await bridge.state())[1]
+
+
+@contextmanager
+def no_room(*pids: int) -> Iterator[None]:
+    """Let no file of these processes grow, as on a full disk, nor of those that the first one starts.
+
+    Python must not write its compiled code meanwhile: it does not notice that it wrote only half of it.
+    """
+    before = [resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in pids]
+    for pid, (_, most) in zip(pids, before, strict=True):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, most))
+    try:
+        yield
+    finally:
+        resource.prlimit(pids[0], resource.RLIMIT_FSIZE, before[0])  # the others have ended
+
+
+async def check_without_room(folder: Path) -> tuple[int, dict[str, Any]]:
+    """Run the check where no file can grow; gives its exit code and what it says of the embedded Redis."""
+    command = shlex.join([sys.executable, "-m", "bridge", "check", "--json", "--embedded-redis"])
+    process = await asyncio.create_subprocess_shell(
+        f"ulimit -f 1; exec {command}",
+        cwd=folder,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(CODE),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "BRIDGE_DATA_DIR": str(folder),
+        },
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await process.communicate()
+    [row] = [row for row in json.loads(said)["rows"] if row["area"] == "Redis"]
+    return process.returncode or 0, row

@@ -161,6 +161,31 @@ async def test_what_is_said_while_redis_is_stopped_is_answered_when_it_is_back(p
     await answered(playground, GENERAL, said["ts"], "I will remember 17.")
 
 
+async def test_a_redis_that_is_killed_from_outside_is_started_again_and_its_light_tells_the_truth(
+    playground: Playground,
+) -> None:
+    data = playground.folder
+    [manifest] = (data / "appendonlydir").glob("*.manifest")
+    what_is_there = manifest.read_bytes()
+
+    manifest.write_text("nonsense\n")
+    os.kill(int((data / "redis.pid").read_text()), signal.SIGKILL)
+
+    async def is_down() -> bool:
+        return "manifest" in (await playground.part(ALICE, "Redis"))["detail"]
+
+    await wait_until(is_down, "the light says what is wrong")
+    light = await playground.part(ALICE, "Redis")
+    said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 18")
+    manifest.write_bytes(what_is_there)
+    await answered(playground, GENERAL, said["ts"], "I will remember 18.")
+    after = await playground.part(ALICE, "Redis")
+
+    assert not light["is_up"]
+    assert after["is_up"]
+    assert "outlives a restart" in after["detail"]
+
+
 async def test_kill_9_of_the_playground_takes_the_bridge_along_and_leaves_all_that_was_said(folder: Path) -> None:
     first = await (await Playground(folder).start()).ready(ALICE)
     said = await first.do("say", ALICE, channel=PRIVATE, text="@bridge Memory: my name is Ada")

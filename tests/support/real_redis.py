@@ -28,7 +28,7 @@ def server_program() -> str:
 
 
 class RealRedis:
-    """A server with an append-only file in *folder*, on a unix socket, started when entered."""
+    """A server with an append-only file in *folder*, as durable as the embedded one, on a unix socket."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -46,7 +46,8 @@ class RealRedis:
     def start(self, *options: str) -> None:
         """Start it, over what an earlier one left, and wait until it answers; *options* are for this time."""
         words = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", ""]
-        words += ["--appendonly", "yes", "--loglevel", "warning", "--logfile", "redis.log", *options]
+        words += ["--appendonly", "yes", "--appendfsync", "always"]
+        words += ["--loglevel", "warning", "--logfile", "redis.log", *options]
         self.socket.unlink(missing_ok=True)
         self._process = subprocess.Popen([server_program(), *words], stdin=subprocess.DEVNULL)  # noqa: S603
         deadline = time.monotonic() + START_SECONDS

@@ -93,7 +93,7 @@ class Server:
             return False
 
 
-_DATA = {"appendonly": "yes", "save": '""', "repl-diskless-sync-delay": 0}
+_DATA = {"appendonly": "yes", "appendfsync": "always", "save": '""', "repl-diskless-sync-delay": 0}
 
 
 class Watched:
