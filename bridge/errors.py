@@ -21,6 +21,7 @@ enumerates the classes below so that none is without words.
     ├── SlackError                  Slack's Web API
     │   ├── SlackRefused            Slack answered ``ok: false``: the same call will be refused again
     │   ├── SlackUnreachable        surely not taken: no connection, or 429 for longer than one may wait
+    │   │   └── SlackTokenRefused   the bot token is not accepted (any more)
     │   ├── SlackAmbiguous          sent, outcome not known: a time-out, a broken connection, a 5xx
     │   └── SlackGone               Socket Mode: no socket could be had for too long
     ├── StoreError                  Redis
@@ -176,6 +177,14 @@ class SlackUnreachable(SlackError):
     def __init__(self, method: str, detail: str = "", retry_after: timedelta | None = None) -> None:
         super().__init__(method, detail)
         self.retry_after = retry_after
+
+
+class SlackTokenRefused(SlackUnreachable):
+    """Slack does not accept the bot token, for its reason *error*; the call may be made again when it does."""
+
+    def __init__(self, method: str, error: str) -> None:
+        super().__init__(method, error)
+        self.error = error
 
 
 class SlackAmbiguous(SlackError):

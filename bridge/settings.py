@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dotenv import dotenv_values
-from pydantic import Field, SecretStr, TypeAdapter, ValidationError
+from pydantic import Field, PrivateAttr, SecretStr, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -54,9 +54,23 @@ class Settings(BaseSettings):
         """
         return (init_settings,)
 
+    _bot_token_file: Path | None = PrivateAttr(default=None)
+
+    def bot_token_now(self) -> str:
+        """Read the bot token again, where a file has it; what can't be read there is no change."""
+        value = self.slack_bot_token
+        if self._bot_token_file is not None:
+            with suppress(OSError, ValidationError, UnicodeDecodeError):
+                field = type(self).model_fields["slack_bot_token"]
+                shape: Any = Annotated[field.annotation, *field.metadata]
+                found = self._bot_token_file.read_text(encoding="utf-8").strip()
+                value = TypeAdapter(shape).validate_python(found)
+        return value.get_secret_value()
+
     slack_bot_token: Annotated[SecretStr, shapes.token("xoxb-", "the bot token")] = _setting(
         "SLACK_BOT_TOKEN",
-        description="The bot's token, xoxb-…: your Slack app's page, *OAuth & Permissions*.",
+        description="The bot's token, xoxb-…: your Slack app's page, *OAuth & Permissions*. From a file "
+        "(SLACK_BOT_TOKEN_FILE), a new one is used without a restart once Slack refuses the old one.",
     )
     slack_signing_secret: Annotated[SecretStr | None, shapes.secret("the signing secret")] = _setting(
         "SLACK_SIGNING_SECRET",
@@ -244,6 +258,9 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
     except ValidationError as exc:
         # A problem of the file comes first: the variable is missing only because the file could not be read.
         problems = {**_explained(exc), **problems}
+    else:
+        file = environ.get("SLACK_BOT_TOKEN_FILE", "").strip()
+        settings._bot_token_file = Path(file) if file else None  # noqa: SLF001 - the class and its reader are one
     if problems:
         order = {name: place for place, name in enumerate(VARIABLES)}
         names = sorted(problems, key=lambda name: order.get(name, len(order)))

@@ -103,6 +103,7 @@ SLACK_NOT_CARRIED_OUT = "Slack did not carry this out. Please try again in a mom
 SLACK_DID_NOT_ALLOW = "Slack did not allow this ({error})."
 SLACK_NEEDS = "Slack did not allow this: the app needs the permission {needed}."
 SLACK_NOT_REACHABLE = "Slack is not reachable or asks for patience. Please try again in a minute."
+SLACK_SIGN_IN = "Slack no longer accepts my sign-in. Your admin needs to install the app again."
 SLACK_NOT_KNOWN = "It is not known whether Slack took this. Please look before you try again."
 SLACK_GONE = "The bridge has lost its connection to Slack, and starts again."
 

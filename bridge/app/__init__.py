@@ -12,8 +12,10 @@ import secrets
 import signal
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
+
+import aiohttp
 
 from bridge import __version__
 from bridge.app.intake import Intake
@@ -132,12 +134,28 @@ class Bridge:
             yield
             return
         dispatch = over_socket(listeners, self._wires.metrics)
-        self._sockets = sockets = Sockets(lambda: self._wires.web.open_socket(token.get_secret_value()), dispatch)
+        self._sockets = sockets = Sockets(lambda: self._open_socket(token.get_secret_value()), dispatch)
         closing = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             group.create_task(sockets.run(closing))
             yield
             closing.set()
+
+    async def _open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
+        """Open a socket. Where Slack refuses because the app was removed, wait until it is there again.
+
+        Raises `SlackRefused` where it is the app-level token that is not accepted.
+        """
+        web = self._wires.web
+        while True:
+            await web.token.until_accepted()
+            try:
+                return await web.open_socket(app_token)
+            except SlackRefused:
+                with suppress(SlackError):
+                    await web.call("auth.test", {})
+                if web.token.is_accepted:
+                    raise
 
     async def _who_we_are(self) -> Identity:
         """Ask Slack, for as long as it cannot be reached. Raises `SlackRefused` where the token is not accepted."""
@@ -168,6 +186,7 @@ class Bridge:
         trouble = self._wires.keeper.trouble if self._wires.keeper else ""
         return Readiness(
             slack=self._slack(),
+            slack_trouble=self._wires.web.token.refused_because,
             redis=Reach.NOT_YET
             if namespace is None or namespace.since is None
             else _reach(is_up=namespace.is_held and not trouble),
@@ -188,8 +207,10 @@ async def _work(parts: Parts) -> None:
     async with parts.signs.at_work(), asyncio.TaskGroup() as group:
         hourly = group.create_task(parts.hourly.run())
         group.create_task(parts.reporter.run(parts.draining))
+        watch = group.create_task(parts.token_watch.run())
         await parts.worker.run(parts.turns.work, parts.turns.terms)
         hourly.cancel()  # it may be waiting for the service
+        watch.cancel()
 
 
 def _the_parts() -> type[Parts]:

@@ -29,6 +29,7 @@ from bridge.slack.home import Home
 from bridge.slack.say import SlackSay
 from bridge.slack.shortcuts import Shortcuts
 from bridge.slack.stops import StopsSurface
+from bridge.slack.token_watch import TokenWatch
 from bridge.store.feedback import Votes
 from bridge.store.hourglass import Hourglasses
 from bridge.store.journal import Journal
@@ -89,6 +90,7 @@ class Parts:
             self.wires.metrics,
             StopsSurface(Stopping(self.intake.inbox, access), identity, self.wires.metrics),
             AgentView(door, identity),
+            self.token_watch,
             Home(door, identity),
             Shortcuts(door, identity, self.say),
             Actions(door, identity, self.catalog, access, self.say),
@@ -107,6 +109,7 @@ class Parts:
             draining=self.draining,
             monotonic=time.monotonic,
             watches=self._watches,
+            may_begin=lambda: self.wires.web.token.is_accepted,
         )
         self.wires.metrics.watch_queue(lambda: worker.depth)
         return worker
@@ -130,6 +133,11 @@ class Parts:
             now=self.now,
             watches=self._watches,
         )
+
+    @cached_property
+    def token_watch(self) -> TokenWatch:
+        """Who finds out when a token that Slack has refused works again."""
+        return TokenWatch(self.wires.web, self.intake.identity, self.settings.bot_token_now)
 
     @cached_property
     def signs(self) -> WaitingSigns:

@@ -140,6 +140,7 @@ _WORDS: Final[dict[type, Callable[[Any], str]]] = {
     errors.SlackError: _says(words.SLACK_NOT_CARRIED_OUT),
     errors.SlackRefused: _slack_refused,
     errors.SlackUnreachable: _says(words.SLACK_NOT_REACHABLE),
+    errors.SlackTokenRefused: _says(words.SLACK_SIGN_IN),
     errors.SlackAmbiguous: _says(words.SLACK_NOT_KNOWN),
     errors.SlackGone: _says(words.SLACK_GONE),
     errors.StoreError: _says(words.STORE_AWAY),

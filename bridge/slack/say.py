@@ -128,6 +128,15 @@ class SlackSay:
             place, there = message, {}
         await Posting(self._wire, place, mark, there, deadline).attach(files)
 
+    @property
+    def is_accepted(self) -> bool:
+        """Whether Slack accepts the bot's token."""
+        return self._web.token.is_accepted
+
+    async def until_accepted(self) -> None:
+        """Wait until it does."""
+        await self._web.token.until_accepted()
+
     async def open_form(self, trigger_id: str, view: View) -> None:
         """Open a modal. Raises `SlackError`."""
         await self._web.call("views.open", {"trigger_id": trigger_id, "view": view})

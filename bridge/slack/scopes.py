@@ -53,6 +53,8 @@ EVENTS: Final[Mapping[str, str]] = MappingProxyType(
         "app_home_opened": "",
         "agent_session_stopped": "chat:write",
         "reaction_added": "reactions:read",
+        "app_uninstalled": "",
+        "tokens_revoked": "",
     }
 )
 """What the bot hears of, each with the scope that Slack wants for it, or none: the page of each names it.

@@ -40,7 +40,8 @@ class Reach(StrEnum):
 class Readiness:
     """What the bridge can reach, whether it is *whole* by now, and whether it is on its way out.
 
-    *redis_trouble* says why an embedded Redis is not there, where it isn't.
+    *slack_trouble* is Slack's word for why it doesn't accept the bot's token, where it doesn't; *redis_trouble* says
+    why an embedded Redis is not there, where it isn't.
     """
 
     slack: Reach
@@ -48,6 +49,7 @@ class Readiness:
     project: Reach
     draining: bool = False
     whole: bool = True
+    slack_trouble: str = ""
     redis_trouble: str = ""
 
     @property
@@ -55,7 +57,8 @@ class Readiness:
         """Whether requests should come here.
 
         Redis or the service being lost later does not count: another replica would fare no better, and here people
-        get an answer. A silent socket does: nothing comes in by it.
+        get an answer. Nor does a token that Slack has revoked: what comes in is kept. A silent socket does: nothing
+        comes in by it.
         """
         return self.whole and not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
 
@@ -128,11 +131,13 @@ def _ready_page(readiness: Callable[[], Readiness]) -> _Page:
         state = readiness()
         body = {
             "ready": state.is_ready,
-            "slack": state.slack,
+            "slack": Reach.DOWN if state.slack_trouble else state.slack,
             "redis": state.redis,
             "project": state.project,
             "draining": state.draining,
         }
+        if state.slack_trouble:
+            body["slack_trouble"] = state.slack_trouble
         if state.redis_trouble:
             body["redis_trouble"] = state.redis_trouble
         return JSONResponse(body, status_code=200 if state.is_ready else 503)

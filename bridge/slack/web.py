@@ -27,8 +27,9 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
+from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.metrics import Metrics
+from bridge.slack.token import REFUSALS, BotToken
 
 CALL_SECONDS = 10.0
 _CONNECT_SECONDS = 3.0
@@ -89,8 +90,8 @@ class SlackWeb:
     def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str, metrics: Metrics) -> None:
         self._session = session
         self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
-        self._authorization = {"Authorization": f"Bearer {token}"}
         self._metrics = metrics
+        self.token = BotToken(token)
         self._clock_ahead = timedelta(0)
         self.client = AsyncWebClient(
             token, base_url=self._base_url, timeout=int(CALL_SECONDS), session=session, retry_handlers=[]
@@ -113,13 +114,25 @@ class SlackWeb:
         answer, _ = await self._send(method, seconds, verb="GET", params=dict(arguments))
         return answer
 
+    def use(self, token: str) -> None:
+        """Use another bot token, or the same one again, which Slack accepts."""
+        self.client.token = token
+        self.token.accept(token)
+
+    async def who_has(self, token: str) -> Identity:
+        """Ask whose *token* is, whether or not it is the one in use. Raises `SlackError`."""
+        return (await self._hello(token)).identity
+
     async def auth_test(self) -> Identity:
-        """Ask who we are. Raises `SlackError`."""
+        """Ask who we are, with whatever token there is. Raises `SlackError`."""
         return (await self.hello()).identity
 
     async def hello(self) -> Hello:
         """Ask who we are, by name too, and what time it is. Raises `SlackError`."""
-        answer, headers = await self._send("auth.test", CALL_SECONDS, json={})
+        return await self._hello(self.token.value)
+
+    async def _hello(self, token: str) -> Hello:
+        answer, headers = await self._send("auth.test", CALL_SECONDS, token=token, json={})
         granted = headers.get("x-oauth-scopes", "")
         identity = Identity(
             team=str(answer.get("team_id") or ""),
@@ -163,12 +176,22 @@ class SlackWeb:
     async def _send(
         self, method: str, seconds: float, *, token: str = "", **request: Any
     ) -> tuple[Answer, Mapping[str, str]]:
-        authorization = {"Authorization": f"Bearer {token}"} if token else self._authorization
+        """Make a call with *token*, or else with the bot's."""
+        if not token and not self.token.is_accepted:
+            raise SlackTokenRefused(method, self.token.refused_because)
+        used = token or self.token.value
+        authorization = {"Authorization": f"Bearer {used}"}
         with _counted(self._metrics, method):
             status, headers, body = await self._exchange(
                 method, seconds, self._base_url + method, headers=authorization, **request
             )
-            answer = _judge(method, status, headers, body)
+            try:
+                answer = _judge(method, status, headers, body)
+            except SlackRefused as exc:
+                if token or exc.error not in REFUSALS:
+                    raise
+                self.token.refuse(used, exc.error)
+                raise SlackTokenRefused(method, exc.error) from exc
             self._note_time(headers)
             return answer, headers
 
@@ -242,7 +265,7 @@ def _counted(metrics: Metrics, method: str) -> Iterator[None]:
 
 def _outcome(error: SlackError) -> str:
     match error:
-        case SlackRefused():
+        case SlackRefused() | SlackTokenRefused():
             return "refused"
         case SlackUnreachable(retry_after=timedelta()):
             return "rate_limited"
@@ -261,8 +284,10 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes) ->
     match answer:
         case {"ok": True}:
             return dict(answer)
-        case {"ok": False, "error": "ratelimited"}:
-            raise SlackUnreachable(method, "ratelimited", _retry_after(headers))
+        case {"ok": False, "error": "ratelimited" | "rate_limited" | "message_limit_exceeded" as word}:
+            raise SlackUnreachable(method, word, _retry_after(headers))
+        case {"ok": False, "error": "team_added_to_org" | "org_login_required" as word}:  # while it is being moved
+            raise SlackUnreachable(method, word)
         case {
             "ok": False,
             "error": "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" as word,

@@ -131,6 +131,15 @@ class Say(Protocol):
         """Replace an own message; may be repeated freely."""
         ...
 
+    @property
+    def is_accepted(self) -> bool:
+        """Whether Slack accepts the bot's token. Where it does not, nothing is to be begun."""
+        ...
+
+    async def until_accepted(self) -> None:
+        """Wait until it does."""
+        ...
+
     async def open_form(self, trigger_id: str, view: View) -> None:
         """Open a modal."""
         ...

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from bridge.blocks import notices
 from bridge.blocks.reply import Audience, Reply
-from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
+from bridge.errors import SlackAmbiguous, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.ids import TurnId, aside
 from bridge.inbound import (
     Click,
@@ -101,6 +101,9 @@ class Shower:
                 look = False
                 await self._patience.through_outages(lambda: lease.ensure(SLACK_TIMEOUT))
                 return await self._once(taken, outcome, there)
+            except SlackTokenRefused:  # what is recorded waits, however long that takes
+                await self._patience.wait_for(self._say.until_accepted())
+                continue
             except SlackUnreachable as exc:
                 pause = exc.retry_after or _PAUSES[min(attempt, len(_PAUSES) - 1)]
             except SlackAmbiguous:

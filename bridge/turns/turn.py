@@ -91,7 +91,10 @@ class Turns:
 
     async def _step(self, lease: Lease, *, begins: bool) -> bool:
         """Take the head and go on with it; True when this worker is finished with the lane."""
-        taken = lease.pop_head() or await self._take(lease, begins=begins)
+        taken = lease.pop_head()
+        if taken is None and not self.say.is_accepted:
+            return await self._give_back(lease)
+        taken = taken or await self._take(lease, begins=begins)
         if taken is None:
             return True
         if isinstance(taken, Unreadable) and taken.is_newer:
@@ -111,6 +114,13 @@ class Turns:
     def terms(self) -> Terms:
         """How a head is taken now."""
         return Terms(secrets.token_hex(8), may_send=self.project.is_up, oldest=self.now() - self.max_age)
+
+    async def _give_back(self, lease: Lease, taken: Taken | None = None) -> bool:
+        """Let the lane wait in the queue: Slack does not accept our token, and no turn begins (`Worker`)."""
+        if taken is not None and taken.turn.was_sent_now:
+            await self.patience.through_outages(lambda: self.journal.unsent(taken))
+        await self.patience.through_outages(lambda: self.journal.release(lease.held))
+        return True
 
     async def _leave_to_a_newer_release(self, lease: Lease) -> bool:
         """During a rolling upgrade the process that wrote this record runs beside us."""
@@ -161,6 +171,8 @@ class Turns:
             return plans.Show(failures.failure(exc), what=type(exc).__name__)
 
     async def _carry_out(self, taken: Taken, plan: plans.Plan | ProjectError, lease: Lease) -> bool:
+        if not self.say.is_accepted:  # since it was taken
+            return await self._give_back(lease, taken)
         match plan:
             case ProjectError():
                 return await self._wait_for_service(taken, plan)

@@ -46,7 +46,8 @@ class Worker:
     """Works on lanes until `draining` is set.
 
     *blocking* is a Redis connection of its own, for reads that wait. *drain* is how long turns in flight may take
-    to finish after that; *block* how long one such read waits; *watches* are told of what is stopped.
+    to finish after that; *block* how long one such read waits; *watches* are told of what is stopped. While it
+    *may_begin* nothing, because Slack does not accept the bot's token, it takes no lane: another process may.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Worker:
         monotonic: Callable[[], float],
         block: timedelta = _BLOCK,
         watches: Watches | None = None,
+        may_begin: Callable[[], bool] = lambda: True,
     ) -> None:
         self._inbox = inbox
         self._journal = journal
@@ -74,6 +76,7 @@ class Worker:
         self._monotonic = monotonic
         self._block = block
         self._watches = watches or Watches()
+        self._may_begin = may_begin
         self.depth = 0  # lanes that have work, anywhere
         self._held: dict[str, Lease] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -97,7 +100,7 @@ class Worker:
                 start(self._one(work, self._hold(held, began)))
 
             def offer() -> Offer | None:
-                if terms is None or self._draining.is_set() or self._slots.free <= 0:
+                if terms is None or self._draining.is_set() or self._slots.free <= 0 or not self._may_begin():
                     return None
                 self._slots.take()
                 made = Offer(terms(), asyncio.get_running_loop().create_future())
@@ -158,6 +161,9 @@ class Worker:
         return False
 
     async def _take_new(self, begin: Begin) -> None:
+        if not self._may_begin():
+            await self._rest(self._block, until_draining=True)
+            return
         try:
             async with asyncio.timeout(self._block.total_seconds()):
                 room = await self._slots.room()  # first a free place, so that what is taken is begun at once
@@ -190,6 +196,8 @@ class Worker:
             begin(held, began)
 
     async def _take_over(self, begin: Begin) -> None:
+        if not self._may_begin():
+            return
         began = self._monotonic()
         for held in await self._inbox.claim_from_the_dead(lease=LEASE, most=_CLAIM_MOST):
             log.info("took over a lane", extra={"lane": held.lane})

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from bridge.playground.project.answers import Proper
+from bridge.playground.slack.faults import Error
 from bridge.playground.slack.sample import ALICE, BOB, GENERAL
 from bridge.store.deliveries import deliveries
 from support.real_redis import RealRedis
@@ -143,6 +144,21 @@ async def test_a_refused_token_ends_the_process_with_the_cure(world: World) -> N
 
     assert code == 1
     assert "SLACK_APP_TOKEN" in bridge.log.decode()
+
+
+async def test_an_app_that_was_removed_is_waited_for(world: World) -> None:
+    bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
+    world.slack.unsubscribed.add("tokens_revoked")
+
+    await world.slack.revoke_token("account_inactive")
+    world.slack.faults.on("apps.connections.open", Error("invalid_auth"), times=1)
+    await world.slack.disconnect("refresh_requested", closes_after=0.0)
+    await wait_until(lambda: b"slack does not accept the bot token" in bridge.log, "it notices")
+    world.slack.give_token()
+    await bridge.ready()
+    root = await world.mention(ALICE, GENERAL, "here again")
+
+    await world.answered(GENERAL, root)
 
 
 async def test_draining_keeps_the_socket_until_the_last_turn_is_over(world: World) -> None:

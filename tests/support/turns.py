@@ -82,6 +82,7 @@ class MemorySay:
     post has arrived and its answer is under way.
     """
 
+    is_accepted: bool = True
     messages: list[Posted] = field(default_factory=list)
     whispers: list[tuple[Whom, Reply]] = field(default_factory=list)
     updates: list[tuple[str, Reply]] = field(default_factory=list)
@@ -117,6 +118,9 @@ class MemorySay:
 
     def replies(self, mark: str = "bridge_turn") -> list[Posted]:
         return [message for message in self.messages if message.mark.kind == mark]
+
+    async def until_accepted(self) -> None:
+        assert self.is_accepted, "here a token is never refused"
 
     async def post(self, place: Place, reply: Reply, mark: Mark, there: Found) -> str:
         if 0 in there.parts:

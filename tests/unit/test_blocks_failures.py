@@ -31,6 +31,7 @@ EXAMPLES = [
     errors.SlackRefused("chat.postMessage", "not_in_channel"),
     errors.SlackRefused("files.upload", "missing_scope", "files:write"),
     errors.SlackUnreachable("chat.postMessage"),
+    errors.SlackTokenRefused("chat.postMessage", "token_revoked"),
     errors.SlackAmbiguous("chat.postMessage"),
     errors.SlackGone("apps.connections.open", "no socket for 120 s"),
     errors.StoreError(),

@@ -265,3 +265,27 @@ def test_an_unknown_name_is_named_with_its_nearest() -> None:
 
 def test_every_field_is_explained() -> None:
     assert all(field.description and field.alias for field in Settings.model_fields.values())
+
+
+@pytest.mark.parametrize(
+    ("content", "now"),
+    [
+        ("xoxb-2-made-up\n", "xoxb-2-made-up"),
+        ("", "xoxb-1-made-up"),
+        ("xoxp-2-made-up", "xoxb-1-made-up"),
+        (None, "xoxb-1-made-up"),
+    ],
+)
+def test_the_bot_token_is_read_from_its_file_again(tmp_path: Path, content: str | None, now: str) -> None:
+    file = tmp_path / "token"
+    file.write_text("xoxb-1-made-up")
+    environ = {name: value for name, value in NEEDED.items() if name != "SLACK_BOT_TOKEN"}
+    settings = load({**environ, "SLACK_BOT_TOKEN_FILE": str(file)})
+
+    if content is None:
+        file.unlink()
+    else:
+        file.write_text(content)
+
+    assert settings.bot_token_now() == now
+    assert load(NEEDED).bot_token_now() == "xoxb-1-made-up"

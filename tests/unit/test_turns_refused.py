@@ -16,9 +16,6 @@ REFUSALS = (
     "restricted_action",
     "thread_not_found",
     "msg_blocks_too_long",
-    "token_revoked",
-    "account_inactive",
-    "invalid_auth",
     "missing_scope",
 )
 

@@ -210,6 +210,11 @@ def function_executed(execution: Execution, token: str, now: str) -> Json:
     }
 
 
+def tokens_revoked(bot: str, event_ts: str) -> Json:
+    """https://docs.slack.dev/reference/events/tokens_revoked."""
+    return {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}, "event_ts": event_ts}
+
+
 def session_stopped(channel: str, user: str, thread_ts: str, now: str, streaming: Sequence[str] = ()) -> Json:
     """Somebody pressed Stop: https://docs.slack.dev/reference/events/agent_session_stopped."""
     return {

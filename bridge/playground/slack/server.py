@@ -79,6 +79,7 @@ class Door:
     answers: list[responses.Response] = field(default_factory=list)
     app_token: str = ""
     config_token: str = ""
+    token_error: str = ""  # what is said of the bot's token where it is not accepted
 
     def __post_init__(self) -> None:
         self._server: LocalServer | None = None
@@ -168,6 +169,8 @@ class Door:
             return method
         if not token:
             raise Refusal("not_authed")
+        if token == self.bot_token and self.token_error:
+            raise Refusal(self.token_error)
         if not asked.token_ok:
             known = {self.bot_token, self.app_token, self.config_token}
             raise Refusal("not_allowed_token_type" if token in known else "invalid_auth")

@@ -172,6 +172,17 @@ class Voices(Hands):
         event = payloads.session_stopped(channel, user, thread_ts, self.workspace.new_ts(), streaming)
         await _heard(self._events.done(event, channel))
 
+    async def revoke_token(self, error: str = "token_revoked") -> None:
+        """Let somebody revoke the bot's token: every call with it is refused with *error*, and the app hears of it."""
+        self._door.token_error = error
+        event = payloads.tokens_revoked(self.workspace.bot.id, self.workspace.new_ts())
+        if event["type"] not in self.unsubscribed:
+            await self.send_event(event)
+
+    def give_token(self, token: str = "") -> None:
+        """Let the app be installed anew: its bot's token is *token* from now on, or the same one works again."""
+        self._door.bot_token, self._door.token_error = token or self._door.bot_token, ""
+
     async def open_home(self, user: str) -> None:
         """Let *user* look at the app's Home tab."""
         await self._open_tab(user, "home")
