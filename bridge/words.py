@@ -120,7 +120,19 @@ NO_SUCH = "There is no {kind} {name}. The list shows which there are."
 NO_SUCH_NEAR = "There is no {kind} {name}. Did you mean {names}?"
 SEVERAL_FIT = "Several {kind}s fit {name}: {names}. Please use the id."
 NAME_WITH_ID = "{name} (id {id})"
-INPUT_NOT_JSON = "This input is not JSON: {problem}, in line {line} at character {column}."
+INPUT_NOT_JSON = "This input isn't JSON, so nothing was started. Line {line}, character {column}: {problem}."
+JSON_PROBLEM = "expected something else"
+JSON_PROBLEMS = {
+    "Expecting value": "expected a value",
+    "Expecting ',' delimiter": "expected a comma",
+    "Expecting ':' delimiter": "expected a colon",
+    "Expecting property name": "expected a name in double quotes",
+    "Illegal trailing comma": "expected no comma before the end",
+    "Extra data": "expected nothing after the end",
+    "Unterminated string": "expected a closing quote for the text that begins here",
+    "Invalid control character": "expected no line break or tab within a text",
+    "Invalid \\": "expected another character after the backslash",
+}
 HALF_A_CHARACTER = "half of a character pair"
 CANNOT_BE_SENT = "not a value that can be sent"
 
@@ -420,7 +432,7 @@ SHOW_RESULT_IN = "Show the result in"
 MEMBER_OF_THE_CHANNEL = "I have to be a member of the channel."
 RUN = "Run"
 WRITE_JSON = "Write a JSON value, or choose Text."
-NOT_JSON = "This is not JSON: {problem}, in line {line} at character {column}."
+NOT_JSON = "This isn't JSON. Line {line}, character {column}: {problem}."
 WHICH_WORKFLOW = "Which workflow is to run?"
 NEEDS_AN_INPUT = "{workflow} needs an input."
 
@@ -448,6 +460,10 @@ RUN_AGAIN_SURE = "Run again?"
 RUN_TWICE = "It may have run already, and would then run twice."
 RUN_INACTIVE = "{workflow} is inactive. Do you want to run it all the same?"
 RUN_IT = "Run it"
+FIX_IT = "Fix it"
+RUN_AS_TEXT = "Run as text"
+RUNS_AS_TEXT = "{workflow} runs with this input as text."
+INPUT_GONE = "This input is no longer available. Please run the workflow again."
 RUNS_AS_CONFIRMED = "{workflow} is inactive, and runs as you confirmed."
 
 # Statistics. The names of numbers are the service's own: prompts, runs, versions, categories, tags.

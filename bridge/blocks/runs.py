@@ -13,15 +13,17 @@ from typing import Any, Final
 from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.failures import sentence
-from bridge.blocks.json_text import compact, pretty
+from bridge.blocks.json_text import compact, pointed_at, pretty
 from bridge.blocks.reply import Attachment, Audience, Block, Reply
-from bridge.errors import BridgeError
+from bridge.errors import BadInput, BridgeError
 from bridge.project.models import RunResult, Workflow
 
 AGAIN: Final = "run:again"
 CONFIRM: Final = "run:confirm"
 FORM: Final = "run:form"
 NODES: Final = "run:nodes"
+MEND: Final = "run:fix"
+AS_TEXT: Final = "run:text"
 
 _SURE = kit.confirm(words.RUN_AGAIN_SURE, words.RUN_TWICE, words.RUN_AGAIN, words.CANCEL)
 _NODE_TEXT = 1500
@@ -77,6 +79,29 @@ def confirm(workflow: Workflow, typed: Any) -> Reply:
     return kit.reply(text, kit.section(text), kit.actions(yes))
 
 
+def not_json(workflow: Workflow, typed: str, error: BadInput, kept: str) -> Reply:
+    """Say where input is not JSON, and offer to mend it or to run it as it is; the turn *kept* has it."""
+    text = sentence(error)
+    place = kit.rich(kit.code_block(pointed_at(typed, error.line, error.column)))
+    as_text = kit.button(words.RUN_AS_TEXT, AS_TEXT, _kept_value(workflow, kept))
+    return kit.reply(text, kit.section(text), place, kit.actions(_mend(workflow, kept), as_text))
+
+
+def offer_to_mend(workflow: Workflow, kept: str) -> Reply:
+    """Offer the form for such input with a button, for when it could not be opened by itself."""
+    return kit.reply(words.TOOK_TOO_LONG, kit.section(words.TOOK_TOO_LONG), kit.actions(_mend(workflow, kept)))
+
+
+def runs_as_text(workflow: Workflow) -> Reply:
+    """Take the place of the question about such input."""
+    return kit.reply(words.RUNS_AS_TEXT.format(workflow=kit.named(workflow.name, 100)), replaces_original=True)
+
+
+def input_gone() -> Reply:
+    """Tell that such input is kept no longer."""
+    return kit.reply(words.INPUT_GONE)
+
+
 def confirmed(workflow: Workflow) -> Reply:
     """Take the question's place after it was answered: one question starts one run."""
     return kit.reply(words.RUNS_AS_CONFIRMED.format(workflow=kit.named(workflow.name, 100)), replaces_original=True)
@@ -106,6 +131,14 @@ def again_value(workflow: int, *typed: Any) -> str:
     """Make a button's value: the workflow and, where there is room, the input."""
     with_input = compact({"w": workflow, "i": typed[0]}) if typed else ""
     return with_input if 0 < len(with_input) <= kit.BUTTON_VALUE else compact({"w": workflow})
+
+
+def _mend(workflow: Workflow, kept: str) -> Block:
+    return kit.button(words.FIX_IT, MEND, _kept_value(workflow, kept))
+
+
+def _kept_value(workflow: Workflow, kept: str) -> str:
+    return compact({"w": workflow.id, "t": kept})
 
 
 def _card(run: Run, status: str, *blocks: Block, files: list[Attachment] | None = None) -> Reply:

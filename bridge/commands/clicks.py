@@ -14,7 +14,7 @@ from bridge.commands.defaults import open_default_form
 from bridge.commands.deps import Call, Deps
 from bridge.commands.listing import TURNS, turned
 from bridge.commands.naming import agent_name
-from bridge.commands.running import ask_for_input, check_runner, start, workflow_by_id
+from bridge.commands.running import ask_for_input, ask_to_mend, check_runner, start, start_as_text, workflow_by_id
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click
 from bridge.turns.plan import AskEdited, CastVote, ChooseAgent, Nothing, Plan, Resume, SendAgain, Show, StopTurn
@@ -27,6 +27,7 @@ class _RunValue(BaseModel):
 
     workflow: int | None = Field(default=None, alias="w")
     input: Any = Field(default=None, alias="i")
+    kept: str = Field(default="", alias="t")  # the turn that brought an input which is nearly JSON
 
     @property
     def has_input(self) -> bool:
@@ -85,6 +86,16 @@ async def _run(deps: Deps, call: Call, click: Click) -> Plan:
     return start(workflow, value.input, is_sure=is_sure, replaces=runs.confirmed(workflow) if is_sure else None)
 
 
+async def _about_an_input(deps: Deps, call: Call, click: Click) -> Plan:
+    await check_runner(deps, click.user)
+    value = _run_value(click)
+    if value.workflow is None:
+        return _unknown(click)
+    workflow = await workflow_by_id(deps, value.workflow)
+    do = start_as_text if click.action_id == runs.AS_TEXT else ask_to_mend
+    return await do(deps, call, workflow, value.kept)
+
+
 async def _open_form(deps: Deps, call: Call, click: Click) -> Plan:
     await check_runner(deps, click.user)
     value = _run_value(click)
@@ -120,6 +131,8 @@ _PRESSED: Final[dict[str, Callable[[Deps, Call, Click], Awaitable[Plan]]]] = {
     runs.AGAIN: _run,
     runs.CONFIRM: _run,
     runs.FORM: _open_form,
+    runs.MEND: _about_an_input,
+    runs.AS_TEXT: _about_an_input,
     runs.NODES: _show_nodes,
     notices.SEND_AGAIN: _about_a_turn,
     notices.ASK_EDITED: _about_a_turn,

@@ -7,17 +7,21 @@ from typing import Any
 from bridge.blocks.json_text import typed_json
 from bridge.errors import BadInput
 
-_BEGINS_JSON = ("{", "[", '"', "“", "”", "„", "‟")
+_QUOTES = ('"', "“", "”", "„", "‟")
+_BEGINS_JSON = ("{", "[", *_QUOTES)
 
 
 def typed_input(text: str) -> Any:
     """Read a JSON object, array or double-quoted string as that value; anything else is the string as it was typed.
 
-    So ``3``, ``true`` and what is only nearly JSON stay text: nobody is made to quote a sentence.
+    So ``3``, ``true`` and what only begins with a quotation stay text: nobody is made to quote a sentence. What begins
+    as an object or array and is none raises `BadInput`: it is more likely a slip than text.
     """
     if not text.startswith(_BEGINS_JSON):
         return text
     try:
         return typed_json(text)
     except BadInput:
-        return text
+        if text.startswith(_QUOTES):
+            return text
+        raise

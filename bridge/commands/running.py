@@ -6,7 +6,7 @@ from typing import Any
 
 from bridge.blocks.forms import Origin, run_form
 from bridge.blocks.reply import Reply
-from bridge.blocks.runs import confirm, offer_form
+from bridge.blocks.runs import confirm, input_gone, offer_form, offer_to_mend, runs_as_text
 from bridge.commands.deps import Call, Deps
 from bridge.errors import NoSuch, NotAllowed
 from bridge.project.models import Workflow
@@ -34,17 +34,36 @@ def start(workflow: Workflow, given: Any, *, is_sure: bool = False, replaces: Re
     return Show(confirm(workflow, given))
 
 
+async def ask_to_mend(deps: Deps, call: Call, workflow: Workflow, kept: str) -> Plan:
+    """Open the form with the input that was *kept*, which is nearly JSON."""
+    typed = await deps.recent.typed(call.team, call.user, kept)
+    if typed is None:
+        return Show(input_gone())
+    view = run_form(workflow, _origin(call), typed=typed, kind="json")
+    return OpenForm(view, otherwise=offer_to_mend(workflow, kept))
+
+
+async def start_as_text(deps: Deps, call: Call, workflow: Workflow, kept: str) -> Plan:
+    """Start a run with the input that was *kept*, as the text that it is."""
+    typed = await deps.recent.typed(call.team, call.user, kept, is_last_use=True)
+    return Show(input_gone()) if typed is None else start(workflow, typed, replaces=runs_as_text(workflow))
+
+
 async def ask_for_input(deps: Deps, call: Call, workflow: Workflow | None, *, is_sure: bool = False) -> OpenForm:
     """Open the form, with the workflow chosen where it is known, and the input that its person wants remembered."""
-    origin = Origin(
-        channel=call.channel,
-        thread_ts=call.thread.root if call.thread else "",
-        response_url=call.response_url,
-        is_sure=is_sure,
-    )
+    origin = _origin(call, is_sure=is_sure)
     known = await deps.recent.input_of(call.team, call.user, workflow.id) if workflow else None
     if known is None:
         view = run_form(workflow, origin)
     else:
         view = run_form(workflow, origin, typed=known.typed, kind=known.kind, is_remembered=True)
     return OpenForm(view, otherwise=offer_form(workflow))
+
+
+def _origin(call: Call, *, is_sure: bool = False) -> Origin:
+    return Origin(
+        channel=call.channel,
+        thread_ts=call.thread.root if call.thread else "",
+        response_url=call.response_url,
+        is_sure=is_sure,
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bridge import words
+from bridge.blocks.runs import not_json
 from bridge.blocks.workflows import workflow_card, workflow_list
 from bridge.commands.deps import Call, Deps
 from bridge.commands.input import typed_input
 from bridge.commands.routing import Router
 from bridge.commands.running import ask_for_input, check_runner, start
+from bridge.errors import BadInput
 from bridge.project.models import Workflow
 from bridge.turns.plan import Plan, Show
 
@@ -32,4 +34,8 @@ async def run_workflow(deps: Deps, call: Call, *, workflow: Workflow | None = No
     await check_runner(deps, call.user)
     if workflow is None or not input:
         return await ask_for_input(deps, call, workflow)
-    return start(workflow, typed_input(input))
+    try:
+        return start(workflow, typed_input(input))
+    except BadInput as exc:
+        await deps.recent.keep_typed(call.team, call.user, call.turn, input)
+        return Show(not_json(workflow, input, exc, call.turn), what=type(exc).__name__)

@@ -162,7 +162,7 @@ def _opened_in(view: Mapping[str, Any]) -> str:
 
 def _identity_of(click: Click) -> str:
     """What makes a click the same click: for a question that was answered, that it is the same question."""
-    if click.action_id == runs.CONFIRM and click.message_ts:
+    if click.action_id in {runs.CONFIRM, runs.AS_TEXT} and click.message_ts:
         return f"confirmed:{click.channel}:{click.message_ts}"
     return f"trigger:{click.trigger_id}" if click.trigger_id else ""
 

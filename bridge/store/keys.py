@@ -31,6 +31,7 @@ key                             type     holds                                  
 ``recent:t:<team>:<user>``      zset     the threads in which they were answered last: 10       90 days
 ``home:<team>:<user>``          string   where they are in Home, and their direct message      90 days
 ``input:<team>:<user>:<id>``    string   the input of a workflow that they want remembered     30 days
+``typed:<team>:<user>:<turn>``  string   input that is nearly JSON, until a button says what to do   30 minutes
 ``results:<turn>``              string   node results of a run, shown on demand                7 days
 ``snapshots``                   hash     hour → statistics, see `bridge.reports.snapshots`     400 days each
 ``snapshotting:<hour>``         string   the process that takes the snapshot of an hour        4 minutes
@@ -62,6 +63,8 @@ REFUSED = timedelta(minutes=10)  # longer than a network keeps what was sent on 
 RESULTS = timedelta(days=7)
 SHOWN_LATELY = timedelta(days=90)
 REMEMBERED = timedelta(days=30)
+TYPED = timedelta(minutes=30)  # as long as Slack lets a private question be replaced
+TYPED_USED = timedelta(minutes=1)
 SNAPSHOTS = timedelta(days=400)
 SNAPSHOTTING = timedelta(minutes=4)
 GREETED = timedelta(days=365)

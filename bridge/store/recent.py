@@ -1,8 +1,8 @@
 """What a person did lately, and what the bridge keeps for their next time: all of it bounded, and with a lifetime.
 
 Runs and conversations are written by the very script that ends a turn (`finish`), so that neither costs
-a round trip; it also says when that made the person's Home tab stale. Of words only one kind is kept: the input of a
-workflow, for as long as the person wants the form to remember it.
+a round trip; it also says when that made the person's Home tab stale. Of words only the input of a workflow is kept:
+for as long as the person wants the form to remember it, or until they have said what is to be done with it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bridge.ids import ThreadKey
+from bridge.ids import ThreadKey, TurnId
 from bridge.store.connection import translated
-from bridge.store.keys import REMEMBERED, SHOWN_LATELY, milliseconds
+from bridge.store.keys import REMEMBERED, SHOWN_LATELY, TYPED, TYPED_USED, milliseconds
 from bridge.store.records import Conversation
 from bridge.store.scripting import Scripts
 
@@ -139,6 +139,24 @@ class Recent:
                 return
             value = json.dumps({"kind": remembered.kind, "typed": remembered.typed})
             await self._redis.set(key, value, px=milliseconds(REMEMBERED))
+
+    async def keep_typed(self, team: str, user: str, turn: TurnId, text: str) -> None:
+        """Keep what a *turn* brought as input, for the buttons that ask its person what it is."""
+        with translated():
+            await self._redis.set(self._typed_key(team, user, turn), text, px=milliseconds(TYPED))
+
+    async def typed(self, team: str, user: str, turn: str, *, is_last_use: bool = False) -> str | None:
+        """Read that again; for anybody else, and after half an hour, it is not there.
+
+        After the *last use* it is kept as long as another process may need to go on with that.
+        """
+        with translated():
+            lifetime = milliseconds(TYPED_USED) if is_last_use else None
+            found = await self._redis.getex(self._typed_key(team, user, turn), px=lifetime)
+        return None if found is None else str(found)
+
+    def _typed_key(self, team: str, user: str, turn: str) -> str:
+        return f"{self._key('typed', team, user)}:{turn}"
 
     def _input_key(self, team: str, user: str, workflow: int) -> str:
         return f"{self._key('input', team, user)}:{workflow}"

@@ -69,6 +69,46 @@ async def test_without_input_a_form_opens_and_runs_what_is_typed(world: World) -
     assert runs(world) == [["a", 1]]
 
 
+async def test_input_that_is_nearly_json_runs_only_as_its_person_says(world: World) -> None:
+    await world.start_bridge()
+    await world.slack.command(ALICE, GENERAL, "/workflows", 'run Echo {"day": }')
+    assert "Line 1, character 9: expected a value" in await world.whispered(ALICE)
+    question = world.slack.ephemerals(ALICE)[-1]
+
+    await world.slack.click(ALICE, GENERAL, question.ts, "run:fix")
+    await wait_until(lambda: world.slack.views(ALICE), "the form is open")
+    view = world.slack.views(ALICE)[-1]
+    shown = {block["block_id"]: block["element"] for block in view.blocks}
+    assert shown["input"]["initial_value"] == '{"day": }'
+    assert shown["kind"]["initial_option"]["value"] == "json"
+    assert runs(world) == []
+    await world.slack.submit(view.id, {"input": '{"day": 1}'}, ALICE)
+    await wait_until(lambda: len(runs(world)) == 1, "what was mended runs")
+    for _ in range(2):
+        await world.slack.click(ALICE, GENERAL, question.ts, "run:text")
+    await wait_until(lambda: "as text." in words_of(world.slack.ephemerals(ALICE)[-1]), "the question is gone")
+
+    assert runs(world) == [{"day": 1}, '{"day": }'], "one question, one run as text"
+    (key,) = [key for key in await world.keys() if ":typed:" in key]
+    assert 0 < await world.redis.ttl(key) <= 60, "it is used, and soon forgotten"
+
+
+async def test_long_input_of_an_exclamation_mark_that_is_nearly_json_is_kept_for_its_buttons(world: World) -> None:
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    root = await world.mention(ALICE, GENERAL, "hello there")
+    await world.answered(GENERAL, root)
+    typed = "[" + "1234, " * 500 + "one]"
+
+    await world.slack.say(ALICE, GENERAL, f"!workflows run Echo {typed}", thread_ts=root)
+    assert "expected a value" in await world.whispered(ALICE)
+    question = world.slack.ephemerals(ALICE)[-1]
+    assert runs(world) == []
+    await world.slack.click(ALICE, GENERAL, question.ts, "run:text")
+    await wait_until(lambda: runs(world), "it runs as text")
+
+    assert runs(world) == [typed]
+
+
 async def test_an_inactive_workflow_asks_before_it_runs(world: World) -> None:
     await world.start_bridge()
 

@@ -41,7 +41,8 @@ NOT_SHOWN_AS_THEY_ARE = {
     # words that a reply is made of, by the functions above
     "changes.change", "changes.name_change", "changes.news", "changes.since_words", "numbers.per_cent",
     "numbers.signed", "numbers.whole", "stats.nothing_yet", "stats.taken", "agents.who_asks",
-    "failures.sentence", "forms.json_problem", "json_text.pretty", "kit.clean", "kit.cut", "kit.named",
+    "failures.sentence", "forms.json_problem", "json_text.pointed_at", "json_text.pretty", "kit.clean", "kit.cut",
+    "kit.named",
     "kit.one_line", "kit.quoted", "kit.spoken", "shapes.listed", "shapes.name_of", "shapes.names_in", "shapes.steps_of",
     # what is parsed; each has tests of its own
     "kit.date", "kit.escape", "kit.fallback", "kit.quiet", "links.honest", "markdown.neutralised", "markdown.pieces",
@@ -56,7 +57,7 @@ NOT_SHOWN_AS_THEY_ARE = {
     "lists.active_first", "lists.by_name", "lists.clamped", "workflows.facts_of",
     "failures.worded", "forms.form_values", "forms.match_rank", "forms.read_run_form", "json_text.compact",
     "json_text.typed_json", "kit.text_length", "links.hosts_in", "lists.matching", "mrkdwn.mentions_in",
-    "answers.read_vote", "notices.edited", "quotation.spoken", "quotation.with_quotation",
+    "agents.change_notice", "answers.read_vote", "notices.edited", "quotation.spoken", "quotation.with_quotation",
     "quotation.below_report", "reports.field_of", "reports.form_words", "reports.pause_notice", "reports.shown_on",
     "mrkdwn.message_text", "mrkdwn.plain_command_text", "notices.paused", "runs.again_value", "shapes.how_many",
 }  # fmt: skip

@@ -353,7 +353,7 @@ def test_node_results_that_were_cut_go_along_whole() -> None:
         ({"workflow": "", "input": "x"}, forms.FormErrors({"workflow": "Choose a workflow from the list."})),
         (
             {"workflow": "3", "kind": "json", "input": '{"a"\n:}'},
-            forms.FormErrors({"input": "This is not JSON: Expecting value, in line 2 at character 2."}),
+            forms.FormErrors({"input": "This isn't JSON. Line 2, character 2: expected a value."}),
         ),
         (
             {"workflow": "3", "kind": "json", "input": " "},

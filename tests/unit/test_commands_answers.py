@@ -386,6 +386,23 @@ async def test_a_button_that_is_not_understood_opens_an_empty_form(deps: Deps, v
     assert "initial_option" not in plan.view["blocks"][0]["element"]
 
 
+@pytest.mark.parametrize("action", ["run:text", "run:fix"])
+async def test_input_that_is_kept_for_a_question_is_only_for_who_was_asked(deps: Deps, action: str) -> None:
+    value = button_of(shown(await router.answer('/workflows run 1 {"x": }', deps, CALL))).value
+
+    async def may_run(user: str) -> bool:
+        return user in {"U1", "U2"}
+
+    others = replace(deps, may_run=may_run)
+    another = await clicked(others, replace(CALL, user="U2"), click(action, value).model_copy(update={"user": "U2"}))
+    mine = await clicked(others, CALL, click(action, value))
+
+    assert "no longer available" in shown(another).text
+    assert isinstance(mine, RunWorkflow | OpenForm)
+    with pytest.raises(NotAllowed):
+        await clicked(deps, replace(CALL, user="U3"), click(action, value).model_copy(update={"user": "U3"}))
+
+
 async def test_node_results_are_shown_in_the_card_s_thread(deps: Deps, scripts: Scripts) -> None:
     await scripts.redis.set(f"{scripts.prefix}results:turn-9", '{"writer": {"words": 3}}', ex=60)
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
+from bridge.blocks.json_text import pointed_at
 from bridge.commands.input import typed_input
 from bridge.commands.picking import pick
-from bridge.errors import NoSuch, SeveralFit
+from bridge.errors import BadInput, NoSuch, SeveralFit
 
 
 class Named(NamedTuple):
@@ -120,13 +121,46 @@ def test_nothing_is_near_to_nonsense(typed: str) -> None:
         ("true", "true"),
         ("null", "null"),
         ("NaN", "NaN"),
-        ("[NaN]", "[NaN]"),
-        ('{"a": ', '{"a": '),
-        ("{curly} words", "{curly} words"),
         ('"quoted" and more', '"quoted" and more'),
         ("it's", "it's"),
-        ('{"a": 1} trailing', '{"a": 1} trailing'),
     ],
 )
 def test_input_is_the_value_or_the_words_that_were_typed(typed: str, value: object) -> None:
     assert typed_input(typed) == value
+
+
+@pytest.mark.parametrize(
+    ("typed", "place", "problem"),
+    [
+        ('{"day": }', (1, 9), "expected a value"),
+        ('{"day": 1', (1, 10), "expected a comma"),
+        ('{"day" 1}', (1, 8), "expected a colon"),
+        ("{curly} words", (1, 2), "expected a name in double quotes"),
+        ("{\n  “a”: “b” “c”}", (2, 12), "expected a comma"),
+        ('{"a": 1} trailing', (1, 10), "expected nothing after the end"),
+        ('["a', (1, 2), "closing quote"),
+        ('["a\nb"]', (1, 4), "no line break"),
+        (r'["\x"]', (1, 3), "after the backslash"),
+        ("[NaN]", (1, 1), "not a value that can be sent"),
+    ],
+)
+def test_what_begins_as_json_and_is_none_says_where_it_ends_to_be(
+    typed: str, place: tuple[int, int], problem: str
+) -> None:
+    with pytest.raises(BadInput, match=problem) as caught:
+        typed_input(typed)
+
+    assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "shown"),
+    [
+        ('{"day": }', (1, 9), '{"day": }\n        ^'),
+        ('{"day": ', (1, 9), '{"day": \n        ^'),
+        ("[1,\n2,,3]", (2, 3), "2,,3]\n  ^"),
+        (f"[{'1' * 60}x{'2' * 60}]", (1, 62), f"…{'1' * 40}x{'2' * 39}…\n{' ' * 41}^"),
+    ],
+)
+def test_a_place_in_a_text_is_pointed_at(text: str, place: tuple[int, int], shown: str) -> None:
+    assert pointed_at(text, *place) == shown
