@@ -18,6 +18,7 @@ from bridge import words
 from bridge.blocks import asking, kit, runs
 from bridge.blocks.lists import active_first, by_name, clamped
 from bridge.blocks.reply import Block, View
+from bridge.blocks.reports import delete_button
 from bridge.blocks.workflows import DETAILS, FIND, facts_of
 from bridge.project.models import Agent, Project, Stats, Workflow
 
@@ -84,6 +85,7 @@ class TalkShown:
 class ReportShown:
     """A report that this person keeps: when it comes, in its own *words*, and where."""
 
+    id: str
     words: str
     channel: str
     is_paused: bool = False
@@ -174,7 +176,7 @@ def _runs(home: Home) -> list[Block]:
 def _run(number: int, run: RunShown, home: Home) -> list[Block]:
     name = kit.words(kit.one_line(run.name, 100) or words.NO_NAME, bold=True)
     when = _moment(run.at, permalink(home.workspace, run.channel, run.ts))
-    line = kit.rich(kit.paragraph(name, f" · {kit.one_line(run.ended, 60)} · ", when))
+    line = kit.rich(kit.paragraph(f"{runs.sign_of(run.ended)} ", name, f" · {kit.one_line(run.ended, 60)} · ", when))
     if not home.may_run:
         return [line]
     again = kit.actions(kit.button(words.RUN_AGAIN_ELLIPSIS, runs.FORM, runs.again_value(run.workflow)))
@@ -222,15 +224,18 @@ def _moment(moment: datetime, url: str) -> Block:
 def _reports(reports: Sequence[ReportShown]) -> list[Block]:
     if not reports:
         return []
-    lines = [
-        kit.paragraph(
-            kit.words(kit.one_line(report.words, 100), bold=True),
-            *_place(report.channel),
-            f" · {words.PAUSED}" if report.is_paused else "",
-        )
-        for report in reports[:MOST_RECENT]
-    ]
-    return [kit.header(words.YOUR_REPORTS), kit.rich(kit.bullets(lines))]
+    shown = [block for report in reports[:MOST_RECENT] for block in _report(report)]
+    return [kit.header(words.YOUR_REPORTS), *shown]
+
+
+def _report(report: ReportShown) -> list[Block]:
+    line = kit.paragraph(
+        kit.words(kit.one_line(report.words, 100), bold=True),
+        *_place(report.channel),
+        f" · {words.PAUSED}" if report.is_paused else "",
+    )
+    delete = kit.actions(delete_button(report.words, f"home:{report.id}"))
+    return [kit.rich(line), delete | {"block_id": f"report:{report.id}"}]
 
 
 def _workflows(workflows: Sequence[Workflow], spot: Spot, *, may_run: bool) -> list[Block]:

@@ -75,12 +75,17 @@ def clamped(page: int, count: int, size: int) -> int:
     return max(0, min(page, (count - 1) // size))
 
 
-def list_reply(title: str, items: Sequence[T], line: Callable[[T], Block], spot: Spot, turns: tuple[str, str]) -> Reply:
-    """Show one page; *turns* are the action ids of the buttons that lead to the one before and the one after."""
+def list_reply(
+    title: str, items: Sequence[T], line: Callable[[T], Block], spot: Spot, turns: tuple[str, str], *below: Block
+) -> Reply:
+    """Show one page, and blocks *below* it.
+
+    *turns* are the action ids of the buttons that lead to the page before and the one after.
+    """
     page = clamped(spot.page, len(items), PAGE)
     begin = page * PAGE
     shown = items[begin : begin + PAGE]
-    blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown]))]
+    blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown])), *below]
     if len(items) > PAGE:
         blocks.append(kit.context(words.PAGE.format(first=begin + 1, last=begin + len(shown), count=len(items))))
         blocks.append(kit.actions(*_buttons(page, spot.words, turns, is_last=begin + PAGE >= len(items))))

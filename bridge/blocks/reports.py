@@ -30,6 +30,9 @@ OPEN: Final = "report:form"
 
 BUTTONS: Final = frozenset({PAUSE, RESUME, NOW, DELETE, PAGE, NEXT_PAGE, OPEN})
 
+ALONE: Final = "made"
+"""What stands in place of a page's number in the value of a button that is not in the list."""
+
 OFTEN: Final = "often"
 CLOCK: Final = "time"
 CRON: Final = "cron"
@@ -76,13 +79,32 @@ def small_print(called: str, zone: str, skipped: datetime | None) -> list[Block]
 
 def report_kept(line: Line, why_zone: str) -> Reply:
     """Tell that a report is kept, when it comes first, and *why_zone* its time zone is that."""
-    report, zone = words.REPORT.format(report=line.called), f"{line.zone}{why_zone}"
+    report, zone = kit.words(line.called, bold=True), f"{line.zone}{why_zone}"
     return kit.reply(
-        words.REPORT_KEPT.format(report=report, zone=zone),
-        kit.rich(kit.paragraph(*kit.filled(words.REPORT_KEPT, report=kit.words(report, bold=True), zone=zone))),
+        words.REPORT_SCHEDULED_SPOKEN.format(report=line.called, zone=zone),
+        kit.rich(
+            kit.paragraph(*kit.filled(words.REPORT_SCHEDULED, report=report, zone=zone, place=_where(line.channel)))
+        ),
         kit.trusted_context(words.REPORT_FIRST_TIME, moment=line.due),
-        kit.actions(kit.button(words.POST_ONE_NOW, NOW, f"0:{line.id}"), kit.button(words.ALL_REPORTS, PAGE, "0")),
+        kit.actions(
+            kit.button(words.POST_ONE_NOW, NOW, f"0:{line.id}"),
+            delete_button(line.called, f"{ALONE}:{line.id}"),
+            kit.button(words.ALL_REPORTS, PAGE, "0"),
+        ),
     )
+
+
+def delete_button(called: str, value: str) -> Block:
+    """Make the button that deletes a report, once it has asked."""
+    told = words.NOT_POSTED_ANY_MORE.format(report=called)
+    return kit.button(
+        words.DELETE, DELETE, value, asks=kit.confirm(words.DELETE_SURE, told, words.DELETE, words.KEEP_IT)
+    )
+
+
+def report_deleted() -> Reply:
+    """Take the place of what was told when a report was made."""
+    return kit.reply(words.REPORT_DELETED, replaces_original=True)
 
 
 def report_list(lines: Sequence[Line], page: int = 0, *, replaces_original: bool = False) -> Reply:
@@ -185,14 +207,9 @@ def field_of(part: str) -> str:
 
 
 def _shown(line: Line, page: int) -> list[Block]:
-    where: Block = kit.words(words.A_DIRECT_MESSAGE)
-    if _is_channel(line.channel):
-        where = {"type": "channel", "channel_id": line.channel}  # Slack hides its name from whoever may not know it
     value = f"{page}:{line.id}"
     standing = kit.context(_standing(line)) if line.paused else kit.trusted_context(words.NEXT_IS, moment=line.due)
     rest = kit.button(words.RESUME, RESUME, value) if line.paused else kit.button(words.PAUSE, PAUSE, value)
-    told = words.NOT_POSTED_ANY_MORE.format(report=line.called)
-    sure = kit.confirm(words.DELETE_SURE, told, words.DELETE, words.KEEP_IT)
     return [
         kit.rich(
             kit.paragraph(
@@ -200,14 +217,19 @@ def _shown(line: Line, page: int) -> list[Block]:
                     words.REPORT_LINE,
                     report=kit.words(line.called, bold=True),
                     zone=line.zone,
-                    place=where,
+                    place=_where(line.channel),
                     owner=kit.named(line.owner, 80),
                 )
             )
         ),
         standing,
-        kit.actions(rest, kit.button(words.RUN_NOW, NOW, value), kit.button(words.DELETE, DELETE, value, asks=sure)),
+        kit.actions(rest, kit.button(words.RUN_NOW, NOW, value), delete_button(line.called, value)),
     ]
+
+
+def _where(channel: str) -> Block:
+    """Name a channel so that Slack hides its name from whoever may not know it."""
+    return {"type": "channel", "channel_id": channel} if _is_channel(channel) else kit.words(words.A_DIRECT_MESSAGE)
 
 
 def _is_channel(channel: str) -> bool:

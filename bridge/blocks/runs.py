@@ -25,6 +25,32 @@ NODES: Final = "run:nodes"
 MEND: Final = "run:fix"
 AS_TEXT: Final = "run:text"
 
+_SIGNS: Final = {  # the service's interface lists no statuses
+    words.DONE_SIGN: {
+        "completed",
+        "complete",
+        "succeeded",
+        "success",
+        "successful",
+        "done",
+        "finished",
+        "ok",
+        "passed",
+    },
+    words.FAILED_SIGN: {
+        "failed",
+        "failure",
+        "error",
+        "errored",
+        "cancelled",
+        "canceled",
+        "aborted",
+        "timeout",
+        "timedout",
+    },
+    words.RUNNING_SIGN: {"running", "inprogress", "queued", "pending", "started", "waiting", "paused"},
+    words.UNKNOWN_SIGN: {"outcomeunknown", "unknown"},
+}
 _SURE = kit.confirm(words.RUN_AGAIN_SURE, words.RUN_TWICE, words.RUN_AGAIN, words.CANCEL)
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
@@ -141,10 +167,16 @@ def _kept_value(workflow: Workflow, kept: str) -> str:
     return compact({"w": workflow.id, "t": kept})
 
 
+def sign_of(status: str) -> str:
+    """Give the sign for how a run stands."""
+    word = "".join(letter for letter in status.casefold() if letter.isalpha())
+    return next((sign for sign, statuses in _SIGNS.items() if word in statuses), words.OTHER_SIGN)
+
+
 def _card(run: Run, status: str, *blocks: Block, files: list[Attachment] | None = None) -> Reply:
-    name = kit.one_line(run.name, 120)
-    title = kit.rich(kit.paragraph(kit.words(name, bold=True), f" · {status}"))
-    return kit.reply(f"{name}: {status}", title, *blocks, audience=Audience.CHANNEL, files=files or ())
+    name, sign = kit.one_line(run.name, 120), sign_of(status)
+    title = kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {status}"))
+    return kit.reply(f"{sign} {name}: {status}", title, *blocks, audience=Audience.CHANNEL, files=files or ())
 
 
 def _person(run: Run) -> str:

@@ -17,6 +17,9 @@ DETAILS: Final = "workflow:details"
 FIND: Final = "workflow:find"
 """A searchable menu that does the same."""
 
+RUN: Final = "workflow:run"
+"""A searchable menu that opens the form of one."""
+
 TURNS: Final = ("list:workflows:previous", "list:workflows:next")
 """The buttons of the list."""
 
@@ -24,13 +27,17 @@ _LONGEST_CHAIN = 1500
 _MOST_CHAINS = 12
 
 
-def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0) -> Reply:
-    """Show a page of the workflows, active ones first, inactive ones marked; those with the *wanted* words."""
+def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0, *, may_run: bool = False) -> Reply:
+    """Show a page of the workflows, active ones first, inactive ones marked; those with the *wanted* words.
+
+    Who *may run* them finds a menu below that opens the form of any.
+    """
     found = active_first(matching(workflows, wanted))
     if not found:
         return kit.reply(_nothing(wanted))
     title = words.WORKFLOWS_WITH.format(words=kit.quoted(wanted, 60)) if wanted else words.WORKFLOWS
-    return list_reply(title, found, _line, Spot(page=page, words=wanted), TURNS)
+    menu = [kit.actions(kit.external_select(RUN, words.RUN_A_WORKFLOW_ELLIPSIS))] if may_run else []
+    return list_reply(title, found, _line, Spot(page=page, words=wanted), TURNS, *menu)
 
 
 def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bridge.blocks import answers, asking, conversations, menu, notices, runs, stops
+from bridge.blocks import answers, asking, conversations, menu, notices, runs, stops, workflows
 from bridge.commands import home, reports
 from bridge.commands.conversation import continue_session
 from bridge.commands.defaults import open_default_form
@@ -103,6 +103,13 @@ async def _open_form(deps: Deps, call: Call, click: Click) -> Plan:
     return await ask_for_input(deps, call, workflow)
 
 
+async def _open_chosen(deps: Deps, call: Call, click: Click) -> Plan:
+    await check_runner(deps, click.user)
+    if not click.value.isdecimal():
+        return _unknown(click)
+    return await ask_for_input(deps, call, await workflow_by_id(deps, int(click.value)))
+
+
 async def _open_default_form(deps: Deps, call: Call, _click: Click) -> Plan:
     return await open_default_form(deps, call)
 
@@ -138,6 +145,7 @@ _PRESSED: Final[dict[str, Callable[[Deps, Call, Click], Awaitable[Plan]]]] = {
     notices.ASK_EDITED: _about_a_turn,
     answers.FEEDBACK: _about_an_answer,
     menu.CHOOSE: _choose,
+    workflows.RUN: _open_chosen,
     asking.OPEN_DEFAULT: _open_default_form,
     conversations.CONTINUE: _continue,
     **dict.fromkeys((stops.STOP, stops.GO_ON, stops.DROP), _about_a_stop),

@@ -18,7 +18,7 @@ from bridge.blocks.forms import Origin
 from bridge.blocks.home import ReportShown, RunShown, Spot, TalkShown
 from bridge.blocks.workflows import workflow_card, workflow_page
 from bridge.commands.deps import Call, Deps
-from bridge.commands.running import workflow_by_id
+from bridge.commands.running import is_runner, workflow_by_id
 from bridge.errors import NotAllowed, ProjectError
 from bridge.inbound import Click, HomeOpened
 from bridge.project.models import Agent
@@ -54,6 +54,12 @@ async def pressed(deps: Deps, call: Call, click: Click) -> Plan:
         case action if action in home.TURN:
             return await _turned(deps, call, click)
     return Nothing("a button of another release", {"action": click.action_id})
+
+
+async def redrawn(deps: Deps, call: Call, click: Click) -> Plan:
+    """Draw Home anew after a click there has changed what it shows."""
+    spot = Spot.parse(click.private_metadata).model_copy(update={"channel": call.channel})
+    return await _drawn(deps, call, spot, click.view_hash)
 
 
 async def _turned(deps: Deps, call: Call, click: Click) -> Plan:
@@ -100,7 +106,7 @@ async def _gathered(deps: Deps, call: Call) -> home.Home:
             _told(catalog.get_workflows()),
             _told(catalog.get_agents()),
         ),
-        asyncio.gather(deps.recent.of(call.team, call.user), deps.reports.schedules.all(), _may_run(deps, call.user)),
+        asyncio.gather(deps.recent.of(call.team, call.user), deps.reports.schedules.all(), is_runner(deps, call.user)),
     )
     if known[1] is not None:
         await deps.statistics.note(known[1])
@@ -123,13 +129,6 @@ async def _told(asked: Awaitable[T]) -> T | None:
         return None
 
 
-async def _may_run(deps: Deps, user: str) -> bool:
-    try:
-        return await deps.may_run(user)
-    except NotAllowed:
-        return False
-
-
 def _run(run: RecentRun) -> RunShown:
     return RunShown(run.workflow, run.name, run.ended, run.at, run.channel, run.ts)
 
@@ -140,4 +139,4 @@ def _talk(talk: RecentTalk, agents: Sequence[Agent]) -> TalkShown:
 
 
 def _report(kept: Kept) -> ReportShown:
-    return ReportShown(kept.terms.words, kept.terms.channel, is_paused=bool(kept.paused))
+    return ReportShown(kept.id, kept.terms.words, kept.terms.channel, is_paused=bool(kept.paused))

@@ -10,11 +10,18 @@ from bridge.blocks.lists import Spot
 from bridge.blocks.reply import Reply
 from bridge.blocks.workflows import workflow_list
 from bridge.commands.deps import Call, Deps
+from bridge.commands.running import is_runner
 from bridge.inbound import Click
 from bridge.turns.plan import Plan, Show
 
 TURNS: Final = frozenset({*workflows.TURNS, *agents.TURNS})
 """The buttons of both lists."""
+
+
+async def workflows_listed(deps: Deps, call: Call, spot: Spot) -> Reply:
+    """List workflows, with a menu to run one for who may."""
+    workflows = await deps.catalog.get_workflows()
+    return workflow_list(workflows, spot.words, spot.page, may_run=await is_runner(deps, call.user))
 
 
 async def agents_listed(deps: Deps, call: Call, spot: Spot) -> Reply:
@@ -27,7 +34,7 @@ async def turned(deps: Deps, call: Call, click: Click) -> Plan:
     """Turn a page. A list that everybody sees stays as it is, and who turns it gets one of their own."""
     spot = Spot.parse(click.value)
     if click.action_id in workflows.TURNS:
-        reply = workflow_list(await deps.catalog.get_workflows(), spot.words, spot.page)
+        reply = await workflows_listed(deps, call, spot)
     else:
         reply = await agents_listed(deps, call, spot)
     is_own = click.is_ephemeral or click.channel.startswith("D")

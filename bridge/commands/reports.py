@@ -9,6 +9,7 @@ from bridge.blocks import reports as blocks
 from bridge.blocks.failures import sentence
 from bridge.blocks.forms import Origin
 from bridge.commands.deps import Call, Deps
+from bridge.commands.home import redrawn
 from bridge.commands.routing import Router
 from bridge.commands.running import check_runner
 from bridge.errors import BadSchedule, NotAllowed
@@ -85,7 +86,7 @@ async def _change(deps: Deps, call: Call, click: Click) -> Plan:
     page, id_ = _page(click.value), click.value.partition(":")[2]
     kept = await deps.reports.get(id_)
     if kept is None:
-        return Show(blocks.report_not_kept())
+        return await redrawn(deps, call, click) if click.view else Show(blocks.report_not_kept())
     await _check_keeper(deps, click.user, kept)
     match click.action_id:
         case blocks.NOW:
@@ -97,6 +98,10 @@ async def _change(deps: Deps, call: Call, click: Click) -> Plan:
             await deps.reports.resume(kept)
         case _:
             await deps.reports.delete(kept)
+    if click.view:
+        return await redrawn(deps, call, click)
+    if click.value.startswith(f"{blocks.ALONE}:"):
+        return Show(blocks.report_deleted())
     return Show(blocks.report_list(await deps.reports.lines(page), page, replaces_original=True))
 
 

@@ -19,6 +19,14 @@ async def check_runner(deps: Deps, user: str, reason: str = "runner") -> None:
         raise NotAllowed(reason)
 
 
+async def is_runner(deps: Deps, user: str) -> bool:
+    """Whether somebody is to be offered what runs workflows; no where that is not known."""
+    try:
+        return await deps.may_run(user)
+    except NotAllowed:
+        return False
+
+
 async def workflow_by_id(deps: Deps, id_: int) -> Workflow:
     """Look up a workflow that a button or a form names. Raises `NoSuch`."""
     for workflow in await deps.catalog.get_workflows():

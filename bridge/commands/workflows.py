@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bridge import words
+from bridge.blocks.lists import Spot
 from bridge.blocks.runs import not_json
-from bridge.blocks.workflows import workflow_card, workflow_list
+from bridge.blocks.workflows import workflow_card
 from bridge.commands.deps import Call, Deps
 from bridge.commands.input import typed_input
+from bridge.commands.listing import workflows_listed
 from bridge.commands.routing import Router
 from bridge.commands.running import ask_for_input, check_runner, start
 from bridge.errors import BadInput
@@ -17,9 +19,9 @@ router = Router()
 
 
 @router.command("/workflows list [words]", words.HELP_WORKFLOWS_LIST, default=True, reading=True)
-async def list_workflows(deps: Deps, call: Call, *, words: str = "") -> Plan:  # noqa: ARG001 - every command gets a call
+async def list_workflows(deps: Deps, call: Call, *, words: str = "") -> Plan:
     """List the workflows, or those with certain words."""
-    return Show(workflow_list(await deps.catalog.get_workflows(), words))
+    return Show(await workflows_listed(deps, call, Spot(words=words)))
 
 
 @router.command("/workflows show <workflow>", words.HELP_WORKFLOWS_SHOW, reading=True)

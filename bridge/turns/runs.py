@@ -81,7 +81,10 @@ class Runs:
         return _outcome("unknown", cards.unknown(run), run, words.OUTCOME_UNKNOWN)
 
     async def _described(self, taken: Taken, plan: RunWorkflow) -> cards.Run:
-        started_by = await self._directory.user_name(taken.turn.body.user)
+        user = taken.turn.body.user
+        started_by = await self._directory.user_name(user)
+        if started_by == user:  # an id tells people nothing
+            started_by = ""
         return cards.Run(plan.workflow, plan.workflow_name, plan.input, started_by, taken.turn.id)
 
     async def _started(self, plan: RunWorkflow, run: cards.Run, began: datetime) -> Answer:

@@ -137,7 +137,7 @@ async def test_the_form_keeps_a_report_without_words(world: World) -> None:
     assert "cron" in (wrong.json or {})["errors"]
     await world.slack.submit(view.id, {"often": "weekly fri", "time": "16:45"}, ALICE)
 
-    assert "Report weekly fri 16:45" in await world.whispered(ALICE)
+    assert "\nweekly fri 16:45\n" in await world.whispered(ALICE)
 
 
 def told(world: World) -> list[str]:

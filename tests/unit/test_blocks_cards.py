@@ -288,6 +288,31 @@ def buttons(reply: Reply) -> dict[str, str]:
     return {shown["action_id"]: shown["value"] for shown in objects(reply.blocks) if shown.get("type") == "button"}
 
 
+@pytest.mark.parametrize(
+    ("status", "title"),
+    [
+        ("completed", "✅ Report · completed"),
+        ("Success", "✅ Report · Success"),
+        ("", "✅ Report · finished"),
+        ("FAILED", "❌ Report · FAILED"),
+        ("timed out", "❌ Report · timed out"),
+        ("in_progress", "⏳ Report · in_progress"),
+        ("of tomorrow", f"{words.OTHER_SIGN} Report · of tomorrow"),
+    ],
+)
+def test_a_card_shows_the_state_of_its_run_at_a_glance(status: str, title: str) -> None:
+    reply = runs.finished(a_run(), result("ok", status=status), timedelta())
+
+    assert texts(reply).startswith(title)
+    assert reply.text == title.replace(" ·", ":")
+
+
+def test_a_card_shows_that_a_run_is_on_its_way_failed_or_unknown() -> None:
+    assert runs.running(a_run()).text.startswith("⏳ Report: running")
+    assert runs.failed(a_run(), CannotConnect("run_workflow")).text == "❌ Report: failed"
+    assert runs.unknown(a_run()).text == "⚠️ Report: outcome unknown"
+
+
 def test_a_finished_run_offers_its_nodes_and_another_run() -> None:
     reply = runs.finished(a_run(input_={"x": 1}), result("ok", {"n": 1}), timedelta())
 

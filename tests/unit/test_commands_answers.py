@@ -230,6 +230,20 @@ async def test_a_run_without_input_opens_the_form_or_offers_it(deps: Deps) -> No
     assert offered.view == plan.view
 
 
+async def test_the_list_of_workflows_has_a_menu_that_opens_the_form_for_who_may_run(deps: Deps) -> None:
+    listed = shown(await router.answer("/workflows", deps, CALL))
+    menu = listed.blocks[-1]["elements"][0]
+    chosen = await clicked(deps, CALL, click(menu["action_id"], "2"))
+    guest = replace(CALL, user="U2")
+
+    assert menu["type"] == "external_select"
+    assert isinstance(chosen, OpenForm)
+    assert chosen.view["blocks"][0]["element"]["initial_option"]["value"] == "2"
+    assert "external_select" not in words_of(shown(await router.answer("/workflows", deps, guest)))
+    with pytest.raises(NotAllowed):
+        await clicked(deps, guest, click(menu["action_id"], "2").model_copy(update={"user": "U2"}))
+
+
 async def test_an_inactive_workflow_runs_once_it_is_confirmed(deps: Deps) -> None:
     asked = shown(await router.answer('/workflows run "Old one" {"x": 1}', deps, CALL))
 

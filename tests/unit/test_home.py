@@ -183,6 +183,25 @@ async def test_who_never_opened_it_is_not_drawn_one(redis: Redis) -> None:
         assert bench.say.homes == []
 
 
+async def test_a_report_of_ones_own_is_deleted_there(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        typed = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats", text="report daily 09:00")
+        await bench.store.process().inbox.put(typed)
+        await bench.work()
+        view = await home_of(bench)
+        (delete,) = buttons(view, "report:delete")
+        assert {"type": "channel", "channel_id": CHANNEL} in [
+            run for block in view["blocks"] if block["type"] == "rich_text"
+            for part in block["elements"] for run in part["elements"]
+        ]  # fmt: skip
+        assert "confirm" in delete
+
+        after = await home_of(bench, pressed(view, "report:delete"), "delete")
+
+        assert "Your reports" not in words(after)
+        assert bench.say.whispers[1:] == []
+
+
 async def test_only_the_last_ten_runs_are_kept(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         for number in range(13):

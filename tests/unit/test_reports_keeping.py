@@ -91,8 +91,8 @@ async def test_a_command_that_is_carried_out_twice_keeps_one_report(redis: Redis
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("report daily 09:00 <#C2|sales>", "is kept"),
-        ("report daily 09:00 <#C2|>", "is kept"),
+        ("report daily 09:00 <#C2|sales>", "Scheduled: "),
+        ("report daily 09:00 <#C2|>", "Scheduled: "),
         ("report daily 09:00 <#C3|closed>", "I could not post in “#closed”: I am not in that channel"),
         ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
         ("report daily 25:00", "I do not understand “25:00”: the time of day"),
@@ -107,7 +107,7 @@ async def test_what_cannot_be_kept_is_said_at_once(redis: Redis, words: str, sai
         reply = await does(bench, typed(words), "1")
 
         assert said in reply.text
-        assert [one.terms.channel for one in await kept(bench)] == (["C2"] if said == "is kept" else [])
+        assert [one.terms.channel for one in await kept(bench)] == (["C2"] if said == "Scheduled: " else [])
 
 
 async def test_only_runners_keep_reports_but_an_owner_may_always_end_their_own(redis: Redis) -> None:
@@ -151,6 +151,22 @@ async def test_the_list_has_buttons_that_pause_resume_run_and_delete(redis: Redi
         gone = await does(bench, click(blocks.DELETE, value), "6")
         assert "No reports are scheduled" in gone.text
         assert "not kept any more" in (await does(bench, click(blocks.NOW, value), "7")).text
+
+
+async def test_what_was_scheduled_names_its_channel_and_can_be_deleted(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        made = await does(bench, typed("report daily 09:00 <#C2|sales>"), "1")
+        delete = next(one for one in made.blocks[-1]["elements"] if one["action_id"] == blocks.DELETE)
+
+        assert {"type": "channel", "channel_id": "C2"} in made.blocks[0]["elements"][0]["elements"]
+        assert "confirm" in delete
+        gone = await does(bench, click(blocks.DELETE, delete["value"]), "2")
+        again = await does(bench, click(blocks.DELETE, delete["value"]), "3")
+
+        assert gone.replaces_original
+        assert "Deleted" in gone.text
+        assert "not kept any more" in again.text
+        assert await kept(bench) == []
 
 
 async def test_a_form_does_the_same_without_words(redis: Redis) -> None:
