@@ -47,6 +47,31 @@ async def test_a_mention_comes_as_two_signed_events_of_the_same_message(slack: E
     assert all(delivery.is_acked for delivery in slack.deliveries)
 
 
+@pytest.mark.parametrize("text", ["hello", HELLO])
+async def test_an_edit_that_adds_or_keeps_a_mention_is_another_mention(
+    slack: EmulatedSlack, app: App, text: str
+) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, text)
+    before = len(app.events)
+
+    await slack.edit(sample.GENERAL, ts, f"<@{sample.BRIDGE}> and hello again")
+
+    by_kind = {event.get("subtype", event["type"]): event for event in app.events[before:]}
+    assert set(by_kind) == {"app_mention", "message_changed"}
+    mention, change = by_kind["app_mention"], by_kind["message_changed"]
+    assert (mention["ts"], mention["text"]) == (ts, f"<@{sample.BRIDGE}> and hello again")
+    assert mention["edited"] == change["message"]["edited"]
+
+
+async def test_an_edit_that_removes_a_mention_is_only_a_change(slack: EmulatedSlack, app: App) -> None:
+    ts = await slack.say(sample.ALICE, sample.GENERAL, HELLO)
+    before = len(app.events)
+
+    await slack.edit(sample.GENERAL, ts, "never mind")
+
+    assert [event.get("subtype") for event in app.events[before:]] == ["message_changed"]
+
+
 async def test_the_envelope_has_all_that_slacks_has(slack: EmulatedSlack, app: App) -> None:
     await slack.say(sample.ALICE, sample.GENERAL, "plain")
 

@@ -38,22 +38,40 @@ class Events:
         channel = self._workspace.channels[message.channel]
         if not self._hears(channel.id):
             return []
-        is_mention = f"<@{self._workspace.bot.id}>" in message.text and not channel.is_im and not author.is_bot
         tried: Tried = []
-        for place, kind in enumerate(self.twins if is_mention else ("message",)):
+        for place, kind in enumerate(self.twins if self._is_mention(message) else ("message",)):
             make = payloads.mention_event if kind == "app_mention" else payloads.message_event
             event = make(message, channel, author)
             tried += self._wanted(event, channel.id, after=place * self.twin_gap)
         return tried
 
     def changed(self, happening: Edited | Deleted) -> Tried:
-        """A message that is different, or gone."""
+        """A message that is different, or gone. An edit that adds or keeps a mention is one more: the same twins.
+
+        The mention has the old ts, and says ``edited``, however old the message is: slackapi/bolt-js#960,
+        slack-go/slack#1256.
+        """
         message = happening.message
         if not self._hears(message.channel):
             return []
         channel = self._workspace.channels[message.channel]
-        make = payloads.changed_event if isinstance(happening, Edited) else payloads.deleted_event
-        return self._wanted(make(message, happening.before, channel, self._workspace.new_ts()), channel.id)
+        if isinstance(happening, Deleted):
+            event = payloads.deleted_event(message, happening.before, channel, self._workspace.new_ts())
+            return self._wanted(event, channel.id)
+        is_mention = self._is_mention(message) and message.edited is not None
+        tried: Tried = []
+        for place, kind in enumerate(self.twins if is_mention else ("message",)):
+            if kind == "app_mention":
+                event = payloads.mention_event(message, channel, self._workspace.people[message.user])
+            else:
+                event = payloads.changed_event(message, happening.before, channel, self._workspace.new_ts())
+            tried += self._wanted(event, channel.id, after=place * self.twin_gap)
+        return tried
+
+    def _is_mention(self, message: Message) -> bool:
+        """Whether a person mentions the bot where that causes twins."""
+        channel, author = self._workspace.channels[message.channel], self._workspace.people[message.user]
+        return f"<@{self._workspace.bot.id}>" in message.text and not channel.is_im and not author.is_bot
 
     def reacted(self, happening: Reacted) -> Tried:
         """A reaction that was added to a message, or removed from it."""
