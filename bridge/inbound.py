@@ -50,6 +50,7 @@ class InboundMessage(_Inbound):
     is_direct: bool = False
     has_files: bool = False
     is_typed: bool = True
+    edited_ts: str = ""  # when it got this text, where that is not its first
     calls_in: bool = False  # a form put it into a thread that others have begun
 
     @property

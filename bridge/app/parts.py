@@ -26,6 +26,7 @@ from bridge.slack.actions import Actions
 from bridge.slack.agent_view import AgentView
 from bridge.slack.bolt import Bolt
 from bridge.slack.home import Home
+from bridge.slack.rereading import KeptReplies
 from bridge.slack.say import SlackSay
 from bridge.slack.shortcuts import Shortcuts
 from bridge.slack.stops import StopsSurface
@@ -118,7 +119,7 @@ class Parts:
     def turns(self) -> Turns:
         """What is done with the head of a lane."""
         return Turns(
-            plan=Decide(self._chats, self._deps),
+            plan=Decide(self._chats, self._deps, KeptReplies(self.wires.web, self.intake.messages)),
             journal=self.journal,
             sessions=self.sessions,
             effects=self._effects,

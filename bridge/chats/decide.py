@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from bridge.blocks import conversations
 from bridge.blocks.mrkdwn import mentions_in
 from bridge.blocks.notices import told
 from bridge.chats.greeting import greet
-from bridge.chats.planning import Chats
+from bridge.chats.planning import SLACK_AWAY, Chats
 from bridge.chats.receive import command_line
 from bridge.commands import router
 from bridge.commands.clicks import clicked
@@ -16,6 +18,7 @@ from bridge.commands.deps import Call, Deps
 from bridge.commands.home import opened
 from bridge.commands.shortcuts import used
 from bridge.commands.submissions import submitted
+from bridge.errors import SlackError, SlackRefused, SlackUnreachable
 from bridge.ids import ThreadKey
 from bridge.inbound import (
     Click,
@@ -30,7 +33,12 @@ from bridge.inbound import (
 )
 from bridge.reports.reporter import plan_post
 from bridge.store.lanes import Taken
-from bridge.turns.plan import Plan, Show
+from bridge.turns.plan import Plan, Show, TryLater
+
+log = logging.getLogger(__name__)
+
+Follow = Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
+"""Takes in the replies to a root, each by its ``ts``, that came before it. Raises `SlackError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +47,21 @@ class Decide:
 
     chats: Chats
     deps: Deps
+    follow: Follow
 
     async def __call__(self, taken: Taken) -> Plan:
-        """Say what is to be done about the turn that was *taken*."""
+        """Say what is to be done about the turn that was *taken*; first what came before it is taken in."""
         body = taken.turn.body
+        if taken.turn.follows and isinstance(body, InboundMessage):
+            try:
+                await self.follow(body.thread, taken.turn.follows)
+            except SlackRefused as exc:  # it will not let them be read the next time either
+                log.warning("replies that came before their root cannot be read", extra={"detail": exc.detail})
+            except SlackError as exc:
+                return TryLater((exc.retry_after if isinstance(exc, SlackUnreachable) else None) or SLACK_AWAY)
+        return await self._decide(taken, body)
+
+    async def _decide(self, taken: Taken, body: Inbound) -> Plan:
         match body:
             case InboundMessage():
                 line = command_line(body, self.chats.bot_user)

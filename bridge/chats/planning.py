@@ -29,7 +29,7 @@ from bridge.turns.ports import Directory, Place, Recalled, Say, ThreadRead
 
 log = logging.getLogger(__name__)
 
-_SLACK_AWAY = timedelta(seconds=5)
+SLACK_AWAY = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Chats:
                 raise read.cut_short
         except SlackUnreachable as exc:
             if thread.is_older_than(self.store_since()):
-                return TryLater(exc.retry_after or _SLACK_AWAY)
+                return TryLater(exc.retry_after or SLACK_AWAY)
             return None
         except SlackError as exc:  # no permission to read: a new conversation begins
             log.info("a thread could not be searched for its session", extra={"detail": exc.detail})

@@ -9,18 +9,36 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from bridge.blocks.notices import edited, paused
 from bridge.chats.access import Access
-from bridge.ids import TurnId, thread_lane
+from bridge.ids import MessageKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage, Notice
-from bridge.store.inbox import Condition, Duplicate, Full, Inbox, Muted, Paused, Put, Queued, Unbound
+from bridge.store.deliveries import NOT_YET
+from bridge.store.inbox import (
+    Condition,
+    Duplicate,
+    Early,
+    Full,
+    Inbox,
+    Kept,
+    Muted,
+    Paused,
+    Put,
+    Queued,
+    Unbound,
+    Void,
+)
+from bridge.store.keys import TRACE
 
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
 _NEEDS_A_LOOK = re.compile(r"<[@#!]|^\s*!")
 STOP = "/stop"  # what `!stop` is written as here
+LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode repeats as often
+YOUNG = timedelta(minutes=10)  # the last repeat comes some six minutes after the event
+REMEMBERED = TRACE - timedelta(hours=1)  # which messages were taken in; the hour is for what is on its way
 IN_ORDER = ("/new", "/agent ", "/session ")  # `!` commands that have to wait for the messages before them
 
 
@@ -28,8 +46,16 @@ IN_ORDER = ("/new", "/agent ", "/session ")  # `!` commands that have to wait fo
 class Received:
     """What became of a message: *decision* in a word, for metrics and logs."""
 
-    decision: Literal["queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted"]
+    decision: Literal[
+        "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "kept",
+        "edited", "asked", "known", "late", "unknown", "withdrawn",
+    ]  # fmt: skip
     reason: str = ""
+
+    @property
+    def is_passed_over(self) -> bool:
+        """Whether no turn came of it, which a trace could tell of."""
+        return self.decision in {"ignored", "unbound", "early", "kept"}
 
 
 def _nobody_looks(_message: InboundMessage, _turn: TurnId, _ahead: int) -> None:
@@ -52,9 +78,10 @@ class Receiver:
     store_since: Callable[[], datetime | None]
     waits_behind: Callable[[InboundMessage, TurnId, int], None] = _nobody_looks
 
-    async def receive(self, message: InboundMessage) -> Received:
+    async def receive(self, message: InboundMessage, *, was_missed: bool = False) -> Received:
         """Decide about *message*, and keep it if it is for us.
 
+        One that *was_missed* is known from its edit alone: a reply counts if messages were refused when it was written.
         Raises `StoreUnavailable` (Slack shall send it again) and `SlackError` where the person cannot be judged.
         """
         if not message.text.strip() and not message.has_files:
@@ -69,20 +96,42 @@ class Receiver:
         # Posts of some apps' bots lack their `bot_id`. What people type needs no look-up: Slack's clients mark it.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
             return Received("ignored", "written by another app's bot")
-        return await (self._addressed(message) if is_addressed(message) else self._reply(message))
+        return await (self._addressed(message) if is_addressed(message) else self._reply(message, was_missed))
 
-    async def edited(self, message: InboundMessage) -> str:
-        """The text of a message was changed: while it waits, the new text is what will be sent; else it is offered."""
-        became = await self.inbox.edit(message, is_plain=self._is_plain(message))
-        if became == "asked" and message.text.strip() and command_line(message, self.bot_user) is None:
-            await self._offer(message)
-        return became
+    async def edited(self, message: InboundMessage, *, is_mention: bool = False) -> Received:
+        """The text of a message was changed: while it waits, the new text is what will be sent; else it is offered.
+
+        An unknown message may have been refused, and Slack is about to send its earlier text again: the new one is
+        taken in. Where the event *is_mention*, which comes with an edit however old, that goes for all that a message
+        taken in would still be known of: the mention may have come with the edit.
+        """
+        age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
+        became = await self.inbox.edit(message, is_plain=self._is_plain(message), is_young=age < YOUNG)
+        match became:
+            case "asked":
+                if message.text.strip() and command_line(message, self.bot_user) is None:
+                    await self._offer(message)
+                return Received("asked")
+            case "unknown" if is_mention and age >= REMEMBERED:
+                return Received("ignored", "changed more than seven days after it was written")
+            case "unknown" if is_mention or age < YOUNG:
+                return await self.receive(message, was_missed=True)
+            case "edited" | "known" | "late":
+                return Received(became)
+            case _:
+                return Received("unknown")
+
+    async def deleted(self, message: MessageKey, at: str) -> Received:
+        """A message was deleted *at* a time: while it waits, it is taken back; and Slack may have refused it."""
+        is_young = float(at) - float(message.ts) < YOUNG.total_seconds()
+        became = await self.inbox.withdraw(message, is_young=is_young)
+        return Received("withdrawn" if became == "withdrawn" else "late" if became == "late" else "unknown")
 
     async def _offer(self, message: InboundMessage) -> None:
         """Ask the author of a message, in private, whether the agent is to get its new text too."""
         await self.inbox.put(
             _notice(message, edited(str(message.key)), of="edit", is_offer=True),
-            event=message.event_id,
+            event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
             thread=message.thread,
             in_order=False,
         )
@@ -101,12 +150,15 @@ class Receiver:
         condition = Condition.START if command_line(message, self.bot_user) is None else Condition.NONE
         return await self._keep(message, condition)
 
-    async def _reply(self, message: InboundMessage) -> Received:
+    async def _reply(self, message: InboundMessage, was_missed: bool) -> Received:  # noqa: FBT001
         """A reply without a mention: for the agent if its thread is bound."""
         refusal = await self.access.refusal(message)
+        condition = Condition.MISSED if was_missed else Condition.BOUND
         if refusal:
-            return await self._tell(message, refusal, "refused", Condition.BOUND)
-        received = await self._keep(message, Condition.BOUND)
+            return await self._tell(message, refusal, "refused", condition)
+        received = await self._keep(message, condition)
+        if was_missed:
+            return received
         if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._keep(message, Condition.SEARCH)
         return received
@@ -122,6 +174,8 @@ class Receiver:
             condition=condition,
             why=_why(message, condition, is_command=line is not None),
             is_plain=self._is_plain(message),
+            version=message.edited_ts,
+            is_last=message.retry >= LAST_RETRY,
             is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild
         )
         match put:
@@ -167,6 +221,8 @@ class Receiver:
             thread=message.thread,
             in_order=False,
             condition=condition,
+            version=message.edited_ts,
+            is_last=message.retry >= LAST_RETRY,
             why=f"{decision}: {what}",
         )
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
@@ -208,7 +264,7 @@ def command_line(message: InboundMessage, bot_user: str) -> str | None:
 def _why(message: InboundMessage, condition: Condition, *, is_command: bool) -> str:
     """Say for the trace why a message is for the bot."""
     match condition:
-        case Condition.BOUND:
+        case Condition.BOUND | Condition.MISSED:
             why = "a reply in a thread where the bot talks"
         case Condition.SEARCH:
             why = "a reply in a thread where the bot may have talked before its store was lost"
@@ -219,15 +275,24 @@ def _why(message: InboundMessage, condition: Condition, *, is_command: bool) -> 
 
 def _received(put: Put) -> Received:
     match put:
-        case Queued():
-            return Received("queued")
-        case Duplicate():
-            return Received("duplicate")
-        case Full():
-            return Received("full")
-        case Paused():
-            return Received("paused")
-        case Muted():
-            return Received("ignored", "its thread is muted")
-        case Unbound():
-            return Received("unbound", "its thread is not bound")
+        case Void("deleted"):
+            return Received("ignored", "it was deleted before Slack sent it again")
+        case Void():
+            return Received("ignored", "it was edited before Slack sent it again, and this is an earlier text")
+        case Early("text"):
+            return Received("early", f"{NOT_YET}it was edited since, and Slack is asked to send both again")
+        case Early():
+            return Received("early", f"{NOT_YET}the root of its thread was refused; Slack is asked to send both again")
+        case _:
+            return _PLAINLY[type(put)]
+
+
+_PLAINLY: dict[type[Put], Received] = {
+    Queued: Received("queued"),
+    Duplicate: Received("duplicate"),
+    Full: Received("full"),
+    Paused: Received("paused"),
+    Muted: Received("ignored", "its thread is muted"),
+    Unbound: Received("unbound", "its thread is not bound"),
+    Kept: Received("kept", f"{NOT_YET}it is read again when the root of its thread comes, within ten minutes"),
+}

@@ -14,7 +14,7 @@ from bridge.ids import MessageKey
 from bridge.metrics import Metrics
 from bridge.ops.rows import printable
 from bridge.store.connection import connect
-from bridge.store.deliveries import Delivery
+from bridge.store.deliveries import NOT_YET, Delivery
 from bridge.store.scripting import Scripts
 from bridge.store.trace import Known, TurnTrace, owner_of, trace_of
 
@@ -106,7 +106,8 @@ def _lines(steps: Sequence[TraceStep]) -> Iterator[str]:
 
 def _passed_over(delivery: Delivery) -> Iterator[TraceStep]:
     yield TraceStep(delivery.at, "received", _how(delivery), delivery.process)
-    yield TraceStep(delivery.at, "decided", f"not for an agent: {delivery.why}", delivery.process)
+    why = delivery.why if delivery.why.startswith(NOT_YET) else f"not for an agent: {delivery.why}"
+    yield TraceStep(delivery.at, "decided", why, delivery.process)
 
 
 def _steps(turn: TurnTrace) -> Iterator[TraceStep]:
@@ -163,6 +164,8 @@ def _how(delivery: Delivery) -> str:
     """Say how it came."""
     if delivery.event.startswith("root:"):
         return f"by turn {delivery.event.removeprefix('root:')}, which began this thread"
+    if delivery.event.startswith("history:"):
+        return "read again from the thread, for it came before the root"
     event = f"event {delivery.event}" if delivery.event else ""
     return f"{event}, which Slack sent again (retry {delivery.retry})".lstrip(", ") if delivery.retry else event
 

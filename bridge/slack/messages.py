@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bridge.chats.receive import Receiver
+from bridge.chats.receive import Received, Receiver
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.ids import MessageKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
@@ -40,16 +40,18 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A message has a new text."""
+    """A message has a new text. *is_mention*: Slack says so by another ``app_mention`` of it."""
 
     message: InboundMessage
+    is_mention: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A message is gone."""
+    """A message is gone, since *at*, which is a ``ts``."""
 
     message: MessageKey
+    at: str
 
 
 Parsed = InboundMessage | Edited | Deleted | Ignored
@@ -62,22 +64,36 @@ def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
         case "message_changed":
             return _parse_edit(body, event, identity)
         case "message_deleted":
-            return Deleted(MessageKey(identity.team, text(event, "channel"), text(event, "deleted_ts")))
+            return _parse_deletion(event, text(event, "deleted_ts"), identity)
     if not _is_ordinary(event):
         return Ignored("a message about something")
-    return _parse_message(body, event, event, identity)
+    parsed = _parse_message(body, event, event, identity)
+    # Any edit that adds or keeps a mention brings another ``app_mention``, with the old ts: slackapi/bolt-js#960.
+    if event.get("type") == "app_mention" and isinstance(parsed, InboundMessage) and parsed.edited_ts:
+        return Edited(parsed, is_mention=True)
+    return parsed
+
+
+def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> Deleted | Ignored:
+    if not _is_ts(ts):
+        return Ignored("not the deletion of a message")
+    at = text(event, "event_ts") or text(event, "ts")
+    return Deleted(MessageKey(identity.team, text(event, "channel"), ts), at if _is_ts(at) else ts)
 
 
 def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity) -> Parsed:
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
     if message.get("subtype") == "tombstone":  # a root that was deleted, and whose replies stay
-        return Deleted(MessageKey(identity.team, text(event, "channel"), text(message, "ts")))
+        return _parse_deletion(event, text(message, "ts"), identity)
     if not _is_ordinary(message):
         return Ignored("a message about something was changed")
     if message.get("text") == previous.get("text"):
         return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
     parsed = _parse_message(body, event, message, identity)
-    return Edited(parsed) if isinstance(parsed, InboundMessage) else parsed
+    if not isinstance(parsed, InboundMessage):
+        return parsed
+    at = text(event, "event_ts") or text(event, "ts")
+    return Edited(parsed if parsed.edited_ts or not _is_ts(at) else parsed.model_copy(update={"edited_ts": at}))
 
 
 def _parse_message(
@@ -93,7 +109,7 @@ def _parse_message(
         return Ignored("hidden")
     if not (user and channel and _is_ts(ts)):
         return Ignored("not a message that a person wrote")
-    thread_ts = text(message, "thread_ts")
+    thread_ts, edited_ts = text(message, "thread_ts"), text(mapping(message.get("edited")), "ts")
     return InboundMessage(
         team=identity.team,
         channel=channel,
@@ -108,6 +124,7 @@ def _parse_message(
         is_mention=event.get("type") == "app_mention" or mentions(words, identity.bot_user),
         is_direct=event.get("channel_type") == "im" or channel.startswith("D"),
         has_files=bool(message.get("files")),
+        edited_ts=edited_ts if _is_ts(edited_ts) else "",
         is_typed=bool(message.get("client_msg_id")),
     )
 
@@ -128,33 +145,53 @@ class Messages:
     async def on_message(self, body: Body) -> Response:
         """Take one event in. 503 makes Slack send it again."""
         kind = str(mapping(body.get("event")).get("type", "message"))
+        parsed = parse(body, self._identity)
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                outcome = await self._take(body)
+                received = await self._take(body, parsed)
         except (StoreUnavailable, SlackError, TimeoutError) as exc:
             log.warning("an event could not be taken in, slack will repeat it", extra={"why": type(exc).__name__})
+            self._note_refusal(parsed)
             self._metrics.event(kind, "not taken")
             return not_now()
-        self._metrics.event(kind, outcome)
-        return ok()
+        self._metrics.event(kind, received.decision)
+        return not_now() if received.decision == "early" else ok()
 
-    async def _take(self, body: Body) -> str:
-        match parse(body, self._identity):
+    async def take_again(self, body: Body) -> None:
+        """Take in a message that was read in Slack's history. Raises `StoreUnavailable` and `SlackError`."""
+        await self._take(body, parse(body, self._identity))
+
+    async def _take(self, body: Body, parsed: Parsed) -> Received:
+        match parsed:
             case Ignored(reason):
                 log.debug("message ignored", extra={"reason": reason})
-                self._pass_over(body, reason)
-                return "ignored"
-            case Edited(message):
-                return await self._receiver.edited(message)
-            case Deleted(message):
-                return await self._receiver.inbox.withdraw(message)
+                received = Received("ignored", reason)
+            case Edited(message, is_mention):
+                await self._receiver.inbox.refusals.write()
+                with facts(thread=str(message.thread)):
+                    received = await self._receiver.edited(message, is_mention=is_mention)
+                    log.info("edit received", extra={"decision": received.decision, "reason": received.reason})
+            case Deleted(key, at):
+                await self._receiver.inbox.refusals.write()
+                received = await self._receiver.deleted(key, at)
             case InboundMessage() as message:
+                await self._receiver.inbox.refusals.write()  # what is to be decided may hang on it
                 with facts(thread=str(message.thread)):
                     received = await self._receiver.receive(message)
                     log.info("message received", extra={"decision": received.decision, "reason": received.reason})
-                    if received.decision in {"ignored", "unbound"}:
-                        self._pass_over(body, received.reason)
-                    return received.decision
+        if received.is_passed_over:
+            self._pass_over(body, received.reason)
+        return received
+
+    def _note_refusal(self, parsed: Parsed) -> None:
+        refusals = self._receiver.inbox.refusals
+        match parsed:
+            case InboundMessage():
+                refusals.message(parsed.ts, is_repeated=parsed.retry > 0)
+            case Edited(message) if message.edited_ts:
+                refusals.edited(message.key, message.edited_ts)
+            case Deleted(key):
+                refusals.deleted(key)
 
     def _pass_over(self, body: Body, why: str) -> None:
         """Let the trace know of a message that is not for the bot; the bot's own are known from their turns."""

@@ -23,6 +23,9 @@ from bridge.store.connection import translated
 from bridge.store.keys import PASSED_IN_A_DAY, TRACE, milliseconds
 from bridge.store.scripting import Scripts, epoch_ms
 
+NOT_YET: Final = "not yet: "
+"""How the reason begins where a message may become a turn after all, when it comes again."""
+
 _GATHER: Final = 0.05  # seconds: what is passed over meanwhile goes out in one round trip
 _MOST_WAITING: Final = 1000
 _DAY: Final = 86_400  # seconds

@@ -31,9 +31,10 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lan
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.store.connection import translated
 from bridge.store.deliveries import Delivery, PassedOver
-from bridge.store.keys import GROUP, REFUSED, SEEN, TRACE, milliseconds
+from bridge.store.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
 from bridge.store.lanes import Head, Held, InDoubt, Offer, Terms, read_head
 from bridge.store.limits import UNLIMITED, Limits, person
+from bridge.store.refusals import Refusals
 from bridge.store.scripting import Scripts, epoch_ms, or_empty
 from bridge.store.stops import Stops
 
@@ -46,6 +47,7 @@ class Condition(StrEnum):
     NONE = "none"  # it has no thread, or the thread does not matter
     START = "start"  # bind it, if it is not bound yet
     BOUND = "bound"  # it must be bound
+    MISSED = "missed"  # it must be bound, and messages must have been refused when this one was written
     SEARCH = "search"  # it is not bound, and nobody has searched it for a lost binding yet
 
 
@@ -92,7 +94,26 @@ class Paused:
     is_first: bool
 
 
-Put = Queued | Duplicate | Full | Unbound | Muted | Paused
+@dataclass(frozen=True, slots=True)
+class Void:
+    """It was *deleted*, or has a later text since (*edited*), which was taken in already; nothing was kept."""
+
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """What was refused, and comes again, has to come first: the *root* of its thread, or its own newer *text*."""
+
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Its ``ts`` is kept, until the root of its thread comes (`Turn.follows`)."""
+
+
+Put = Queued | Duplicate | Full | Unbound | Muted | Paused | Void | Early | Kept
 
 
 class Inbox:
@@ -120,6 +141,7 @@ class Inbox:
         self._passed = PassedOver(scripts)
         self._who_is_free: Callable[[], Offer | None] = _nobody
         self.stops = Stops(scripts, now=now)
+        self.refusals = Refusals(scripts)
 
     def hand_to(self, who_is_free: Callable[[], Offer | None]) -> None:
         """Let *who_is_free* be asked for each message; whoever is gets its lane at once, where that was empty."""
@@ -138,6 +160,8 @@ class Inbox:
         is_plain: bool = False,
         within: timedelta | None = None,
         is_limited: bool = False,
+        version: str = "",
+        is_last: bool = False,
         why: str = "",
     ) -> Put:
         """Keep *inbound*, once for each *event* identity and *message*. Raises `StoreUnavailable`.
@@ -147,6 +171,7 @@ class Inbox:
         an agent. *agent* binds the thread to that agent if it has none. With *within*, it is not kept after that
         time, not even by a Redis that wakes up later with the command in its ear: its sender was told so. With
         *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
+        *version* is when the message got this text, where that is not its first; *is_last*: Slack sends it no more.
         *why* it was decided so is for the trace.
         """
         turn = new_turn_id()
@@ -172,6 +197,8 @@ class Inbox:
             self._delivery(inbound, event if message else "", why).to_line(),
             milliseconds(TRACE),
             inbound.user if is_limited and isinstance(inbound, InboundMessage) else "",
+            version,
+            int(is_last),
             is_message=isinstance(inbound, InboundMessage),
         )
         return _put_answer(turn, answer)
@@ -215,14 +242,20 @@ class Inbox:
         retry = inbound.retry if isinstance(inbound, InboundMessage) else 0
         return Delivery(self._now(), self.consumer, event, retry, why)
 
-    async def edit(self, message: InboundMessage, *, is_plain: bool) -> str:
-        """Give a waiting message its new text. Returns ``edited``, ``asked``, ``late`` or ``unknown``.
+    async def edit(self, message: InboundMessage, *, is_plain: bool, is_young: bool = False) -> str:
+        """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
-        ``asked``: an agent has got the earlier text; the new one is kept for `ask_edited`. ``late``: it is too late
-        for another reason. A message that was refused is ``unknown``: its new text is as little for the agent as the
-        first.
+        ``asked``: an agent has got the earlier text; the new one is kept for `ask_edited`. ``known``: this text or a
+        later one is. ``late``: it is too late for another reason. A message that was refused is ``unknown``: its new
+        text is as little for the agent as the first. With *is_young* Slack may be about to send an earlier text of an
+        unknown message again, which is void from now on.
         """
-        return str(await self._scripts.run("edit", str(message.key), to_json(message), int(is_plain), confirmed=True))
+        marked = milliseconds(SENT_AGAIN) if is_young else ""
+        return str(
+            await self._scripts.run(
+                "edit", str(message.key), to_json(message), int(is_plain), message.edited_ts, marked, confirmed=True
+            )
+        )
 
     async def ask_edited(self, message: str) -> str:
         """Queue the text that the *message* of this identity got after an agent had the earlier one.
@@ -236,9 +269,13 @@ class Inbox:
             )
         )
 
-    async def withdraw(self, message: MessageKey) -> str:
-        """Take a waiting message back. Returns ``withdrawn``, ``late`` (sent already) or ``unknown``."""
-        return str(await self._scripts.run("withdraw", str(message), confirmed=True))
+    async def withdraw(self, message: MessageKey, *, is_young: bool = False) -> str:
+        """Take a waiting message back. Returns ``withdrawn``, ``late`` (sent already) or ``unknown``.
+
+        With *is_young* Slack may be about to send an unknown one again: it is marked as deleted.
+        """
+        marked = milliseconds(SENT_AGAIN) if is_young else ""
+        return str(await self._scripts.run("withdraw", str(message), marked, confirmed=True))
 
     async def again(self, turn: TurnId) -> str:
         """Queue the text of a finished turn once more. Returns ``queued``, ``already``, ``gone`` or ``full``."""
@@ -342,14 +379,22 @@ def _put_answer(turn: TurnId, answer: Any) -> Put:
             return Duplicate(TurnId(of))
         case ["late"]:
             raise StoreUnavailable("late")
-        case ["full"]:
-            return Full()
-        case ["muted"]:
-            return Muted()
         case ["paused", limited, wait, first]:
             return Paused(str(limited), timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
+        case ["void", because]:
+            return Void(str(because))
         case _:
-            return Unbound()
+            return _PLAINLY[answer[0]]
+
+
+_PLAINLY: dict[str, Put] = {
+    "full": Full(),
+    "muted": Muted(),
+    "newer": Early("text"),
+    "early": Early("root"),
+    "kept": Kept(),
+    "unbound": Unbound(),
+}
 
 
 def _stream_entries(answer: Any) -> list[Any]:

@@ -15,6 +15,9 @@ key                             type     holds                                  
 ``held``                        hash     lane → ts of the stop behind which its messages wait  while some wait
 ``seen:e:<event id>``           string   the turn that an event became                         25 h
 ``seen:m:<team>:<ch>:<ts>``     string   the turn that a message became                        7 days
+                                         or, before it is one: its earlier texts are void      15 minutes
+``refusing``                    zset     stretches of time in which messages were refused      15 minutes
+``kept:<team>:<ch>:<root>``     string   ts of replies that came before their refused root     10 minutes
 ``refused:<turn>``              string   a put that must not happen any more, if it comes late  10 minutes
 ``shown:<team>:<ch>:<ts>``      string   the turn that a message of ours shows                 7 days
 ``passed:<team>:<ch>:<day>``    list     messages that became no turn, and why: the last 1,000 7 days
@@ -56,6 +59,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+SENT_AGAIN = timedelta(minutes=15)  # Slack repeats what was refused at once, after 1 and after 5 minutes
+REFUSING_LENGTH = 100  # stretches
 SEEN = timedelta(hours=25)  # Slack repeats "delayed events" for hours
 TRACE = timedelta(days=7)
 DEAD = timedelta(days=30)

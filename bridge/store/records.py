@@ -59,7 +59,8 @@ class Turn:
     *body* is what came in; *outcome* the reply to be shown, as JSON, from POSTING on. *takes* counts how often
     a worker has begun with it: more than once means that an earlier one did not finish. *handed_out* counts the
     workers that had it and neither finished it nor gave it back. *edits* counts changes of
-    the text. *searches*: it is a reply in a thread that may have been bound before the store was wiped.
+    the text. *searches*: it is a reply in a thread that may have been bound before the store was wiped. *follows* are
+    the ``ts`` of replies that came before it, the refused root of their thread.
     """
 
     id: TurnId
@@ -77,6 +78,7 @@ class Turn:
     is_stopped: bool = False  # whatever comes of it is not shown
     starts: bool = False
     searches: bool = False
+    follows: tuple[str, ...] = ()
     has_hourglass: bool = False  # people were shown that it waits
     was_sent_now: bool = False  # this very take wrote SENT; the request has not gone out
 
@@ -102,6 +104,7 @@ class Turn:
                 is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
                 starts="starts" in fields,
                 searches="searches" in fields,
+                follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
                 has_hourglass="hourglass" in fields,
                 was_sent_now=was_sent_now,
             )

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,6 +34,7 @@ from bridge.slack.front import Listeners, Rest, over_http, over_socket
 from bridge.slack.guard import Guard
 from bridge.slack.home import Home
 from bridge.slack.messages import Messages
+from bridge.slack.rereading import KeptReplies
 from bridge.slack.server import EVENTS_PATH
 from bridge.slack.shortcuts import Shortcuts
 from bridge.slack.sockets import Dispatch
@@ -144,18 +145,24 @@ class FrontDoor:
 
 @asynccontextmanager
 async def a_front_door(
-    redis: Redis, web: SlackWeb, *, limits: Limits = UNLIMITED, **rules: frozenset[str]
+    redis: Redis,
+    web: SlackWeb,
+    *,
+    limits: Limits = UNLIMITED,
+    since: datetime | None = START,
+    **rules: frozenset[str],
 ) -> AsyncIterator[FrontDoor]:
-    """Open the door on *redis*; *rules* are those of `Access`."""
+    """Open the door on *redis*, which knows nothing from before *since*; *rules* are those of `Access`."""
     async with a_bench(redis) as bench:
         bench.store.limits, bench.store.audit_lifetime = limits, timedelta(days=90)
         bench.runners = rules.get("runners", frozenset())
         inbox, metrics = bench.store.process().inbox, bench.metrics
         access = Access(home=frozenset({US.team}), directory=bench.directory, **rules)
         receiver = Receiver(
-            inbox=inbox, access=access, bot_user=US.bot_user, mentions_only=False, store_since=lambda: START
+            inbox=inbox, access=access, bot_user=US.bot_user, mentions_only=False, store_since=lambda: since
         )
         messages, door = Messages(receiver, US, metrics), Door(inbox, access, metrics)
+        bench.follow = KeptReplies(web, messages)
         surfaces = (
             StopsSurface(Stopping(inbox, access), US, metrics),
             AgentView(door, US),

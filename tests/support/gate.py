@@ -27,6 +27,7 @@ from bridge.slack.commands import Commands
 from bridge.slack.directory import SlackDirectory
 from bridge.slack.door import Door
 from bridge.slack.messages import Messages
+from bridge.slack.rereading import KeptReplies
 from bridge.slack.web import Identity, SlackWeb
 from bridge.store.recent import Recent
 from bridge.store.snapshots import SnapshotStore
@@ -107,7 +108,7 @@ class Gate:
             recent=Recent(self.store.scripts),
             reports=reports_of(self.store.scripts, statistics, directory),
         )  # fmt: skip
-        self.decide = Decide(chats, deps)
+        self.decide = Decide(chats, deps, KeptReplies(self.web, self.messages))
         self.slack.script["usergroups.users.list"] = [lambda asked: _json(self.groups[asked["usergroup"]])]
 
     def knows(self, who: Somebody) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -18,11 +18,11 @@ from redis.asyncio import Redis
 
 from bridge.blocks.reply import Reply, View
 from bridge.chats.context import Context
-from bridge.chats.decide import Decide
+from bridge.chats.decide import Decide, Follow
 from bridge.chats.planning import Chats
 from bridge.commands.deps import Deps
 from bridge.errors import SlackAmbiguous, SlackError
-from bridge.ids import TurnId
+from bridge.ids import ThreadKey, TurnId
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
 from bridge.reports.statistics import Statistics
@@ -310,6 +310,10 @@ def _given(answer: Answer) -> httpx.Response:
     return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
 
 
+async def _nothing_to_follow(_thread: ThreadKey, replies: Sequence[str]) -> None:
+    raise AssertionError(f"nobody reads {replies}")
+
+
 @dataclass
 class Bench:
     """The parts of some processes, with one time that goes on only when somebody sleeps.
@@ -336,6 +340,7 @@ class Bench:
     leases: list[Lease] = field(default_factory=list)
     on_sleep: Callable[[], Awaitable[None]] | None = None
     watches: Watches = field(default_factory=Watches)
+    follow: Follow = field(default_factory=lambda: _nothing_to_follow)
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -386,7 +391,7 @@ class Bench:
             now=store.clock,
         )  # fmt: skip
         return Turns(
-            plan=Decide(chats, deps), journal=process.journal, sessions=store.sessions,
+            plan=Decide(chats, deps, self.follow), journal=process.journal, sessions=store.sessions,
             effects=Effects(
                 self.say, process.inbox, store.sessions, patience, Votes(store.scripts, self.metrics, now=store.clock),
                 reports=AfterReports(schedules_of(store.scripts, store.clock, process.name), patience),

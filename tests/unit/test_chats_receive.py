@@ -261,7 +261,7 @@ async def test_an_edit_reaches_the_message_that_waits(redis: Redis) -> None:
     door = Door(await a_store(redis))
     await door.receive(f"<@{BOT}> hello")
 
-    assert await door.receiver().edited(message("better")) == "edited"
+    assert await door.receiver().edited(message("better")) == Received("edited")
 
     assert (await door.store.process().take()).turn.body == message("better")
 

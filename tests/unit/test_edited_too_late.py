@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from bridge.blocks.notices import ASK_EDITED
 from bridge.chats.access import Access
-from bridge.chats.receive import Receiver
+from bridge.chats.receive import Received, Receiver
 from bridge.inbound import Click
 from support.store import CHANNEL, ROOT, TEAM, USER, message, ts
 from support.turns import BOT, Bench, a_bench
@@ -32,7 +32,7 @@ async def answered(bench: Bench) -> None:
 
 
 async def edited(bench: Bench, text: str, event: str = "Ev-edit", **changes: Any) -> str:
-    became = await door(bench).edited(message(text, REPLY, event_id=event, **changes))
+    became = (await door(bench).edited(message(text, REPLY, event_id=event, **changes))).decision
     await bench.work()
     return became
 
@@ -137,7 +137,8 @@ async def test_a_command_that_is_changed_is_neither_begun_anew_nor_offered(redis
         await bench.work()
         before = len(bench.say.whispers)
 
-        assert await receiver.edited(message("!workflows run 3 goodbye", ts(2), event_id="Ev-edit")) == "late"
+        edit = message("!workflows run 3 goodbye", ts(2), event_id="Ev-edit")
+        assert await receiver.edited(edit) == Received("late")
         await bench.work()
 
         assert len(bench.say.whispers) == before

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from fakeredis import FakeServer
 from redis.asyncio import Redis
 
+from bridge.ops.trace import steps_of
 from bridge.slack.web import SlackWeb
+from bridge.store.keys import PERMANENT_PATTERNS
 from bridge.store.trace import trace_of
+from support.fake_redis import InProcessRedis
 from support.front_door import FrontDoor, a_front_door
+from support.lifetimes import keys_without_lifetime
 from support.saying import US
-from support.store import CHANNEL, LANE, ROOT, THREAD, USER, key_of, ts
+from support.store import CHANNEL, LANE, PREFIX, ROOT, THREAD, USER, key_of, ts
 from support.turns import SALES, SUPPORT
+from support.waiting import wait_until
+from support.wire_slack import WireSlack, limited, refused
 
 BOT = US.bot_user
 
 
 @pytest.fixture
+async def redis() -> AsyncIterator[Redis]:
+    """A Redis that can be away."""
+    async with InProcessRedis(server=FakeServer(version=(7,)), decode_responses=True, protocol=2) as client:
+        yield client
+        assert await keys_without_lifetime(client, PERMANENT_PATTERNS) == []
+
+
+@pytest.fixture
 async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis, web) as door:
+    async with a_front_door(redis, web, since=None) as door:
         yield door
 
 
@@ -38,6 +54,56 @@ async def sent(door: FrontDoor, event: dict[str, Any], event_id: str = "", retry
     headers = [(b"x-slack-retry-num", b"%d" % retry)] if retry else []
     known = {"event_id": event_id or f"Ev{event['ts']}", "is_ext_shared_channel": False}
     return (await door.event(event, *headers, **known)).status
+
+
+def deleted(at: str, now: str = ts(9)) -> dict[str, Any]:
+    """Make the event of a deletion."""
+    return {
+        "type": "message", "subtype": "message_deleted", "channel": CHANNEL, "ts": now, "event_ts": now,
+        "deleted_ts": at, "hidden": True,
+    }  # fmt: skip
+
+
+def changed(text: str, at: str = ROOT, after: float = 5.0, was: str = f"<@{BOT}> old") -> dict[str, Any]:
+    """Make the event of an edit, *after* so many seconds."""
+    now = f"{float(at) + after:.6f}"
+    return {
+        "type": "message", "subtype": "message_changed", "channel": CHANNEL, "ts": now, "event_ts": now, "hidden": True,
+        "message": said(text, at, type="message") | {"edited": {"user": USER, "ts": _seconds(now)}},
+        "previous_message": said(was, at, type="message"),
+    }  # fmt: skip
+
+
+def mentioned_again(text: str, at: str = ROOT, after: float = 5.0) -> dict[str, Any]:
+    """Make the mention that an edit brings: with the old ts."""
+    return said(f"<@{BOT}> {text}", at, edited={"user": USER, "ts": _seconds(f"{float(at) + after:.6f}")})
+
+
+def _seconds(moment: str) -> str:
+    return f"{moment.partition('.')[0]}.000000"
+
+
+@contextmanager
+def away(door: FrontDoor) -> Iterator[None]:
+    """Let Redis be away."""
+    server = door.bench.store.redis.connection_pool.connection_kwargs["server"]
+    server.connected = False
+    yield
+    server.connected = True
+
+
+async def traced(door: FrontDoor, at: str, count: int = 1) -> list[str]:
+    """Give what the trace of a message says was decided, once *count* lines of it are written."""
+
+    async def steps() -> list[str]:
+        known = steps_of(await trace_of(door.bench.store.scripts, key_of(at)))
+        return [step.detail for step in known if step.what == "decided"]
+
+    async def are_there() -> bool:
+        return len(await steps()) >= count
+
+    await wait_until(are_there, "the trace knows of it")
+    return await steps()
 
 
 async def test_a_message_that_comes_late_goes_before_those_written_after_it(door: FrontDoor) -> None:
@@ -138,9 +204,358 @@ async def test_the_trace_says_that_a_message_was_put_before_later_ones(door: Fro
     assert (turn.behind, turn.overtakes, turn.ahead) == (1, 1, 1)
 
 
-def deleted(at: str, now: str = ts(9)) -> dict[str, Any]:
-    """Make the event of a deletion."""
-    return {
-        "type": "message", "subtype": "message_deleted", "channel": CHANNEL, "ts": now, "event_ts": now,
-        "deleted_ts": at, "hidden": True,
-    }  # fmt: skip
+# Edits
+
+
+@pytest.mark.parametrize("again", [mentioned_again("new"), changed(f"<@{BOT}> new")], ids=["mention", "change"])
+async def test_an_edit_of_a_refused_message_is_what_the_agent_gets_once(door: FrontDoor, again: dict[str, Any]) -> None:
+    with away(door):
+        assert await sent(door, said(f"<@{BOT}> old")) == 503
+
+    assert await sent(door, again, "Ev-edit") == 200
+    assert await sent(door, said(f"<@{BOT}> old"), retry=2) == 200
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["new"]
+
+
+@pytest.mark.parametrize("first", ["mention", "change"])
+async def test_the_two_events_of_an_edit_start_one_turn_and_offer_nothing(door: FrontDoor, first: str) -> None:
+    twins = {"mention": mentioned_again("new"), "change": changed(f"<@{BOT}> new", was="new")}
+
+    await sent(door, twins.pop(first), "Ev-first")
+    await door.bench.work()
+    await sent(door, twins.popitem()[1], "Ev-second")
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["new"]
+    assert door.bench.say.whispers == []
+
+
+async def test_the_two_events_of_an_edit_that_comes_too_late_are_offered_once(door: FrontDoor) -> None:
+    await sent(door, said(f"<@{BOT}> old"))
+    await door.bench.work()
+
+    await sent(door, mentioned_again("new"), "Ev-mention")
+    await sent(door, changed(f"<@{BOT}> new"), "Ev-change")
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["old"]
+    assert len(door.bench.say.whispers) == 1
+
+
+async def test_an_edit_that_slack_sends_again_does_not_undo_a_later_one(door: FrontDoor) -> None:
+    await sent(door, said(f"<@{BOT}> old"))
+    await sent(door, changed(f"<@{BOT}> newest", after=9), "Ev-second")
+
+    await sent(door, changed(f"<@{BOT}> new", after=5), "Ev-first", retry=2)
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["newest"]
+
+
+SECOND_AFTER = str(int(float(ROOT)) + 5)
+WEEK = 7 * 24 * 3600.0
+
+
+@pytest.mark.parametrize(("after", "asked"), [(WEEK - 7200, ["new"]), (WEEK, []), (90 * 24 * 3600.0, [])])
+async def test_an_edit_of_an_unknown_mention_starts_it_once_while_it_would_be_remembered(
+    door: FrontDoor, after: float, asked: list[str]
+) -> None:
+    for number in range(2):
+        assert await sent(door, mentioned_again("new", after=after), f"Ev{number}", retry=number) == 200
+        await door.bench.work()
+
+    assert door.bench.service.messages == asked
+
+
+async def test_the_trace_says_why_an_edit_of_an_old_mention_starts_nothing(door: FrontDoor) -> None:
+    await sent(door, mentioned_again("new", after=WEEK + 1))
+
+    assert await traced(door, ROOT) == ["not for an agent: changed more than seven days after it was written"]
+
+
+async def test_a_stranger_cannot_start_anything_by_an_edit(door: FrontDoor) -> None:
+    event = mentioned_again("let me in") | {"user_team": "TOTHER"}
+
+    assert await sent(door, event) == 200
+    await door.bench.work()
+
+    assert door.bench.service.messages == []
+
+
+async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_it(door: FrontDoor) -> None:
+    with away(door):
+        await sent(door, said(f"<@{BOT}> old"))
+
+    await sent(door, changed("never mind"), "Ev-edit")
+    assert await sent(door, said(f"<@{BOT}> old"), retry=2) == 200
+    await door.bench.work()
+
+    assert door.bench.service.messages == []
+    assert await traced(door, ROOT) == [
+        "not for an agent: it was edited before Slack sent it again, and this is an earlier text"
+    ]
+
+
+async def test_an_edit_that_was_refused_too_is_waited_for(door: FrontDoor) -> None:
+    with away(door):
+        await sent(door, said(f"<@{BOT}> old"))
+        assert await sent(door, changed(f"<@{BOT}> new"), "Ev-edit") == 503
+
+    root = await sent(door, said(f"<@{BOT}> old"), retry=2)
+    edit = await sent(door, changed(f"<@{BOT}> new"), "Ev-edit", retry=2)
+    root_again = await sent(door, said(f"<@{BOT}> old"), retry=3)
+    await door.bench.work()
+
+    assert (root, edit, root_again) == (503, 200, 200)
+    assert door.bench.service.messages == ["new"]
+
+
+async def test_an_edit_that_never_comes_is_not_waited_for_in_vain(door: FrontDoor) -> None:
+    with away(door):
+        await sent(door, said(f"<@{BOT}> old"))
+        await sent(door, changed(f"<@{BOT}> new"), "Ev-edit")
+
+    assert await sent(door, said(f"<@{BOT}> old"), retry=3) == 200
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["old"]
+
+
+async def test_an_edit_of_a_refused_reply_is_what_the_agent_gets(door: FrontDoor) -> None:
+    await sent(door, said(f"<@{BOT}> begin"))
+    with away(door):
+        await sent(door, said("old", ts(1)))
+
+    await sent(door, changed("new", ts(1), was="old"), "Ev-edit")
+    await sent(door, said("old", ts(1)), retry=2)
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["begin", "new"]
+
+
+async def test_an_edit_of_what_was_said_before_the_bot_was_called_brings_nothing_in(door: FrontDoor) -> None:
+    await sent(door, said("just talk", ts(1)))
+    await sent(door, said(f"<@{BOT}> help", ts(2)))
+
+    await sent(door, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
+    await door.bench.work()
+
+    assert len(door.bench.service.messages) == 1
+    assert not await door.bench.store.holds_words("just some talk")
+
+
+# Deletions
+
+
+@pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["mention", "reply"])
+async def test_a_message_that_is_deleted_before_slack_repeats_it_is_dropped(door: FrontDoor, at: str) -> None:
+    event = said(f"<@{BOT}> oh no") if at == ROOT else said("oh no", at)
+    if at != ROOT:
+        await sent(door, said(f"<@{BOT}> begin"))
+        await door.bench.work()
+    with away(door):
+        await sent(door, event)
+
+    await sent(door, deleted(at), "Ev-deleted")
+    assert await sent(door, event, retry=2) == 200
+    await door.bench.work()
+
+    assert "oh no" not in door.bench.service.messages
+    assert await traced(door, at) == ["not for an agent: it was deleted before Slack sent it again"]
+
+
+async def test_a_deletion_that_was_refused_too_counts_before_the_message_comes_again(door: FrontDoor) -> None:
+    with away(door):
+        await sent(door, said(f"<@{BOT}> oh no"))
+        assert await sent(door, deleted(ROOT), "Ev-deleted") == 503
+
+    assert await sent(door, said(f"<@{BOT}> oh no"), retry=1) == 200
+    await sent(door, deleted(ROOT), "Ev-deleted", retry=1)
+    await door.bench.work()
+
+    assert door.bench.service.messages == []
+
+
+async def test_what_was_refused_is_told_to_other_processes_by_itself(door: FrontDoor) -> None:
+    store = door.bench.store
+    with away(door):
+        await sent(door, deleted(ROOT), "Ev-deleted")
+
+    await wait_until(lambda: store.redis.exists(f"{PREFIX}seen:m:{key_of(ROOT)}"), "the tombstone is there")
+
+    assert 0 < await store.redis.pttl(f"{PREFIX}seen:m:{key_of(ROOT)}") <= 15 * 60 * 1000
+
+
+async def test_an_old_message_that_is_deleted_leaves_nothing_behind(door: FrontDoor) -> None:
+    before = await door.keys()
+
+    await sent(door, deleted(ROOT, f"{float(ROOT) + 601:.6f}"), "Ev-deleted")
+
+    assert await door.keys() == before
+
+
+# Replies to a root that was refused
+
+HISTORY = "conversations.replies"
+
+
+def reads(slack: WireSlack, *events: dict[str, Any]) -> None:
+    """Let the thread be what *events* say of it, and its root."""
+    messages = [{**event, "type": "message", "team": US.team} for event in (said(f"<@{BOT}> begin"), *events)]
+    slack.script[HISTORY] = [{"ok": True, "messages": messages}]
+
+
+async def refused_root(door: FrontDoor) -> None:
+    with away(door):
+        assert await sent(door, said(f"<@{BOT}> begin")) == 503
+
+
+async def test_a_reply_to_a_refused_root_is_refused_until_the_root_has_come(door: FrontDoor) -> None:
+    await refused_root(door)
+
+    early = [await sent(door, said("and this", ts(1)), retry=retry) for retry in range(3)]
+    root = await sent(door, said(f"<@{BOT}> begin"), retry=2)
+    reply = await sent(door, said("and this", ts(1)), retry=3)
+    await door.bench.work()
+
+    assert (early, root, reply) == ([503] * 3, 200, 200)
+    assert door.bench.service.messages == ["begin", "and this"]
+
+
+async def test_a_reply_that_slack_repeats_no_more_is_read_again_when_the_root_comes(
+    door: FrontDoor, slack: WireSlack
+) -> None:
+    second, first = said("second", ts(2)), said("first, changed since", ts(1), edited={"user": USER, "ts": ts(5)})
+    reads(slack, first, second)
+    await refused_root(door)
+
+    kept = [await sent(door, said("second", ts(2)), retry=3), await sent(door, said("first", ts(1)), retry=3)]
+    assert not await door.bench.store.holds_words("second")
+    await sent(door, said(f"<@{BOT}> begin"), retry=3)
+    await door.bench.work()
+
+    assert kept == [200, 200]
+    assert door.bench.service.messages == ["begin", "first, changed since", "second"]
+    (asked,) = slack.calls(HISTORY)
+    assert (asked["ts"], asked["oldest"], asked["latest"]) == (ROOT, ts(1), ts(2))
+    assert await traced(door, ts(2), 2) == [
+        "not yet: it is read again when the root of its thread comes, within ten minutes",
+        "a reply in a thread where the bot talks",
+    ]
+
+
+async def test_a_kept_reply_waits_for_slack_to_let_it_be_read(door: FrontDoor, slack: WireSlack) -> None:
+    reads(slack, said("first", ts(1)))
+    slack.script[HISTORY].insert(0, limited(7))
+    await refused_root(door)
+    await sent(door, said("first", ts(1)), retry=3)
+
+    await sent(door, said(f"<@{BOT}> begin"), retry=3)
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["begin", "first"]
+    assert 7 in door.bench.slept
+
+
+async def test_a_kept_reply_that_is_deleted_or_may_not_be_read_ends_nothing(door: FrontDoor, slack: WireSlack) -> None:
+    slack.script[HISTORY] = [refused("missing_scope")]
+    await refused_root(door)
+    await sent(door, said("first", ts(1)), retry=3)
+
+    await sent(door, said(f"<@{BOT}> begin"), retry=3)
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["begin"]
+
+
+async def test_a_kept_reply_of_a_stranger_is_told_so_and_sent_to_nobody(door: FrontDoor, slack: WireSlack) -> None:
+    stranger = said("let me in", ts(1), user="U9", user_team="TOTHER")
+    reads(slack, stranger)
+    await refused_root(door)
+
+    assert await sent(door, stranger, retry=2) == 503
+    assert await sent(door, stranger, retry=3) == 200
+    await sent(door, said(f"<@{BOT}> begin"), retry=3)
+    await door.bench.work()
+
+    assert door.bench.service.messages == ["begin"]
+    assert [whom.user for whom, _ in door.bench.say.whispers] == ["U9"]
+
+
+async def test_a_kept_reply_is_gone_after_ten_minutes(door: FrontDoor) -> None:
+    await refused_root(door)
+    await sent(door, said("first", ts(1)), retry=3)
+
+    (kept,) = [key for key in await door.keys() if ":kept:" in key]
+    assert 0 < await door.bench.store.redis.pttl(kept) <= 10 * 60 * 1000
+
+
+@pytest.mark.parametrize(
+    ("root", "reply"),
+    [
+        (f"{float(ROOT) + 3:.6f}", f"{float(ROOT) + 4:.6f}"),  # its root was written when nothing was refused
+        (ROOT, f"{float(ROOT) + 600:.6f}"),  # Slack does not send its root any more
+    ],
+)
+async def test_any_other_reply_in_a_thread_that_is_not_bound_is_passed_over(
+    door: FrontDoor, root: str, reply: str
+) -> None:
+    await refused_root(door)
+
+    assert await sent(door, said("just talk", reply, thread_ts=root)) == 200
+
+    assert await traced(door, reply) == ["not for an agent: its thread is not bound"]
+    assert not [key for key in await door.keys() if ":kept:" in key]
+
+
+async def test_a_reply_to_a_root_that_was_deleted_meanwhile_is_passed_over(door: FrontDoor) -> None:
+    await refused_root(door)
+    await sent(door, deleted(ROOT), "Ev-deleted")
+
+    assert await sent(door, said("and this", ts(1))) == 200
+
+
+async def test_a_refused_reply_brings_no_others_to_be_refused(door: FrontDoor) -> None:
+    await refused_root(door)
+    late = f"{float(ROOT) + 30:.6f}"
+    assert await sent(door, said("and this", late)) == 503
+
+    later = f"{float(ROOT) + 31:.6f}"
+    assert await sent(door, said("others talk", later, thread_ts=late)) == 200
+
+
+async def test_a_reply_to_a_refused_root_that_is_edited_comes_with_its_new_text(
+    door: FrontDoor, slack: WireSlack
+) -> None:
+    reads(slack, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
+    await refused_root(door)
+    assert await sent(door, said("old", ts(1))) == 503
+
+    edit = await sent(door, changed("new", ts(1), was="old"), "Ev-edit")
+    await sent(door, said(f"<@{BOT}> begin"), retry=2)
+    reply = await sent(door, said("old", ts(1)), retry=2)
+    await door.bench.work()
+
+    assert (edit, reply) == (200, 200)
+    assert door.bench.service.messages == ["begin", "new"]
+
+
+async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with_its_root(door: FrontDoor) -> None:
+    with away(door):
+        assert await door.dispatch("events_api", enveloped(said(f"<@{BOT}> begin"))) is None
+
+    early = await door.dispatch("events_api", enveloped(said("and this", ts(1)), retry=1))
+    root = await door.dispatch("events_api", enveloped(said(f"<@{BOT}> begin"), retry=2))
+    reply = await door.dispatch("events_api", enveloped(said("and this", ts(1)), retry=2))
+    await door.bench.work()
+
+    assert (early, root, reply) == (None, {}, {})
+    assert door.bench.service.messages == ["begin", "and this"]
+
+
+def enveloped(event: dict[str, Any], retry: int = 0) -> dict[str, Any]:
+    """Make what an envelope carries, as `bridge.slack.sockets` hands it on."""
+    payload = {"type": "event_callback", "event_id": f"Ev{event['ts']}", "event": event, "retry_attempt": retry}
+    return payload | {"is_ext_shared_channel": False}

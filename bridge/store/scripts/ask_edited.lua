@@ -6,13 +6,14 @@ local mark, new, limit, now = prefix .. 'seen:m:' .. ARGV[1], ARGV[2], tonumber(
 local turn = redis.call('GET', mark)
 if not turn then return 'gone' end
 local old = turn_of(turn)
-local seen = redis.call('HMGET', old, 'edited', 'edited_plain', 'lane', 'thread', 'of_edit')
+local seen = redis.call('HMGET', old, 'edited', 'edited_plain', 'lane', 'thread', 'of_edit',
+  'edited_version')
 local body, lane = seen[1], seen[3]
 if not body then return seen[5] and 'already' or 'gone' end
 if waiting_in(lane) >= limit then return 'full' end
-redis.call('HDEL', old, 'edited', 'edited_plain')
+redis.call('HDEL', old, 'edited', 'edited_plain', 'edited_version')
 redis.call('HSET', turn_of(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
-  'thread', seen[4] or '', 'kind', 'message', 'of', turn, 'of_edit', 1)
+  'thread', seen[4] or '', 'kind', 'message', 'of', turn, 'of_edit', 1, 'version', seen[6] or '')
 if seen[2] == '1' then redis.call('HSET', turn_of(new), 'plain', 1) end
 redis.call('SET', mark, new, 'PX', ARGV[5])
 if redis.call('RPUSH', box_of(lane), new) == 1 then activate(lane) else let_go_on(lane) end

@@ -1,6 +1,7 @@
 -- Stands before every script. KEYS[1] is the prefix of all keys, "{namespace}:"; see keys.py for the table.
 local prefix = KEYS[1]
 local READY, GROUP = prefix .. 'ready', 'workers'
+local YOUNG = 600 -- seconds: Slack sends again what is younger; the third and last time after some six minutes
 
 local function box_of(lane) return prefix .. 'box:' .. lane end
 local function turn_of(id) return prefix .. 'turn:' .. id end
@@ -41,6 +42,31 @@ end
 -- What a lane waited for has come.
 local function unpark(lane)
   if redis.call('HDEL', prefix .. 'parked', lane) == 1 then activate(lane) end
+end
+
+-- The mark of a message that became no turn yet, if that is what `mark` is: from which version on its texts are not
+-- void. '=' stands for a message that was deleted; '=<version>' for one whose earlier texts are void since it was
+-- edited; '~<version>' for one whose edit was refused, and comes again ('true').
+local function voids(mark)
+  local sign, version = string.match(mark or '', '^([=~])(.*)$')
+  if sign then return tonumber(version) or math.huge, sign == '~' end
+end
+
+-- A message was deleted: while it waits, it is marked, and done with as soon as it is the head. One that became no
+-- turn yet leaves a mark for `lifetime` (ms, '': none), for Slack may be about to send it again.
+local function withdraw(message, lifetime)
+  local mark = prefix .. 'seen:m:' .. message
+  local turn = redis.call('GET', mark)
+  if not turn or voids(turn) then
+    if lifetime ~= '' then redis.call('SET', mark, '=', 'PX', lifetime) end
+    return 'unknown'
+  end
+  local key = turn_of(turn)
+  local seen = redis.call('HMGET', key, 'step', 'lane')
+  if seen[1] ~= 'queued' then return 'late' end
+  redis.call('HSET', key, 'withdrawn', 1)
+  if redis.call('HGET', prefix .. 'parked', seen[2]) == turn then unpark(seen[2]) end
+  return 'withdrawn'
 end
 
 -- A stop holds what waits behind the turn that it stopped, until somebody wants it to go on. Whatever is parked in a

@@ -4,12 +4,15 @@
 --       end of its time by this server's clock (ms) or '', kind of what came in,
 --       turns that a thread may begin in a minute, the person and the turns that they may begin (0: not limited),
 --       a line for the trace on how it came, lifetime of the message's mark (ms),
---       who speaks to the agent with it or '', the worker that is free for it or '', and how that one looks at a head
---       (the prelude's `look_at_head`).
+--       who speaks to the agent with it or '', version of its text or '', Slack sends it no more ('1'),
+--       the worker that is free for it or '', and how that one looks at a head (the prelude's `look_at_head`).
 -- A message that comes late goes before those that were written after it and that nobody has begun to deal with.
--- condition: 'none'; 'start' binds the thread; 'bound' wants it bound; 'search' wants it not yet searched.
+-- condition: 'none'; 'start' binds the thread; 'bound' wants it bound, 'missed' also that messages were refused when it
+--            was written; 'search' wants it not yet searched.
 -- Returns {'queued', waiting before it, all before it: the one in work too}, and where a worker has got a lane by it,
 --          its entry, the lane, and the head if that is this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
+--          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused, and comes
+--          | {'early'}: its thread's first message was refused, and comes | {'kept'}: so it is, by its ts, until then
 --          | {'muted'} | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body, plain = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
@@ -21,11 +24,17 @@ end
 
 -- What the first use of a command costs after a pause, ten times what a second one does, is most of what this costs:
 -- so as few different commands as possible.
-local worker = ARGV[22]
+local text_version, is_last, worker = ARGV[22], ARGV[23] == '1', ARGV[24]
 local event_mark, message_mark = prefix .. 'seen:e:' .. event, prefix .. 'seen:m:' .. message
-local known = redis.call('MGET', refusal_of(turn), event_mark, message_mark) -- nothing is marked by the empty name
-if known[1] then return {'late'} end
-local earlier = known[2] or known[3]
+local kept = prefix .. 'kept:' .. thread -- replies that came before the first message of their thread
+local known = redis.call('MGET', refusal_of(turn), event_mark, message_mark, prefix .. 'seen:m:' .. thread, kept)
+if known[1] then return {'late'} end -- nothing is marked by the empty name
+local since, is_pending = voids(known[3])
+if since and (tonumber(text_version) or 0) < since then
+  if not is_pending then return {'void', since == math.huge and 'deleted' or 'edited'} end
+  if not is_last then return {'newer'} end
+end
+local earlier = known[2] or not since and known[3]
 if earlier then
   local came = redis.call('HGET', turn_of(earlier), 'came')
   if came and #came < 2000 then redis.call('HSET', turn_of(earlier), 'came', came .. '\n' .. ARGV[19]) end
@@ -50,7 +59,35 @@ end
 
 local conversation, speaker = prefix .. 'thread:' .. thread, ARGV[21]
 local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker')
-if condition == 'bound' and not talk[1] then return {'unbound'} end
+local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
+
+-- Whether messages were refused when this one was written, give or take a second.
+local function was_refused(written)
+  local ends = redis.call('ZRANGEBYSCORE', prefix .. 'refusing', string.format('%.6f', written - 1), '+inf')
+  for _, stretch in ipairs(ends) do
+    if tonumber(string.match(stretch, '^%S+')) <= written + 1 then return true end
+  end
+  return false
+end
+
+-- Whether the first message of this one's thread was refused, and Slack is about to send it again.
+local function is_early()
+  local written, began = tonumber(ts), tonumber(root)
+  local is_unseen = not known[4] or select(2, voids(known[4]))
+  return is_unseen and written and began and written - began < YOUNG and was_refused(began)
+end
+
+local was_missed = condition == 'missed' -- and it is known from its edit, which Slack does not send again
+if was_missed then
+  if not was_refused(tonumber(ts)) then return {'unbound'} end
+  condition = 'bound'
+end
+if condition == 'bound' and not talk[1] then
+  if not is_early() then return {'unbound'} end
+  if not (is_last or was_missed) then return {'early'} end
+  redis.call('SET', kept, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
+  return {'kept'}
+end
 if condition == 'search' and redis.call('EXISTS', prefix .. 'looked:' .. thread) == 1 then return {'unbound'} end
 if speaker ~= '' and talk[2] then return {'muted'} end
 local waiting = waiting_in(lane)
@@ -85,14 +122,19 @@ local since_2 = {report = true, home = true, shortcut = true}
 local version = since_2[ARGV[15]] and 2 or 1 -- of the first release that can read it
 local record = {'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
   'kind', ARGV[15], 'came', ARGV[19]}
-local ts, first, overtaken = string.match(message, '[^:]*$'), nil, 0
+local first, overtaken = nil, 0
+if text_version ~= '' then add(record, 'version', text_version) end
 if ts ~= '' then add(record, 'ts', ts) end
 if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(tonumber(ts)) end
 waiting = waiting - overtaken
 if first then add(record, 'overtakes', overtaken) end
 if waiting > 0 then add(record, 'behind', waiting) end
 if starts then add(record, 'starts', 1) -- its words may choose the agent
-elseif plain == '1' then add(record, 'plain', 1) end
+elseif plain == '1' and not known[5] then add(record, 'plain', 1) end
+if known[5] and message == thread and condition == 'start' then
+  add(record, 'follows', known[5]) -- they are read again before anything is done about this one
+  redis.call('DEL', kept)
+end
 if condition == 'search' then add(record, 'searches', 1) end
 redis.call('HSET', turn_of(turn), unpack(record))
 local length
@@ -106,7 +148,7 @@ local ahead = length - 1 - overtaken
 if length == 1 then
   activate(lane)
   local entry, woken = next_for(worker)
-  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 23)})} end
+  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 25)})} end
   if entry then return {'queued', waiting, ahead, entry, woken} end -- one that has waited for longer
 else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
   local held = redis.call('HGET', prefix .. 'held', lane)

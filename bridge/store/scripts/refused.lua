@@ -1,0 +1,23 @@
+-- What a process refused while Redis was away, as far as it matters for what comes later. May be repeated.
+-- ARGV: lifetime (ms), how many stretches are kept, how many there are, for each the ts of the first message that was
+--       refused and of the last; then for each message whose edit or deletion was refused its identity, and the version it got ('': deleted).
+-- Returns 'ok'.
+local lifetime, count, refusing = ARGV[1], tonumber(ARGV[3]), prefix .. 'refusing'
+for i = 4, 2 + 2 * count, 2 do redis.call('ZADD', refusing, ARGV[i + 1], ARGV[i] .. ' ' .. ARGV[i + 1]) end
+if count > 0 then
+  redis.call('ZREMRANGEBYRANK', refusing, 0, -1 - tonumber(ARGV[2]))
+  redis.call('PEXPIRE', refusing, lifetime)
+end
+for i = 4 + 2 * count, #ARGV, 2 do
+  local message, version = ARGV[i], ARGV[i + 1]
+  if version == '' then
+    withdraw(message, lifetime)
+  else
+    local mark = prefix .. 'seen:m:' .. message
+    local found = redis.call('GET', mark)
+    if not found or (voids(found) or math.huge) < tonumber(version) then
+      redis.call('SET', mark, '~' .. version, 'PX', lifetime)
+    end
+  end
+end
+return 'ok'
