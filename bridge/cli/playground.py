@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -14,6 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import urlsplit
 
 import typer
 
@@ -184,8 +186,40 @@ def _introduce(scene: Scene, plan: Plan) -> None:
         kind = "stand-in" if part.is_stand_in else "real"
         detail = part.detail if part.is_stand_in else _REAL.get(part.name, "as configured")
         typer.echo(f"  {part.name:<16} {kind:<9} {detail}")
+    typer.echo("\n".join(["", *_ways_to_look_inside(plan, _namespace(scene, plan))]))
     typer.echo(f"\nWhat is said here is kept in {plan.settings.data_dir}. Ctrl-C ends it.")
     sys.stdout.flush()
+
+
+def _namespace(scene: Scene, plan: Plan) -> str:
+    """Name the one that the bridge has: the stand-ins' where Slack is one and nothing else is configured."""
+    return scene.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
+
+
+def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
+    """Write commands for another terminal, which has nothing of our environment; no secret is shown."""
+    environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "Look inside from another terminal"
+    folder = f"cd {shlex.quote(str(Path.cwd()))} && " if plan.is_redis_real else ""  # for its .env
+    if not plan.is_redis_real:
+        environ["BRIDGE_DATA_DIR"], flags = str(plan.settings.data_dir), " --embedded-redis"
+    elif file := os.environ.get("REDIS_URL_FILE"):
+        environ["REDIS_URL_FILE"] = file
+    elif url := os.environ.get("REDIS_URL"):
+        if "@" in url or urlsplit(url).query:
+            heading += ", with REDIS_URL set as here"
+        else:
+            environ["REDIS_URL"] = url
+    before = " ".join(f"{name}={shlex.quote(value)}" for name, value in environ.items())
+    commands = [f"{folder}{before} {_this_program()} {words}{flags}" for words in ("audit", "dead list", "feedback")]
+    return [f"{heading}:", *(f"  ({line})" if folder else f"  {line}" for line in commands)]
+
+
+def _this_program() -> str:
+    """Write how it was started, from any folder."""
+    path = Path(sys.argv[0]).absolute()
+    if path.name == "__main__.py" or not os.access(path, os.X_OK):
+        return f"{shlex.quote(sys.executable)} -m bridge"
+    return shlex.quote(str(path))
 
 
 def _has_display() -> bool:

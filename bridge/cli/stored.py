@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ import typer
 from pydantic import SecretStr
 
 from bridge.cli.check import problems_of
-from bridge.cli.running import complain
+from bridge.cli.running import complain, say
 from bridge.errors import ConfigurationError
 from bridge.settings import environment, well_formed
 
@@ -34,14 +34,22 @@ class Stored:
 
     @asynccontextmanager
     async def address(self) -> AsyncIterator[str]:
-        """Where Redis is, for as long as that is needed; starts the embedded server where none runs."""
-        from bridge.store.embedded import embedded_redis  # noqa: PLC0415 - see `serve`
+        """Where Redis is, for as long as that is needed; starts the embedded server where none runs.
 
-        if self.url is not None:
-            yield self.url.get_secret_value()
-        else:
-            async with embedded_redis(self.data_dir) as url:
-                yield url
+        Says to standard error where it looks: what is empty may be so only because it is the wrong place.
+        """
+        from bridge.ops.whereabouts import place_of, whereabouts  # noqa: PLC0415 - see `serve`
+        from bridge.store.embedded import embedded_redis  # noqa: PLC0415
+
+        async with AsyncExitStack() as stack:
+            if self.url is not None:
+                url = self.url.get_secret_value()
+                place = place_of(url)
+            else:
+                url = await stack.enter_async_context(embedded_redis(self.data_dir))
+                place = f"the embedded Redis of {self.data_dir}"
+            say(await whereabouts(url, self.namespace, place))
+            yield url
 
 
 def stored_or_exit(*, embedded_redis: bool) -> Stored:

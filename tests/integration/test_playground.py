@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from redis import Redis
 
 from bridge.playground.project import SampleProject
 from bridge.playground.slack.emulator import EmulatedSlack
@@ -98,6 +99,40 @@ async def test_commands_are_offered_with_their_usage(playground: Playground) -> 
     usages = {command["command"]: command["usage"] for command in commands}
     assert set(usages) >= {"/workflows", "/agents", "/project", "/stats"}
     assert "run" in usages["/workflows"]
+
+
+async def test_the_commands_it_prints_work_in_another_terminal(playground: Playground, folder: Path) -> None:
+    said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 16")
+    await answered(playground, GENERAL, said["ts"], "I will remember 16.")
+    printed = re.findall(r"^  (BRIDGE_NAMESPACE=.*)$", playground.text, re.MULTILINE)
+
+    told = [await pasted(line, folder) for line in printed]
+    elsewhere = await pasted(printed[0].replace("BRIDGE_NAMESPACE=playground", "BRIDGE_NAMESPACE=bridge"), folder)
+
+    assert [line.partition(" -m bridge ")[2] for line in printed] == [
+        f"{words} --embedded-redis" for words in ("audit", "dead list", "feedback")
+    ]
+    place = f"the embedded Redis of {playground.folder}"
+    assert {aside for _, aside in told} == {f"Looking at namespace playground in {place}: a bridge is running there.\n"}
+    assert ALICE in told[0][0]
+    assert elsewhere[1] == (
+        f"Looking at namespace bridge in {place}: no bridge has used it. This Redis holds playground (a bridge is "
+        "running there); set BRIDGE_NAMESPACE to look there.\n"
+    )
+
+
+async def pasted(line: str, folder: Path, **environ: str) -> tuple[str, str]:
+    """Carry out a line in a shell that knows nothing of the playground; gives what it says, out and aside."""
+    process = await asyncio.create_subprocess_shell(
+        line,
+        cwd=folder,
+        env=bare_environment(PYTHONPATH=str(CODE), **environ),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, aside = await process.communicate()
+    assert process.returncode == 0, aside
+    return said.decode(), aside.decode()
 
 
 async def test_a_second_one_on_the_same_folder_is_refused_in_one_line(playground: Playground) -> None:
@@ -210,8 +245,17 @@ def _is_alive(pid: int) -> bool:
     return not (stat.exists() and ") Z " in stat.read_text())
 
 
+@pytest.fixture
+def redis_with_password(redis_server: RealRedis) -> Iterator[str]:
+    """The address of the server that is shared, with a user and a password."""
+    with Redis.from_url(redis_server.url) as redis:
+        redis.execute_command("ACL", "SETUSER", "careful", "on", ">pass-word", "~*", "&*", "+@all")
+        yield f"unix://careful:pass-word@{redis_server.socket}"
+        redis.execute_command("ACL", "DELUSER", "careful")
+
+
 async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_so(
-    folder: Path, redis_server: RealRedis
+    folder: Path, redis_server: RealRedis, redis_with_password: str
 ) -> None:
     async with (
         EmulatedSlack(signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN) as slack,
@@ -223,7 +267,7 @@ async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_
             "SLACK_API_URL": slack.api_url,
             "PROJECT_BASE_URL": project.base_url,
             "PROJECT_API_KEY": "a-key",
-            "REDIS_URL": redis_server.url,
+            "REDIS_URL": redis_with_password,
             "BRIDGE_NAMESPACE": "test-playground-of-real-parts",
             "BRIDGE_PORT": "0",
         }
@@ -235,11 +279,16 @@ async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_
 
             await wait_until(all_are_up, "the page says that all is up", 20)
             page = (await http.get(playground.url)).text
+        [line, *_] = re.findall(r"^  (\(cd .*\))$", playground.text, re.MULTILINE)
+        _, aside = await pasted(line, Path("/"), REDIS_URL=redis_with_password)
         code = await playground.end()
 
     assert "Slack is real here" in page
     assert page.count("<td>real</td>") == 4
     assert "stand-in" not in playground.text
+    assert "with REDIS_URL set as here" in playground.text
+    assert "pass-word" not in playground.text
+    assert aside.startswith(f"Looking at namespace test-playground-of-real-parts in {redis_server.url}: a bridge is ")
     assert code == 0
 
 

@@ -152,6 +152,28 @@ async def _dead(world: World) -> bool:
     return bool(await world.redis.zcard(f"{{{world.namespace}}}:dead"))
 
 
+async def test_each_command_says_where_it_looks_and_what_is_there_beside_its_json(world: World, tmp_path: Path) -> None:
+    place = world.redis_url
+    project = {name: world.bridges[0].environ[name] for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY")}
+    commands = (("audit",), ("dead", "list"), ("feedback",), ("stats", "--since", "7d"), ("trace", link("1.000100")))
+
+    told = [await bridge_says(world, tmp_path, *words, "--json", **project) for words in commands]
+    code, nothing, elsewhere = await bridge_says(world, tmp_path, "audit", "--json", BRIDGE_NAMESPACE="nobodys")
+
+    here = f"Looking at namespace {world.namespace} in {place}: a bridge is running there.\n"
+    assert [aside for _, _, aside in told] == [here] * len(commands)
+    said = [text for words, (_, out, _) in zip(commands, told, strict=True) for text in _documents(words, out)]
+    assert all(json.loads(text) for text in said)
+    assert (code, nothing, elsewhere.count("\n")) == (0, "", 1)
+    assert elsewhere.startswith(f"Looking at namespace nobodys in {place}: no bridge has used it. This Redis holds ")
+    assert "; set BRIDGE_NAMESPACE to look there." in elsewhere
+
+
+def _documents(words: tuple[str, ...], said: str) -> list[str]:
+    """What is JSON in *said*: each line of the audit and of the feedback, else all of it."""
+    return said.splitlines() if words[0] in {"audit", "feedback"} else [said]
+
+
 async def test_what_is_missing_is_one_line_and_what_cannot_be_is_another(world: World, tmp_path: Path) -> None:
     missing, away = await asyncio.gather(
         bridge_says(world, tmp_path, "dead", "list", REDIS_URL=""),
