@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge import words
-from bridge.blocks import kit, markdown, shapes
+from bridge.blocks import kit, shapes
 from bridge.blocks.reply import Audience, Block, Reply
 from bridge.ids import TurnId
 
@@ -40,7 +40,7 @@ def answer(
     footer = [*notes, *([words.TOOLS_USED.format(tools=tools)] if tools else [])]
     return Reply(
         text=kit.fallback(message, _NOTIFICATION),
-        markdown=markdown.neutralised(kit.clean(message)),
+        markdown=kit.clean(message),
         footer=(*((kit.context(*footer),) if footer else ()), *((_feedback(feedback),) if feedback else ())),
         audience=Audience.THREAD,
     )

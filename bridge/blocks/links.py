@@ -19,10 +19,12 @@ from urllib.parse import urlsplit
 
 from bridge.blocks import kit
 
-_BRACKET: Final = re.compile(r"\\.|[\[\]]", re.DOTALL)
+_BRACKET: Final = re.compile(
+    r"[^\\\[\]]*+(?:\\.[^\\\[\]]*+)*+(?P<bracket>[\[\]])", re.DOTALL
+)  # the next, to be matched
 _TAIL: Final = re.compile(  # the whole address or none: what it begins with is not where it leads
-    r"\(\s*(?:<(?P<in_angles>[^<>\n]*)>|(?P<url>(?:[^\s()]|\([^\s()]*\))*)(?=[\s)]))?"
-    r"|\[|:\s*(?:<(?P<defined_in_angles>[^<>\n]*)>|(?P<defined>\S+))"
+    r"\(\s*+(?:<(?P<in_angles>[^<>\n]*)>|(?P<url>(?:[^\s()]|\([^\s()]*\)){0,2000}+)(?=[\s)]))?"
+    r"|\[|:\s*+(?:<(?P<defined_in_angles>[^<>\n]*)>|(?P<defined>\S{1,2000}+)(?!\S))?"
 )
 _REFERENCE_IMAGE: Final = re.compile(r"!(?=\[)")
 _DEFINITION: Final = re.compile(r"^[ \t>*+-]*\[[^\]]+\]:", re.MULTILINE)
@@ -31,6 +33,12 @@ _CODE: Final = re.compile(  # what binds tighter than a link; never over a blank
 )
 _TAG: Final = re.compile(r"<[a-z/!?][^>]{0,400}>", re.IGNORECASE)
 _LONGEST_LABEL: Final = 400  # a longer one is not looked into
+_MOST_TO_LOOK_INTO: Final = 12_000  # characters of labels that may show a host, in one text; a message has 11,000
+_EACH_LABEL: Final = 20  # characters that one costs more
+
+_CROWDS: Final = "[]`<"
+_CROWDED: Final = 2000  # of these in one text
+_LINKS: Final = (("]", "("), ("]", "["), ("]", ":"), ("!", "["))
 
 _MAY_SHOW_A_HOST: Final = re.compile(r"[.&/]|[^\x00-\x7f]")  # most labels are words, and there may be many
 _BEHIND_A_SCHEME: Final = re.compile(r"//(?P<host>[^\s/?#:\]()\"'“”,]+)")
@@ -46,13 +54,33 @@ _UNSEEN: Final = re.compile(  # emphasis, escapes, tags, and characters without 
 
 
 def honest(markdown: str) -> str:
-    """Take apart the links that show one address and lead to another, and make links of images."""
+    """Take apart the links that show one address and lead to another, and make links of images.
+
+    What this costs is bounded: in a text that is crowded with brackets, or with addresses in labels, no link is left.
+    """
     if "[" not in markdown:
         return markdown
-    found = {link for seen in _readings(markdown) for link in _links(markdown, seen)}
-    places = {place for link in found for place in _to_take_apart(markdown, *link)}
+    if sum(map(markdown.count, _CROWDS)) > _CROWDED:
+        for first, second in _LINKS:
+            markdown = markdown.replace(first + second, first + kit.WORD_JOINER + second)
+        return markdown
+    # In their order, so that it is the same ones in each process that are looked into.
+    found = sorted({link for seen in _readings(markdown) for link in _links(markdown, seen)})
+    places = {start for start, _end, _url in found if start and markdown[start - 1] == "!"}
+    room = _MOST_TO_LOOK_INTO
+    for start, end, url in found:
+        length = end - start
+        if length <= _LONGEST_LABEL and not _MAY_SHOW_A_HOST.search(markdown, start + 1, end - 1):
+            continue
+        room -= _EACH_LABEL + length
+        if length > _LONGEST_LABEL or room < 0 or _misleads(markdown[start + 1 : end - 1], url):
+            places.add(end)
     if _DEFINITION.search(markdown):
         places |= {found.end() for found in _REFERENCE_IMAGE.finditer(markdown)}
+    return _with_joiners(markdown, places)
+
+
+def _with_joiners(markdown: str, places: set[int]) -> str:
     at, parts = 0, []
     for place in sorted(places):
         parts.append(markdown[at:place])
@@ -70,22 +98,20 @@ def _readings(markdown: str) -> set[str]:
 def _links(markdown: str, seen: str) -> Iterator[tuple[int, int, str]]:
     """Find where labels begin and end, with the brackets as they are *seen*, and what address stands behind."""
     opened: list[int] = []
-    for bracket in _BRACKET.finditer(seen):
-        if bracket[0] == "[":
-            opened.append(bracket.start())
-        elif bracket[0] == "]" and opened:
-            start, end = opened.pop(), bracket.end()
+    end = 0
+    while bracket := _BRACKET.match(seen, end):  # a search would go through what is left behind the last one many times
+        end = bracket.end()
+        if seen[end - 1] == "[":
+            opened.append(end - 1)
+        elif opened:
+            start = opened.pop()
             if tail := _TAIL.match(markdown, end):
                 yield start, end, next(filter(None, tail.groups()), "")
 
 
-def _to_take_apart(markdown: str, start: int, end: int, url: str) -> Iterator[int]:
-    """Find the places for word joiners."""
-    if start and markdown[start - 1] == "!":
-        yield start
-    shown = hosts_in(markdown[start + 1 : end - 1]) if end - start <= _LONGEST_LABEL else {"too much to look into"}
-    if shown and shown != {_host_of(url)}:
-        yield end
+def _misleads(label: str, url: str) -> bool:
+    shown = hosts_in(label)
+    return bool(shown) and shown != {_host_of(url)}
 
 
 def hosts_in(label: str) -> set[str]:

@@ -13,9 +13,10 @@ bodies put together are the input, character for character.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -34,12 +35,20 @@ _SLACK_TOKEN = re.compile(
 )
 
 _FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,60}|~{3,60})(?P<info>.*)$")
-_TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?\s*$")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_BLANK_LINE_BEFORE = re.compile(r"(?:^|\n)[ \t\r]*\n\Z")
-_MARKS = re.compile(r"[ \t]*(?:`{3}|~{3})")
+_BLANKS = r"[^\S\n]*+"
+_CELL = rf":?-++:?{_BLANKS}"
+_TABLE = rf"[^\n|]*+\|[^\n]*+\n{_BLANKS}(?:\|{_BLANKS})?{_CELL}(?:\|{_BLANKS}{_CELL})*+(?:\|{_BLANKS})?(?=\n|\Z)"
+# These look for lines from the line break before them on, which is what makes them quick (see `_blocks`).
+_OPENS_A_TABLE = re.compile(rf"\n{_TABLE}")
+_MAY_OPEN = re.compile(rf"\n(?:[ \t]*+(?:`{{3}}|~{{3}})|{_TABLE})")
+_MAY_END_A_TABLE = re.compile(rf"\n(?:{_BLANKS}(?:\n|\Z)|[ \t]*+(?:`{{3}}|~{{3}}))")
+_BLANK_LINE = re.compile(r"\n(?=(?P<rest>[ \t\r]*+\n))")
 _LONGEST_FENCE_LINE = 80
+_LONGEST_CLOSING = 64  # a line break, the indent and the marks
+_MARKS = re.compile(rf"[ \t]{{0,{_LONGEST_FENCE_LINE}}}(?:`{{3}}|~{{3}})")
 _SMALLEST_LIMIT = 400  # a fence is opened and closed again within each part
+_GROW_BY_ONE = ("<", "&", "@", "](", "][", "]:", "![")  # where a word joiner may be put; in half of a text at most
+_ROOM_FOR_JOINERS = 200
 
 
 def neutralised(markdown: str) -> str:
@@ -48,14 +57,29 @@ def neutralised(markdown: str) -> str:
     return honest(without_tokens)
 
 
-def plain(markdown: str) -> str:
-    """Make a message's ``text`` of Markdown, losing nothing: the source itself, made harmless and escaped."""
-    return kit.escape(neutralised(markdown))
+def messages(markdown: str) -> Iterator[str]:
+    """Cut into parts that are made harmless, each when it is asked for: a step costs no more than its own part does.
+
+    Only the part is looked at, since a message is all that Slack sees at once. One with nothing to see, which Slack
+    refuses, is left out.
+    """
+    return (neutralised(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
 
 
-def split(markdown: str, limit: int = kit.MARKDOWN_PART) -> list[str]:
-    """Cut into parts of at most *limit* characters. A part with nothing to see, which Slack refuses, is left out."""
-    return [str(piece) for piece in pieces(markdown, limit) if not piece.body.isspace()]
+def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
+    """Cut at paragraphs, else lines, else words, else anywhere; code and tables stay whole where they can.
+
+    Where making a part harmless may make it longer by more than a little, it is cut the shorter for that.
+    """
+    if limit < _SMALLEST_LIMIT:
+        raise ValueError("limit too small")
+    text, at = _Text(markdown), 0
+    while at < len(markdown):
+        piece = text.piece(at, limit)
+        if (growth := sum(map(str(piece).count, _GROW_BY_ONE))) > _ROOM_FOR_JOINERS:
+            piece = text.piece(at, max(limit - growth, limit // 2))
+        at += len(piece.body)
+        yield piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +96,11 @@ class Piece:
 
 
 class _Fence(NamedTuple):
-    """A code fence: its first line, to be repeated in the next part, and its last."""
+    """A code fence: its first line, to be repeated in the next part, its last, and what finds a line that closes it."""
 
     opening: str
     closing: str
+    closes: re.Pattern[str]
 
 
 class _Block(NamedTuple):
@@ -83,79 +108,97 @@ class _Block(NamedTuple):
 
     start: int
     end: int
-    first_tear: int  # not between a fence and its first line, nor between a table's header and its first row
-    last_tear: int
-    last_line: int
+    last_line: int  # where the line begins that closes a fence, or else the end
     fence: _Fence | None  # none: a table
 
 
-def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
-    """Cut at paragraphs, else lines, else words, else anywhere; code and tables stay whole where they can."""
-    if limit < _SMALLEST_LIMIT:
-        raise ValueError("limit too small")
-    text = _Text(markdown)
-    at = 0
-    while at < len(markdown):
-        torn = text.block_around(at)
-        opening = torn.fence.opening if torn and torn.fence else ""
-        room = limit - len(opening)
-        if len(markdown) - at <= room:
-            yield Piece(opening, markdown[at:], "")
-            return
-        until = text.cut(at, at + room - text.longest_closing)
-        yield Piece(opening, markdown[at:until], text.closing(until))
-        at = until
-
-
 class _Text:
-    """A text, and where it may be cut."""
+    """A text, and where it may be cut. Its blocks are looked for as far as a cut needs them, and each once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.blocks = list(_blocks(text))
-        self.starts = [block.start for block in self.blocks]
-        self.longest_closing = max((len(block.fence.closing) + 1 for block in self.blocks if block.fence), default=0)
+        self._to_come = _blocks(text)
+        self._blocks: list[_Block] = []
+        self._starts: list[int] = []
 
-    def block_around(self, at: int) -> _Block | None:
+    def piece(self, at: int, limit: int) -> Piece:
+        """Cut the part that begins at *at*."""
+        torn = self._block_around(at)
+        opening = torn.fence.opening if torn and torn.fence else ""
+        room = limit - len(opening)
+        if len(self.text) - at <= room:
+            return Piece(opening, self.text[at:], "")
+        until = self._cut(at, at + room)
+        if until + len(self._closing(until)) > at + room:
+            until = self._cut(at, at + room - _LONGEST_CLOSING)
+        return Piece(opening, self.text[at:until], self._closing(until))
+
+    def _block_around(self, at: int) -> _Block | None:
         """Find the block that a cut at *at* would tear."""
-        block = self.blocks[index] if (index := bisect_right(self.starts, at) - 1) >= 0 else None
-        return block if block and block.start < at < block.end else None
+        while (not self._starts or self._starts[-1] < at) and (found := next(self._to_come, None)):
+            self._blocks.append(found)
+            self._starts.append(found.start)
+        block = self._blocks[index] if (index := bisect_left(self._starts, at) - 1) >= 0 else None
+        return block if block and at < block.end else None
 
-    def closing(self, at: int) -> str:
+    def _closing(self, at: int) -> str:
         """Make what closes the fence that a cut at *at* tears, if it tears one."""
-        torn = self.block_around(at)
+        torn = self._block_around(at)
         if torn is None or torn.fence is None:
             return ""
         return torn.fence.closing if self.text[at - 1] == "\n" else "\n" + torn.fence.closing
 
-    def cut(self, at: int, end: int) -> int:
+    def _cut(self, at: int, end: int) -> int:
         """Choose where the part that begins at *at* ends, at *end* at the latest."""
         return self._at_paragraph(at, end) or self._at_line(at, end) or self._in_line(at, end)
 
     def _at_paragraph(self, at: int, end: int) -> int | None:
         """Cut outside of code and tables, in the second half, so that parts do not become many and small."""
-        free = [
-            start for start in self._line_starts(at, end) if start > (at + end) // 2 and not self.block_around(start)
-        ]
-        return next(
-            (start for start in free if _BLANK_LINE_BEFORE.search(self.text, at, start)), next(iter(free), None)
-        )
+        half = (at + end) // 2
+        before = max(at, self.text.rfind("\n", at, half))
+        after_blanks = [found.end("rest") for found in _BLANK_LINE.finditer(self.text, before, end)]
+        while after_blanks:
+            torn = self._block_around(after_blanks[-1])
+            if torn is None and half < after_blanks[-1] <= end:
+                return after_blanks[-1]
+            del after_blanks[bisect_right(after_blanks, torn.start) if torn else -1 :]
+        start = self._last_line_start(at, end)
+        torn = self._block_around(start)
+        free = torn.start if torn else start
+        return free if free > half else None
 
     def _at_line(self, at: int, end: int) -> int | None:
         """Cut before the code or table in the way if it fits into a part of its own, else between its lines."""
-        torn = self.block_around(end)
+        torn = self._block_around(end)
         before = torn.start if torn and torn.start > at else None
         if torn and before and torn.end - torn.start <= end - at:
             return before
-        return next((start for start in self._line_starts(at, end) if self._may_tear(start)), before)
+        start = self._last_line_start(at, end)
+        block = self._block_around(start)
+        if block is None:
+            return start if start > at else before
+        first, last = self._tears(block)
+        if first <= min(start, last) and min(start, last) > at:
+            return min(start, last)
+        return block.start if block.start > at else before
 
-    def _may_tear(self, start: int) -> bool:
-        torn = self.block_around(start)
-        return torn is None or torn.first_tear <= start <= torn.last_tear
+    def _tears(self, block: _Block) -> tuple[int, int]:
+        """Tell between which lines of a block it may be torn, the first and the last, by where the next one begins.
+
+        Not between a fence and its first line, nor between a table's header and its first row.
+        """
+        last = self._last_line_start(
+            block.start, block.end - 1 if block.last_line == block.end else block.last_line - 1
+        )
+        first = block.start
+        for _ in range(2 if block.fence else 3):
+            first = self.text.find("\n", first, block.end) + 1 or block.end
+        closing = block.last_line if block.last_line < block.end else last
+        return min(first, max(closing, block.start)), max(last, block.start)
 
     def _in_line(self, at: int, end: int) -> int:
         """Cut between words, or anywhere, but not within a fence's last line."""
-        torn = self.block_around(end)
+        torn = self._block_around(end)
         if torn and max(at, torn.last_line - 1) < torn.last_line < end:
             return torn.last_line
         half = (at + end) // 2
@@ -164,70 +207,64 @@ class _Text:
         places = (place for place in chain(blanks, range(end, half, -1)) if not _MARKS.match(self.text, place))
         return next(places, end)
 
-    def _line_starts(self, at: int, end: int) -> Iterator[int]:
-        """Go back over the beginnings of lines between *at* and *end*, the last first."""
+    def _last_line_start(self, at: int, end: int) -> int:
+        """Find where the last line begins that begins between *at* and *end*; at *at* where none does."""
         newline = self.text.rfind("\n", at, end)
-        while newline >= at:
-            yield newline + 1
-            newline = self.text.rfind("\n", at, newline)
+        return newline + 1 if newline >= 0 else at
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Find the code fences and tables."""
-    lines = list(_LINE.finditer(text))
-    number = 0
-    while number < len(lines):
-        if fence := _opened_fence(lines[number][0]):
-            last = _last_line_of_fence(lines, number, fence)
-            yield _block(lines, number, last, fence)
-        elif _is_table(lines, number):
-            last = _last_line_of_table(lines, number)
-            yield _block(lines, number, last, None)
+    """Find the code fences and tables, each when it is asked for, by expressions that pass over all other lines.
+
+    A look at each line costs too much: there may be 50,000 of them in 100 kB.
+    """
+    lines = f"\n{text}"  # so that each line has a break before it: where that is in here, the line begins in *text*
+    at = 0
+    while found := _MAY_OPEN.search(lines, at):
+        start = found.start()
+        if fence := _opened_fence(lines, start):
+            block = _fenced(lines, start, fence)
+        elif _OPENS_A_TABLE.match(lines, start):
+            end = _end_of_table(lines, start)
+            block = _Block(start, end, end, None)
         else:
-            last = number
-        number = last + 1
+            at = start + 1
+            continue
+        yield block
+        at = block.end
 
 
-def _block(lines: list[re.Match[str]], first: int, last: int, fence: _Fence | None) -> _Block:
-    closes = fence is not None and _closes(lines[last][0], fence) and last > first
-    return _Block(
-        start=lines[first].start(),
-        end=lines[last].start() + len(lines[last][0].rstrip()) if closes else lines[last].end(),
-        first_tear=lines[min(first + (2 if fence else 3), last)].start(),
-        last_tear=lines[last - 1 if closes else last].start(),
-        last_line=lines[last].start() if closes else lines[last].end(),
-        fence=fence,
-    )
-
-
-def _opened_fence(line: str) -> _Fence | None:
+def _opened_fence(lines: str, start: int) -> _Fence | None:
     """Read a line that opens a fence. Overlong ones are none: they could not be repeated."""
-    found = _FENCE.match(line.rstrip("\r\n"))
-    if found is None or len(line) > _LONGEST_FENCE_LINE or ("`" in found["marks"] and "`" in found["info"]):
+    end = lines.find("\n", start + 1, start + 1 + _LONGEST_FENCE_LINE)
+    if end < 0 and len(lines) > start + 1 + _LONGEST_FENCE_LINE:
+        return None
+    return _fence_of(lines[start + 1 : end if end >= 0 else len(lines)])
+
+
+@lru_cache(maxsize=256)
+def _fence_of(line: str) -> _Fence | None:
+    found = _FENCE.match(line.rstrip("\r"))
+    if found is None or ("`" in found["marks"] and "`" in found["info"]):
         return None
     indent = found["indent"][:3]  # further in, it would not be a fence outside of the list that it was in
-    return _Fence(f"{indent}{found['marks']}{found['info']}\n", indent + found["marks"])
+    marks = found["marks"]
+    closes = re.compile(rf"\n{_BLANKS}{marks[0]}{{{len(marks)},}}+(?={_BLANKS}(?:\n|\Z))")
+    return _Fence(f"{indent}{marks}{found['info']}\n", indent + marks, closes)
 
 
-def _closes(line: str, fence: _Fence) -> bool:
-    marks = fence.closing.strip()
-    shown = line.strip()
-    return len(shown) >= len(marks) and set(shown) == set(marks) and len(line.rstrip()) <= _LONGEST_FENCE_LINE
+def _fenced(lines: str, start: int, fence: _Fence) -> _Block:
+    at = start + 1
+    while closed := fence.closes.search(lines, at):
+        at, end = closed.span()
+        if end - at <= _LONGEST_FENCE_LINE + 1:
+            return _Block(start, end - 1, at, fence)
+        at = end
+    return _Block(start, len(lines) - 1, len(lines) - 1, fence)
 
 
-def _last_line_of_fence(lines: list[re.Match[str]], first: int, fence: _Fence) -> int:
-    after = range(first + 1, len(lines))
-    return next((number for number in after if _closes(lines[number][0], fence)), len(lines) - 1)
-
-
-def _is_table(lines: list[re.Match[str]], number: int) -> bool:
-    rule = lines[number + 1][0] if number + 1 < len(lines) else ""
-    return "|" in lines[number][0] and "-" in rule and _TABLE_RULE.match(rule) is not None
-
-
-def _last_line_of_table(lines: list[re.Match[str]], first: int) -> int:
-    after = range(first + 1, len(lines))
-    return next(
-        (number - 1 for number in after if not lines[number][0].strip() or _opened_fence(lines[number][0])),
-        len(lines) - 1,
-    )
+def _end_of_table(lines: str, start: int) -> int:
+    for found in _MAY_END_A_TABLE.finditer(lines, start + 1):
+        if found[0].isspace() or _opened_fence(lines, found.start()):
+            return found.start()
+    return len(lines) - 1

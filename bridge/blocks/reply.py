@@ -34,11 +34,11 @@ class Attachment(BaseModel):
 class Reply(BaseModel):
     """What is shown. It is stored in the journal between deciding and posting, so it is plain data.
 
-    Either *markdown* (an agent's answer of any length: `bridge.slack.say` cuts it) or *blocks* (at most 50,
-    within the limits of `bridge.blocks.kit`), and in either case *text*, the plain words for notifications,
-    screen readers and the case that Slack refuses the blocks. All three are ready to be sent: whatever came
-    from outside is already escaped. *footer* follows the last part of a markdown answer. *plainer* are other forms
-    of *blocks*, which say the same with simpler means: each is tried where Slack refuses the one before it.
+    Either *markdown* (an agent's answer of any length: `bridge.slack.parts` cuts it and makes it harmless) or *blocks*
+    (at most 50, within the limits of `bridge.blocks.kit`), and in either case *text*, the plain words for
+    notifications, screen readers and the case that Slack refuses the blocks. Blocks and text are ready to be sent:
+    whatever came from outside is already escaped. *footer* follows the last part of a markdown answer. *plainer* are
+    other forms of *blocks*, which say the same with simpler means: each is tried where Slack refuses the one before.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -13,13 +13,13 @@ Outside of this module the numbers are opaque.
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from bridge import words
 from bridge.blocks import kit
-from bridge.blocks.markdown import neutralised, plain, split
+from bridge.blocks.markdown import messages
 from bridge.blocks.reply import Attachment, Block, Reply
 from bridge.ids import TurnId
 
@@ -70,19 +70,27 @@ class Part:
 
 def lay_out(reply: Reply) -> list[Part]:
     """Turn a reply into the messages that show it, in order; none where there is nothing to show."""
-    # Once more after the cut: behind it a part begins, and what stood within a word may stand alone.
-    texts = [neutralised(text) for text in split(neutralised(reply.markdown))] if reply.markdown.strip() else []
-    if texts:
-        return _markdown_parts(reply, texts)
-    if reply.blocks:
+    return list(parts_of(reply))
+
+
+def parts_of(reply: Reply) -> Iterator[Part]:
+    """Give the messages one by one: the text of each is cut and made harmless when it is asked for."""
+    if reply.markdown.strip():
+        yield from _markdown_parts(reply, messages(reply.markdown))
+    elif reply.blocks:
         blocks, *plainer = ((*form, *reply.footer) for form in (reply.blocks, *reply.plainer))
-        return [Part(0, cut(reply.text), blocks, reply.text, tuple(plainer))]
-    return [Part(number, piece) for number, piece in enumerate(pieces(reply.text))]
+        yield Part(0, cut(reply.text), blocks, reply.text, tuple(plainer))
+    else:
+        yield from (Part(number, piece) for number, piece in enumerate(pieces(reply.text)))
 
 
-def shortened(reply: Reply, parts: list[Part]) -> Part:
-    """Take the beginning of a long answer, to stand above the file that has the whole of it."""
-    beginning = parts[0]
+def most_to_lay_out(reply: Reply) -> int:
+    """Tell how many parts have to be laid out to know that a reply is to be a file: one, where its length says so."""
+    return 1 if len(reply.markdown) > MOST_MESSAGES * kit.MARKDOWN_PART else MOST_MESSAGES + 1
+
+
+def shortened(reply: Reply, beginning: Part) -> Part:
+    """Make of the first part of a long answer what stands above the file that has the whole of it."""
     blocks = (*beginning.blocks, *reply.footer)
     return Part(0, beginning.text, blocks, beginning.instead, _without_optional(blocks))
 
@@ -146,20 +154,20 @@ def pieces(text: str, limit: int = TEXT) -> list[str]:
 
     A piece with nothing to see is left out: Slack refuses such a message.
     """
-    found = []
-    while len(text) > limit:
-        end = _end_of_piece(text, limit)
-        found.append(text[:end])
-        text = text[end:]
-    return [piece for piece in [*found, text] if piece.strip()]
+    found, at = [], 0
+    while len(text) - at > limit:
+        end = _end_of_piece(text, at, limit)
+        found.append(text[at:end])
+        at = end
+    return [piece for piece in [*found, text[at:]] if piece.strip()]
 
 
-def _end_of_piece(text: str, limit: int) -> int:
+def _end_of_piece(text: str, begin: int, limit: int) -> int:
     for mark in _BREAKS:
-        at = text.rfind(mark, limit // 2, limit)
+        at = text.rfind(mark, begin + limit // 2, begin + limit)
         if at >= 0:
             return at + len(mark)
-    return _before_entity(text, limit)
+    return _before_entity(text, begin + limit)
 
 
 def _before_entity(text: str, end: int) -> int:
@@ -169,13 +177,24 @@ def _before_entity(text: str, end: int) -> int:
     return start if is_torn else end
 
 
-def _markdown_parts(reply: Reply, texts: list[str]) -> list[Part]:
-    last, found = len(texts) - 1, []
-    for number, text in enumerate(texts):
-        shown = reply.text if number == 0 and reply.text else plain(text)
-        blocks: tuple[Block, ...] = ({"type": "markdown", "text": text}, *(reply.footer if number == last else ()))
-        found.append(Part(number, cut(shown, kit.FALLBACK_TEXT), blocks, plain(text), _without_optional(blocks)))
-    return found
+def _markdown_parts(reply: Reply, texts: Iterable[str]) -> Iterator[Part]:
+    """Make a part of each text; the last, which is known as such only when no more comes, has the footer below."""
+    before: str | None = None
+    number = 0
+    for text in texts:
+        if before is not None:
+            yield _markdown_part(reply, number, before, ())
+            number += 1
+        before = text
+    if before is not None:
+        yield _markdown_part(reply, number, before, reply.footer)
+
+
+def _markdown_part(reply: Reply, number: int, text: str, footer: tuple[Block, ...]) -> Part:
+    instead = kit.escape(text)
+    shown = reply.text if number == 0 and reply.text else instead
+    blocks: tuple[Block, ...] = ({"type": "markdown", "text": text}, *footer)
+    return Part(number, cut(shown, kit.FALLBACK_TEXT), blocks, instead, _without_optional(blocks))
 
 
 def _without_optional(blocks: tuple[Block, ...]) -> tuple[tuple[Block, ...], ...]:

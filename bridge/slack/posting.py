@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 
 from bridge.blocks import kit
 from bridge.blocks.reply import Attachment, Block, Reply
@@ -56,9 +58,13 @@ class Posting:
 
     async def post(self, reply: Reply) -> str:
         """Post what is not there yet, and return the ``ts`` of the first message. Raises `SlackError`."""
-        laid_out = parts.lay_out(reply)
-        self.count = len(laid_out)
-        if len(laid_out) <= parts.MOST_MESSAGES or not await self._post_shortened(reply, laid_out):
+        has_begun = parts.goes_on_as_messages(self.there.keys())
+        may_be_a_file = bool(reply.markdown) and self._may_upload() and not has_begun
+        laid_out = await _laid_out(reply, parts.most_to_lay_out(reply) if may_be_a_file else None)
+        is_too_long = may_be_a_file and len(laid_out) == parts.most_to_lay_out(reply)
+        if not is_too_long or not await self._post_shortened(reply, laid_out[0]):
+            laid_out = await _laid_out(reply) if is_too_long else laid_out
+            self.count = len(laid_out)
             for part in laid_out:
                 await self._post_part(part)
         await self.attach(reply.files)
@@ -69,11 +75,10 @@ class Posting:
         for number, attachment in enumerate(files):
             await self._attach(number, attachment)
 
-    async def _post_shortened(self, reply: Reply, laid_out: list[parts.Part]) -> bool:
+    async def _post_shortened(self, reply: Reply, beginning: parts.Part) -> bool:
         """Post the beginning and the whole as a file; False where it has to be messages after all."""
-        if not self._may_upload() or parts.goes_on_as_messages(self.there.keys()):
-            return False
-        await self._post_part(parts.shortened(reply, laid_out))
+        self.count = 1
+        await self._post_part(parts.shortened(reply, beginning))
         return await self._upload(parts.file_number(_WHOLE_FILE), parts.whole(reply))
 
     async def _post_part(self, part: parts.Part) -> None:
@@ -208,3 +213,12 @@ class Posting:
 
     def _seconds(self) -> float:
         return max(self.deadline.left(), _LEAST_TO_BEGIN)
+
+
+async def _laid_out(reply: Reply, most: int | None = None) -> list[parts.Part]:
+    """Lay out a reply, or no more than *most* messages of it; others have their turn after each."""
+    found = []
+    for part in islice(parts.parts_of(reply), most):
+        found.append(part)
+        await asyncio.sleep(0)
+    return found

@@ -100,7 +100,7 @@ class SlackSay:
     async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:
         """Replace an own message by the first message of *reply*; files go into its thread. Raises `SlackError`."""
         deadline = self._deadline()
-        part = (parts.lay_out(reply) or [parts.Part(0, reply.text)])[0]
+        part = next(parts.parts_of(reply), parts.Part(0, reply.text))
 
         async def send(text: str, blocks: tuple[Block, ...]) -> None:
             body: Answer = {

@@ -45,8 +45,8 @@ NOT_SHOWN_AS_THEY_ARE = {
     "kit.named",
     "kit.one_line", "kit.quoted", "kit.spoken", "shapes.listed", "shapes.name_of", "shapes.names_in", "shapes.steps_of",
     # what is parsed; each has tests of its own
-    "kit.date", "kit.escape", "kit.fallback", "kit.quiet", "links.honest", "markdown.neutralised", "markdown.pieces",
-    "markdown.plain", "markdown.split",
+    "kit.date", "kit.escape", "kit.fallback", "kit.quiet", "links.honest", "markdown.messages", "markdown.neutralised",
+    "markdown.pieces",
     # plain text wherever Slack shows it: a session's title, and the prompts that a person sends as their own words
     "conversations.prompts", "conversations.title_of",
     # pictures, of which `stats.stats_card` is made

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from bridge.blocks.links import honest
-from bridge.blocks.markdown import neutralised, split
+from bridge.blocks.markdown import neutralised, pieces
 from bridge.blocks.reply import Reply
 from bridge.slack import parts
 from support.evil import ATTACKS
@@ -156,7 +156,7 @@ def test_honest_links_stay_links(markdown: str) -> None:
 
 def test_what_stood_within_a_word_and_begins_a_message_after_the_cut_calls_nobody() -> None:
     words = "x" * 11_000 + "@here and <!channel>"
-    assert split(words)[1].startswith("@here")
+    assert [piece.body[:5] for piece in pieces(words)][1] == "@here"
 
     shown = [part.blocks[0]["text"] for part in parts.lay_out(Reply(text="x", markdown=words))]
 

@@ -16,6 +16,7 @@ from bridge.blocks import agents, answers, forms, kit, menu, notices, project, r
 from bridge.blocks.reply import Audience, Reply
 from bridge.errors import CannotConnect
 from bridge.project.models import Agent, AgentDetail, Project, RunResult, Stats, Workflow, WorkflowDetail
+from bridge.slack.parts import lay_out
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"
 LONG = NASTY * 200
@@ -249,7 +250,9 @@ def test_an_answer_goes_to_the_thread_as_markdown() -> None:
     reply = answers.answer("**Hello** <!here>", None)
 
     assert (reply.audience, reply.footer) == (Audience.THREAD, ())
-    assert reply.markdown == f"**Hello** <{kit.WORD_JOINER}!here>"
+    assert [part.blocks for part in lay_out(reply)] == [
+        ({"type": "markdown", "text": f"**Hello** <{kit.WORD_JOINER}!here>"},)
+    ]
 
 
 def test_an_empty_answer_says_so() -> None:

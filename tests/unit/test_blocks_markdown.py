@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bridge.blocks import kit
-from bridge.blocks.markdown import neutralised, pieces, plain, split
+from bridge.blocks.markdown import messages, neutralised, pieces
 
 LIVE = re.compile(r"<(?:![a-z]|@[UW]|#C)|(?<![\w.])@(?:channel|here|everyone)\b|<https?:[^>|]*\|", re.IGNORECASE)
 
 CODE = "```python\n" + "\n".join(f"line {number} = 'x'" for number in range(60)) + "\n```"
 TABLE = "| name | count |\n|---|---|\n" + "\n".join(f"| row {number} | {number} |" for number in range(30)) + "\n"
+
+
+def split(markdown: str, limit: int = kit.MARKDOWN_PART) -> list[str]:
+    return [str(piece) for piece in pieces(markdown, limit) if not piece.body.isspace()]
 
 
 def fences_are_closed(part: str) -> bool:
@@ -99,10 +103,6 @@ def test_making_harmless_twice_is_making_harmless_once(text: str) -> None:
     once = neutralised(text)
 
     assert neutralised(once) == once
-
-
-def test_the_plain_form_is_escaped_for_a_message_s_text() -> None:
-    assert plain("a <b> & <!here>") == f"a &lt;b&gt; &amp; &lt;{kit.WORD_JOINER}!here&gt;"
 
 
 MARKDOWN = st.lists(
@@ -197,3 +197,19 @@ def test_a_megabyte_is_cut_in_no_time() -> None:
     text = ("word " * 20 + "\n") * 10_000
 
     assert sum(map(len, split(text))) == len(text)
+
+
+@pytest.mark.parametrize("dense", ["![", "](", "![a]: b\n![", "<@U1", "&#60;!here>", "@here ", "<!a&b;", "[a.b](c.d) "])
+def test_a_part_stays_short_enough_for_slack_however_much_is_made_harmless(dense: str) -> None:
+    assert max(map(len, messages(dense * (30_000 // len(dense))))) <= kit.MARKDOWN_PART + 200
+
+
+@pytest.mark.parametrize("crowded", ["[](", "![]", "[a.b](c.d)", "[[[a.b]](c.d)]: e\n", "`[`]`(", "<a [b]("])
+def test_a_crowd_of_links_is_taken_apart_and_loses_nothing(crowded: str) -> None:
+    text = crowded * (11_000 // len(crowded))
+
+    shown = neutralised(text)
+
+    assert not re.search(r"\[a\.b\]\(", shown[-2000:])
+    assert shown.replace(kit.WORD_JOINER, "") == text
+    assert neutralised(shown) == shown
