@@ -13,7 +13,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -22,12 +22,12 @@ from bridge.blocks import kit
 _BRACKET: Final = re.compile(
     r"[^\\\[\]]*+(?:\\.[^\\\[\]]*+)*+(?P<bracket>[\[\]])", re.DOTALL
 )  # the next, to be matched
-_TAIL: Final = re.compile(  # the whole address or none: what it begins with is not where it leads
-    r"\(\s*+(?:<(?P<in_angles>[^<>\n]*)>|(?P<url>(?:[^\s()]|\([^\s()]*\)){0,2000}+)(?=[\s)]))?"
-    r"|\[|:\s*+(?:<(?P<defined_in_angles>[^<>\n]*)>|(?P<defined>\S{1,2000}+)(?!\S))?"
+_CLOSED: Final = re.compile(  # with the whole address or none: what it begins with is not where it leads
+    r"\](?=\(\s*+(?:<(?P<in_angles>[^<>\n]*)>|(?P<url>(?:[^\s()]|\([^\s()]*\)){0,2000}+)(?=[\s)]))?"
+    r"|\[|:\s*+(?:<(?P<defined_in_angles>[^<>\n]*)>|(?P<defined>\S{1,2000}+)(?!\S))?)"
 )
 _REFERENCE_IMAGE: Final = re.compile(r"!(?=\[)")
-_DEFINITION: Final = re.compile(r"^[ \t>*+-]*\[[^\]]+\]:", re.MULTILINE)
+_DEFINITION: Final = re.compile(r"^[ \t>*+-]*\[[^\]]{1,999}\]:", re.MULTILINE)
 _CODE: Final = re.compile(  # what binds tighter than a link; never over a blank line
     r"(?<![\\`])(?P<marks>`{1,9})(?!`)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)(?P=marks)(?!`)", re.DOTALL
 )
@@ -37,8 +37,7 @@ _MOST_TO_LOOK_INTO: Final = 12_000  # characters of labels that may show a host,
 _EACH_LABEL: Final = 20  # characters that one costs more
 
 _CROWDS: Final = "[]`<"
-_CROWDED: Final = 2000  # of these in one text
-_LINKS: Final = (("]", "("), ("]", "["), ("]", ":"), ("!", "["))
+_CROWDED: Final = 1200  # of these in one text
 
 _MAY_SHOW_A_HOST: Final = re.compile(r"[.&/]|[^\x00-\x7f]")  # most labels are words, and there may be many
 _BEHIND_A_SCHEME: Final = re.compile(r"//(?P<host>[^\s/?#:\]()\"'“”,]+)")
@@ -60,20 +59,21 @@ def honest(markdown: str) -> str:
     """
     if "[" not in markdown:
         return markdown
-    if sum(map(markdown.count, _CROWDS)) > _CROWDED:
-        for first, second in _LINKS:
-            markdown = markdown.replace(first + second, first + kit.WORD_JOINER + second)
+    if sum(map(markdown.count, _CROWDS)) > _CROWDED:  # without definitions there are no links by reference
+        return markdown.replace("](", f"]{kit.WORD_JOINER}(").replace("]:", f"]{kit.WORD_JOINER}:")
+    leads_to = {found.end(): next(filter(None, found.groups()), "") for found in _CLOSED.finditer(markdown)}
+    if not leads_to:
         return markdown
     # In their order, so that it is the same ones in each process that are looked into.
-    found = sorted({link for seen in _readings(markdown) for link in _links(markdown, seen)})
-    places = {start for start, _end, _url in found if start and markdown[start - 1] == "!"}
+    found = sorted({link for seen in _readings(markdown) for link in _links(seen, leads_to)})
+    places = {start for start, _end in found if start and markdown[start - 1] == "!"}
     room = _MOST_TO_LOOK_INTO
-    for start, end, url in found:
+    for start, end in found:
         length = end - start
         if length <= _LONGEST_LABEL and not _MAY_SHOW_A_HOST.search(markdown, start + 1, end - 1):
             continue
         room -= _EACH_LABEL + length
-        if length > _LONGEST_LABEL or room < 0 or _misleads(markdown[start + 1 : end - 1], url):
+        if length > _LONGEST_LABEL or room < 0 or _misleads(markdown[start + 1 : end - 1], leads_to[end]):
             places.add(end)
     if _DEFINITION.search(markdown):
         places |= {found.end() for found in _REFERENCE_IMAGE.finditer(markdown)}
@@ -95,8 +95,8 @@ def _readings(markdown: str) -> set[str]:
     return {markdown, without_code, without_tags}
 
 
-def _links(markdown: str, seen: str) -> Iterator[tuple[int, int, str]]:
-    """Find where labels begin and end, with the brackets as they are *seen*, and what address stands behind."""
+def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
+    """Find where labels begin and end, with the brackets as they are *seen*, of what *leads_to* somewhere behind."""
     opened: list[int] = []
     end = 0
     while bracket := _BRACKET.match(seen, end):  # a search would go through what is left behind the last one many times
@@ -105,8 +105,8 @@ def _links(markdown: str, seen: str) -> Iterator[tuple[int, int, str]]:
             opened.append(end - 1)
         elif opened:
             start = opened.pop()
-            if tail := _TAIL.match(markdown, end):
-                yield start, end, next(filter(None, tail.groups()), "")
+            if end in leads_to:
+                yield start, end
 
 
 def _misleads(label: str, url: str) -> bool:
