@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import Any
 
 from bridge import words
@@ -16,6 +17,7 @@ _TARGET_KEYS = ("target", "to", "target_id", "targetId", "to_node", "toNode", "e
 _INNER_KEYS = ("data", "config", "properties")
 _DEEPEST = 5
 _MOST_NAMES = 200
+_MOST_LISTED = 1000  # however many lists they are in
 
 
 def name_of(value: Any, depth: int = 0) -> str:
@@ -42,13 +44,17 @@ def names_in(value: Any, depth: int = 0) -> Iterator[str]:
 
 def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
     """Write names in one line, each once, with how often; what does not fit is counted."""
-    counts = Counter(names)
+    counts = Counter(islice(names, _MOST_LISTED))
     written = [name if count == 1 else f"{name} (x{count})" for name, count in counts.items()]
     line = ", ".join(written)
-    shown = len(written)
-    while len(line) > limit and shown > 1:
-        shown -= 1
+    if len(line) <= limit:
+        return line
+    # As many as fit; a comma stands between two.
+    fitting = sum(1 for length in accumulate(len(name) + 2 for name in written) if length - 2 <= limit)
+    for shown in range(max(fitting, 1), 0, -1):
         line = words.NAMES_AND_MORE.format(names=", ".join(written[:shown]), count=len(written) - shown)
+        if len(line) <= limit:
+            break
     return kit.cut(line, limit)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from bridge.project import Agent
 
-_NAMED_FIRST = re.compile(r"\s*\"?([^:\"\n]{1,200}?)\"?\s*:(?=\s|$)\s*(.*)", re.DOTALL)
+_LONGEST_NAME = 200
 
 
 def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
@@ -15,12 +14,13 @@ def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
 
     None where it names none: then it is ordinary text, colon or not.
     """
-    match = _NAMED_FIRST.fullmatch(text)
-    if match is None:
+    before, colon, rest = text.partition(":")
+    name = before.strip().removeprefix('"').removesuffix('"').strip()
+    is_name = 0 < len(name) <= _LONGEST_NAME and '"' not in name and "\n" not in name
+    if not colon or not is_name or rest[:1].strip():
         return None
-    wanted = match[1].strip().casefold()
-    named = [agent for agent in agents if wanted in {agent.name.strip().casefold(), str(agent.id)}]
-    return (named[0], match[2].strip()) if len(named) == 1 else None
+    named = [agent for agent in agents if name.casefold() in {agent.name.strip().casefold(), str(agent.id)}]
+    return (named[0], rest.strip()) if len(named) == 1 else None
 
 
 def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:

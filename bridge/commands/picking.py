@@ -9,6 +9,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import islice
 from typing import Protocol, TypeVar
 
 from bridge.errors import NoSuch, SeveralFit
@@ -22,8 +23,13 @@ _STRAIGHT = str.maketrans(dict.fromkeys(_DOUBLE, '"') | dict.fromkeys(_SINGLE, "
 _ID = re.compile(r"#?(\d{1,15})(?=\s|$)")
 _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
+_MOST_TYPED = 1000  # characters of a text that may be a name
 _NEAREST = 3
 _ALIKE = 0.5
+# To compare costs some microseconds for each name, so that this is what is looked through for what is most like.
+_COMPARED_NAMES = 1000
+_COMPARED_WORDS = 8  # of a beginning
+_COMPARED = 80  # characters
 
 
 class Named(Protocol):
@@ -49,22 +55,23 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> 
     Raises `NoSuch` or `SeveralFit`.
     """
     text = text.strip()
-    beginnings = list(_beginnings(text, takes_rest=takes_rest))
-    found = _by_id(text, candidates, takes_rest=takes_rest) or _quoted(kind, text, candidates, takes_rest=takes_rest)
+    named = [(_folded(candidate.name), candidate) for candidate in candidates]
+    found = _by_id(text, candidates, takes_rest=takes_rest) or _quoted(kind, text, named, takes_rest=takes_rest)
     if found:
         return found
-    for fits in (_is_name, _is_beginning):
-        for typed, rest in beginnings:
-            if fitting := [candidate for candidate in candidates if fits(typed, candidate)]:
+    beginnings = [(typed, _folded(typed), rest) for typed, rest in _beginnings(text, takes_rest=takes_rest)]
+    for fits in (str.__eq__, str.startswith):
+        for typed, folded, rest in beginnings:
+            if fitting := [candidate for name, candidate in named if folded and fits(name, folded)]:
                 return _only(kind, typed, fitting), rest
-    raise NoSuch(kind, text, _nearest([typed for typed, _ in beginnings], candidates))
+    raise NoSuch(kind, text, _nearest([folded for _typed, folded, _rest in beginnings], named))
 
 
 def _beginnings(text: str, *, takes_rest: bool) -> list[tuple[str, str]]:
     """Go through what may be the name and what is then the rest, the longest name first."""
     if not takes_rest:
         return [(text, "")]
-    ends = [word.end() for word in _WORD.finditer(text)][:_LONGEST_NAME]
+    ends = [word.end() for word in islice(_WORD.finditer(text[:_MOST_TYPED]), _LONGEST_NAME)]
     return [(text[:end], text[end:].strip()) for end in reversed(ends)]
 
 
@@ -76,14 +83,15 @@ def _by_id(text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, 
     return next(((candidate, rest) for candidate in candidates if candidate.id == int(found[1])), None)
 
 
-def _quoted(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str] | None:
+def _quoted(kind: str, text: str, named: Sequence[tuple[str, T]], *, takes_rest: bool) -> tuple[T, str] | None:
     found = _QUOTED.match(text)
     rest = text[found.end() :].strip() if found else ""
     if found is None or (rest and not takes_rest):
         return None
     typed = found["double"] or found["single"] or ""
-    for fits in (_is_name, _is_beginning):
-        if fitting := [candidate for candidate in candidates if fits(typed, candidate)]:
+    folded = _folded(typed)
+    for fits in (str.__eq__, str.startswith):
+        if fitting := [candidate for name, candidate in named if folded and fits(name, folded)]:
             return _only(kind, typed, fitting), rest
     return None
 
@@ -94,30 +102,27 @@ def _only(kind: str, typed: str, fitting: Sequence[T]) -> T:
     return fitting[0]
 
 
-def _is_name(typed: str, candidate: Named) -> bool:
-    return bool(_folded(typed)) and _folded(candidate.name) == _folded(typed)
-
-
-def _is_beginning(typed: str, candidate: Named) -> bool:
-    return bool(_folded(typed)) and _folded(candidate.name).startswith(_folded(typed))
-
-
 def _folded(name: str) -> str:
     """Fold away what people do not tell apart: case, kinds of blanks and quotes, ways to write a letter."""
     straight = name.translate(_STRAIGHT)
     return " ".join(unicodedata.normalize("NFKC", straight).casefold().split())
 
 
-def _nearest(typed: Sequence[str], candidates: Sequence[Named]) -> list[str]:
+def _nearest(typed: Sequence[str], named: Sequence[tuple[str, Named]]) -> list[str]:
     """Find the names that look most like any of the beginnings that were typed."""
-    names = {_folded(candidate.name): candidate.name for candidate in candidates}
-    scores = {name: max((_likeness(_folded(words), name) for words in typed), default=0) for name in names}
+    names = {name[:_COMPARED]: candidate.name for name, candidate in named[:_COMPARED_NAMES]}
+    scores = dict.fromkeys(names, 0.0)
+    for words in typed[-_COMPARED_WORDS:]:
+        matcher = difflib.SequenceMatcher(None, b=words[:_COMPARED])  # which remembers what it found out about this one
+        for name in names:
+            scores[name] = max(scores[name], _likeness(matcher, words[:_COMPARED], name))
     best = sorted((name for name in names if scores[name] >= _ALIKE), key=lambda name: -scores[name])
     return [names[name] for name in best[:_NEAREST]]
 
 
-def _likeness(typed: str, name: str) -> float:
+def _likeness(matcher: difflib.SequenceMatcher[str], typed: str, name: str) -> float:
     if typed and typed in name:
         return 0.9
-    matcher = difflib.SequenceMatcher(None, typed, name)
-    return matcher.ratio() if matcher.real_quick_ratio() >= _ALIKE else 0
+    matcher.set_seq1(name)
+    is_worth_it = matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE
+    return matcher.ratio() if is_worth_it else 0

@@ -131,7 +131,7 @@ def _parse_message(
 
 def mentions(words: str, bot_user: str) -> bool:
     """Whether *words*, with Slack's escapes, mentions the bot."""
-    return f"<@{bot_user}" in words and re.search(rf"<@{re.escape(bot_user)}(?:\|[^>]*)?>", words) is not None
+    return f"<@{bot_user}" in words and re.search(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", words) is not None
 
 
 class Messages:
