@@ -93,6 +93,7 @@ def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
 
 
 def _names(counts: Sequence[tuple[str, int]], style: Style) -> str:
-    shown = [f"{kit.named(name, _NAME) if name.strip() else words.NO_NAME} ({whole(n, style)})" for name, n in counts]
-    names, left = ", ".join(shown[:_MOST_NAMES]), len(counts) - _MOST_NAMES
+    listed, left = counts[:_MOST_NAMES], len(counts) - _MOST_NAMES
+    shown = [f"{kit.named(name, _NAME) if name.strip() else words.NO_NAME} ({whole(n, style)})" for name, n in listed]
+    names = ", ".join(shown)
     return words.NAMES_AND_MORE.format(names=names, count=whole(left, style)) if left > 0 else names

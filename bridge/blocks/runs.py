@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from typing import Any, Final
 
 from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.failures import sentence
-from bridge.blocks.json_text import compact, pointed_at, pretty
+from bridge.blocks.json_text import beginning, compact, pointed_at, pretty
 from bridge.blocks.reply import Attachment, Audience, Block, Reply
 from bridge.errors import BadInput, BridgeError
 from bridge.project.models import RunResult, Workflow
@@ -145,9 +146,10 @@ def node_results(results: Any) -> Reply:
     """Show what each node gave, in the thread of the run's card; whatever was cut goes along as a file, whole."""
     if not results:
         return kit.reply(words.NODE_RESULTS_GONE)
-    whole = list(_by_node(results))
-    shown = list(_fitting(whole))
-    is_cut = len(shown) < len(whole) or any(len(text) > _NODE_TEXT for _, text in whole)
+    nodes = list(islice(_by_node(results), _MOST_NODES))
+    shown = list(_fitting(nodes))
+    count = len(results) if isinstance(results, Mapping) else 1
+    is_cut = len(shown) < count or any(len(text) > _NODE_TEXT for _, text in nodes)
     files = [Attachment(name=words.NODE_RESULTS_FILE, content=pretty(results))] if is_cut else []
     title = words.NODE_RESULTS
     return kit.reply(title, kit.header(title), *shown, audience=Audience.THREAD, files=files)
@@ -193,24 +195,27 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     if output is None or output == "":
         return [kit.context(words.NO_OUTPUT)], []
     is_text = isinstance(output, str)
-    text = kit.clean(output) if is_text else pretty(output)
+    whole = kit.clean(output) if is_text else pretty(output)
+    is_whole = len(whole) <= kit.CODE_TEXT
+    text = whole if is_text or is_whole else beginning(output, kit.CODE_TEXT + 1)
     shown = kit.paragraph(kit.cut(text, kit.CODE_TEXT)) if is_text else kit.code_block(text)
-    if len(text) <= kit.CODE_TEXT:
+    if is_whole:
         return [kit.rich(shown)], []
     name = words.OUTPUT_FILE.format(run=result.runId, kind="txt" if is_text else "json")
-    return [kit.rich(shown), kit.context(words.OUTPUT_IN_FILE)], [Attachment(name=name, content=text)]
+    return [kit.rich(shown), kit.context(words.OUTPUT_IN_FILE)], [Attachment(name=name, content=whole)]
 
 
 def _by_node(results: Any) -> Iterator[tuple[str, str]]:
-    """Go through the nodes with their results; what is no record by name is one result without a name."""
+    """Go through the nodes with what is shown of their results; what is no record by name is one without a name."""
     named = results.items() if isinstance(results, Mapping) else [("", results)]
     for name, result in named:
-        yield kit.one_line(str(name), 100), kit.clean(result) if isinstance(result, str) else pretty(result)
+        text = kit.clean(result) if isinstance(result, str) else beginning(result, _NODE_TEXT + 1)
+        yield kit.one_line(str(name), 100), text
 
 
 def _fitting(nodes: list[tuple[str, str]]) -> Iterator[Block]:
     length = 0
-    for name, text in nodes[:_MOST_NODES]:
+    for name, text in nodes:
         length += len(name) + min(len(text), _NODE_TEXT)
         if length > _NODES_TEXT:
             return

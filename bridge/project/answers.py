@@ -119,24 +119,16 @@ def _loads(body: bytes) -> Any:
     """Read JSON as the standard has it. Raises ValueError for all else, NaN and bottomless nesting too."""
     try:
         value = json.loads(body, parse_constant=_refuse_constant)
+        # Half an emoji is legal in JSON and in nothing that it passes through later: UTF-8, Redis, Slack.
+        if b"\\ud" in body.lower():
+            value = json.loads(_SURROGATE.sub("�", json.dumps(value, ensure_ascii=False)))
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
-    # Half an emoji is legal in JSON and in nothing that it passes through later: UTF-8, Redis, Slack.
-    return _mend(value) if b"\\ud" in body.lower() else value
+    return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
-
-
-def _mend(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATE.sub("�", value)
-    if isinstance(value, list):
-        return [_mend(item) for item in value]
-    if isinstance(value, dict):
-        return {_mend(name): _mend(item) for name, item in value.items()}
-    return value
 
 
 def _words_in(value: Any, depth: int = 3) -> str:

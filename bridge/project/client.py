@@ -16,10 +16,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import httpx
-from pydantic import TypeAdapter
+from pydantic import FailFast, TypeAdapter
 
 from bridge.errors import CircuitOpen, ProjectError, TimedOut
 from bridge.project import models
@@ -37,10 +37,11 @@ Observe = Callable[[str, str, float], None]
 
 _SHORTLY = timedelta(seconds=1)  # when to come back while a probe is under way
 
-_WORKFLOWS = TypeAdapter(list[models.Workflow])
+# Of a list in which everything is wrong, the first thing is enough to know.
+_WORKFLOWS = TypeAdapter(Annotated[list[models.Workflow], FailFast()])
 _WORKFLOW = TypeAdapter(models.WorkflowDetail)
 _RUN = TypeAdapter(models.RunResult)
-_AGENTS = TypeAdapter(list[models.Agent])
+_AGENTS = TypeAdapter(Annotated[list[models.Agent], FailFast()])
 _AGENT = TypeAdapter(models.AgentDetail)
 _CHAT = TypeAdapter(models.ChatAnswer)
 _PROJECT = TypeAdapter(models.Project)

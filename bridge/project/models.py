@@ -15,6 +15,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    FailFast,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
@@ -163,6 +164,6 @@ class Stats(_Answer):
     promptCount: WholeNumber
     runCount: WholeNumber
     versionCount: WholeNumber
-    categories: list[NamedCount]
-    tags: list[NamedCount]
+    categories: Annotated[list[NamedCount], FailFast()]
+    tags: Annotated[list[NamedCount], FailFast()]
     lastUpdated: Moment

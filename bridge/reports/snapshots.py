@@ -137,13 +137,13 @@ def spread(items: Sequence[T], most: int) -> list[T]:
 
 def _largest(counts: Mapping[str, int], room: int) -> Counts:
     named: dict[str, int] = {}
-    others: list[int] = []
-    for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])):
+    largest = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    for name, count in largest:
         room -= len(_compact({name: _bounded(count)}).encode()) - 1  # a comma for two braces
-        if room >= 0 and not others:
-            named[name] = count
-        else:
-            others.append(count)
+        if room < 0:
+            break
+        named[name] = count
+    others = [count for _name, count in largest[len(named) :]]
     return Counts(named, len(others), sum(others))
 
 

@@ -41,9 +41,9 @@ NOT_SHOWN_AS_THEY_ARE = {
     # words that a reply is made of, by the functions above
     "changes.change", "changes.name_change", "changes.news", "changes.since_words", "numbers.per_cent",
     "numbers.signed", "numbers.whole", "stats.nothing_yet", "stats.taken", "agents.who_asks",
-    "failures.sentence", "forms.json_problem", "json_text.pointed_at", "json_text.pretty", "kit.clean", "kit.cut",
-    "kit.named",
-    "kit.one_line", "kit.quoted", "kit.spoken", "shapes.listed", "shapes.name_of", "shapes.names_in", "shapes.steps_of",
+    "failures.sentence", "forms.json_problem", "json_text.beginning", "json_text.pointed_at", "json_text.pretty",
+    "kit.clean", "kit.cut", "kit.named", "kit.one_line", "kit.quoted", "kit.spoken", "shapes.listed", "shapes.name_of",
+    "shapes.names_in", "shapes.steps_of",
     # what is parsed; each has tests of its own
     "kit.date", "kit.escape", "kit.fallback", "kit.quiet", "links.honest", "markdown.messages", "markdown.neutralised",
     "markdown.pieces",
