@@ -55,6 +55,15 @@ class Lease:
         head, self._head = self._head, None
         return head
 
+    @property
+    def now(self) -> float:
+        """The time on the clock by which it is held."""
+        return self._monotonic()
+
+    def was_outlived(self, since: float) -> bool:
+        """Whether what began at *since* took longer than a lease lasts, and so longer than it may."""
+        return self._monotonic() - since > LEASE.total_seconds()
+
     def renewed(self, at: float) -> None:
         """It was renewed by a command that began at *at*."""
         self._renewed_at = max(self._renewed_at, at)

@@ -35,8 +35,16 @@ log = logging.getLogger(__name__)
 _PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
 _CLOCK_SKEW = timedelta(minutes=5)
 
+MOST_HANDS = 8
+"""A turn that so many had, and none finished or gave back, is buried; so is one with as many attempts to show it that
+held the process up until its lease was over. Such a process takes its own lane over, which is not counted."""
+
 RUN_MARK = "bridge_run"
 MENU_MARK = "bridge_menu"
+
+
+class NeverFinished(Exception):
+    """A turn was begun again and again, and never came to its end."""
 
 
 def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
@@ -87,19 +95,20 @@ class Shower:
         """Show *outcome*; returns the ``ts`` of its (first) message, ``""`` for a private one.
 
         *may_be_there*: an earlier worker may have posted it. Raises `SlackRefused` where Slack will never take
-        it, `LaneLost`, and `Draining`.
+        it, `NeverFinished`, `LaneLost`, and `Draining`.
         """
         # The card of a run becomes its result. A menu that was shown before the answer is a message of its own.
         has_card = bool(taken.turn.card) and outcome.mark == RUN_MARK
         there = Found({0: taken.turn.card} if has_card else {})
         look = may_be_there
-        attempt = 0
+        attempt, outlived, began = 0, 0, lease.now
         while True:
             try:
                 if look and is_public(outcome.reply, taken.turn.body) and not has_card:
                     there = await self._find(taken, outcome, place_of(taken.turn.body, outcome.reply.audience))
                 look = False
                 await self._patience.through_outages(lambda: lease.ensure(SLACK_TIMEOUT))
+                began = lease.now
                 return await self._once(taken, outcome, there)
             except SlackTokenRefused:  # what is recorded waits, however long that takes
                 await self._patience.wait_for(self._say.until_accepted())
@@ -109,6 +118,9 @@ class Shower:
             except SlackAmbiguous:
                 look, pause = True, _PAUSES[min(attempt, len(_PAUSES) - 1)]
             attempt += 1
+            outlived = outlived + 1 if lease.was_outlived(began) else 0
+            if taken.turn.handed_out + outlived > MOST_HANDS:
+                raise NeverFinished
             log.warning("slack did not take an answer yet", extra={"attempt": attempt})
             await self._patience.pause(pause)
 

@@ -47,14 +47,13 @@ from bridge.turns.outcome import Outcome
 from bridge.turns.patience import Draining, Patience
 from bridge.turns.ports import Say
 from bridge.turns.runs import Runs, to_json
-from bridge.turns.show import MENU_MARK, Shower, place_of
+from bridge.turns.show import MENU_MARK, MOST_HANDS, NeverFinished, Shower, place_of
 from bridge.turns.sign import working
 from bridge.turns.slots import Slots
 from bridge.turns.watching import Watches
 
 log = logging.getLogger(__name__)
 
-_HANDED_OUT = 8  # a turn that so many workers had, and none finished or gave back, is buried
 _TRANSIENT = timedelta(seconds=2)
 
 Plan = Callable[[Taken], Awaitable[plans.Plan]]
@@ -132,8 +131,8 @@ class Turns:
 
     async def _go_on(self, taken: Taken, lease: Lease) -> bool:
         turn = taken.turn
-        if turn.handed_out > _HANDED_OUT:
-            return await self._bury(lease, turn.id, "begun again and again, never finished", turn)
+        if turn.handed_out > MOST_HANDS:
+            return await self._never_finished(lease, turn)
         if turn.is_stopped:
             raise TurnStopped(turn.id)
         if turn.step is Step.POSTING:
@@ -251,6 +250,8 @@ class Turns:
             if outcome.report is not None:
                 await self.effects.reports.refused(taken, outcome.report, exc.error)
             return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
+        except NeverFinished:
+            return await self._never_finished(lease, taken.turn)
         if taken.turn.takes > 1:
             await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
         if outcome.starts is not None and ts:
@@ -285,6 +286,9 @@ class Turns:
         log.info("turn done", extra={"kind": taken.turn.body.kind, "what": what, "seconds": took.total_seconds()})
         return True
 
+    async def _never_finished(self, lease: Lease, turn: Turn) -> bool:
+        return await self._bury(lease, turn.id, "begun again and again, never finished", turn)
+
     async def _bury(self, lease: Lease, turn: TurnId, reason: str, record: Turn | None = None) -> bool:
         await self.patience.through_outages(lambda: self.journal.bury(lease.held, turn, reason=reason, record=record))
         await self._take_hourglass_away(record)
@@ -306,6 +310,8 @@ class Turns:
                 ts = await self.shower.show(taken, menu, lease, may_be_there=taken.turn.takes > 1)
             except SlackRefused as exc:
                 return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
+            except NeverFinished:
+                return await self._never_finished(lease, taken.turn)
             await self.patience.through_outages(lambda: self.journal.card(taken, ts))
         return await self.patience.through_outages(lambda: self.journal.park(taken, _thread(taken)))
 

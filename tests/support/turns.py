@@ -78,8 +78,8 @@ class Posted:
 class MemorySay:
     """Slack, as the port has it. *troubles* are raised by the posts to come, one each (None: that one goes well).
 
-    An ambiguous post did arrive if *ambiguous_arrive*. While *gate* is shut nothing is posted; while *after* is, a
-    post has arrived and its answer is under way.
+    An ambiguous post did arrive if *ambiguous_arrive*; each calls *in_post*. While *gate* is shut nothing is posted;
+    while *after* is, a post has arrived and its answer is under way.
     """
 
     is_accepted: bool = True
@@ -104,6 +104,7 @@ class MemorySay:
     troubles: list[SlackError | None] = field(default_factory=list)
     look_troubles: list[SlackError] = field(default_factory=list)
     ambiguous_arrive: bool = False
+    in_post: Callable[[], None] | None = None
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     after: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -126,6 +127,8 @@ class MemorySay:
         if 0 in there.parts:
             return there.parts[0]
         self.attempts += 1
+        if self.in_post is not None:
+            self.in_post()
         await self.gate.wait()
         trouble = self.troubles.pop(0) if self.troubles else None
         if trouble is None or (isinstance(trouble, SlackAmbiguous) and self.ambiguous_arrive):

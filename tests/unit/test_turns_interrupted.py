@@ -14,6 +14,8 @@ from support.store import message, ts
 from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until
 
+OUT_OF_TIME = SlackUnreachable("chat.postMessage", "out of time", timedelta(0))
+
 
 async def killed_while_asking(bench: Bench) -> None:
     """Let process a die with its request under way."""
@@ -203,3 +205,29 @@ async def test_a_turn_that_was_given_back_often_is_not_buried(redis: Redis) -> N
 
 async def _until_asked(bench: Bench) -> None:
     await wait_until(lambda: bench.service.asked, "the request is out")
+
+
+async def test_a_turn_that_outlives_its_lease_in_each_attempt_to_show_it_is_buried(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await bench.store.queue(message("hello"))
+        await bench.store.queue(message("and go on", ts(1)))
+        bench.say.troubles = [OUT_OF_TIME] * 8
+
+        def freeze() -> None:
+            bench.monotonic += LEASE.total_seconds() + 1 if bench.say.troubles else 0
+
+        bench.say.in_post = freeze
+        await bench.work("a")
+
+        assert await bench.store.field(turn, "step") == "dead"
+        assert bench.say.words == ["re: and go on"]
+
+
+async def test_a_slack_that_is_away_for_long_buries_nothing(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        await bench.store.queue(message("hello"))
+        bench.say.troubles = [OUT_OF_TIME] * 50
+
+        await bench.work("a")
+
+        assert bench.say.words == ["re: hello"]
