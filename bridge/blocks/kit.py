@@ -64,6 +64,7 @@ DESCRIPTION: Final = 200
 CHART_LEAST_LINE: Final = 3  # points; through two of them there is only one line
 CHART_NUMBER: Final = 10**15  # beyond, a number of JSON may lose digits on its way
 TABLE_CELL: Final = 60
+_LOOKED_AT: Final = 20  # times as many characters of a text as are shown
 _NOTHING: Final = "-"
 _FEW_SECONDS: Final = 10
 _TWO_DAYS: Final = 48
@@ -88,7 +89,9 @@ def clean(text: str) -> str:
 
 def one_line(text: str, limit: int = SECTION_TEXT) -> str:
     """Fold a text into a single line of at most *limit* characters."""
-    return cut(" ".join(clean(text).split()), limit)
+    begins = text.lstrip()[: _LOOKED_AT * limit]
+    line = " ".join(clean(begins).split())
+    return cut(line, limit) if len(begins) >= len(text.strip()) else cut(f"{line}…", limit)
 
 
 def cut(text: str, limit: int) -> str:
@@ -138,7 +141,7 @@ def quiet(text: str) -> str:
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
     """Make a message's ``text`` of plain words, for notifications, screen readers and refused blocks."""
-    escaped = escape(quiet(clean(text))).strip() or _NOTHING
+    escaped = escape(quiet(clean(text.lstrip()[: _LOOKED_AT * limit]))).strip() or _NOTHING
     return escaped if len(escaped) <= limit else re.sub(r"&[a-z]{0,3}$", "", escaped[: limit - 1]) + "…"
 
 

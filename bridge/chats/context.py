@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridge import words
+from bridge.blocks import kit
 from bridge.blocks.mrkdwn import mentions_in, message_text
-from bridge.blocks.quotation import Quoted, spoken, with_quotation
+from bridge.blocks.quotation import MESSAGE, Quoted, spoken, with_quotation
 from bridge.errors import SlackError
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
@@ -90,7 +91,9 @@ class Context:
         return dict(zip(people, names, strict=False)), dict(zip(channels, channel_names, strict=False))
 
     def _quoted(self, said: Said, people: Mapping[str, str], channels: Mapping[str, str]) -> Quoted:
-        text = message_text(said.text, bot_user=self.bot_user, user_names=people, channel_names=channels)
+        # Slack's escapes are longer than what they stand for, hardly ever six times.
+        raw = kit.cut(said.text, 6 * MESSAGE)
+        text = message_text(raw, bot_user=self.bot_user, user_names=people, channel_names=channels)
         return Quoted(said.app or people.get(said.user) or said.user or words.SOMEBODY, text, said.files)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from functools import partial
 
@@ -94,6 +96,26 @@ async def test_more_than_eight_messages_become_the_beginning_and_a_file_with_the
     assert len(beginning) > 100
     assert (world.slack.files[-1].content or b"").decode() == answer
     assert world.answers(GENERAL, root)[1].files
+
+
+async def test_a_long_answer_of_short_lines_holds_nobody_up(world: World) -> None:
+    answer = "1\n" * 200_000
+    waited: list[float] = []
+
+    async def ask_how_it_is() -> None:
+        while True:
+            began = time.monotonic()
+            await world.bridges[0].state()
+            waited.append(time.monotonic() - began)
+            await asyncio.sleep(0.02)
+
+    asking = asyncio.create_task(ask_how_it_is())
+    root = await asked(world, answer)
+    asking.cancel()
+
+    await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "the file is there")
+    assert (world.slack.files[-1].content or b"").decode() == answer
+    assert max(waited) < 3  # it took 30 s, time after time
 
 
 async def test_without_the_permission_for_files_it_is_messages_after_all(redis_server: RealRedis) -> None:

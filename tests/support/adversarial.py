@@ -1,0 +1,61 @@
+"""What costs much to lay out, unless it is bounded: each is repeated up to a length."""
+
+from __future__ import annotations
+
+TEXTS = {
+    "prose": "The quick brown fox jumps over the lazy dog, again and again.\n\n",
+    "short lines": "1\n",
+    "backtick lines": "`\n",
+    "no lines": "x",
+    "blank lines": "\n",
+    "blanks": " ",
+    "lines of blanks": " \t\n",
+    "returns": "\r\n",
+    "unseen": "a\0",
+    "no width": "\u200b",
+    "emoji": "\U0001f600",
+    "wide": "\u6f22\n",
+    "fences": "```\n",
+    "other fences": "~~~~a\n",
+    "fences of many lengths": "```\n`````\n~~~\n`\n",
+    "indented fences": "    ```\n",
+    "overlong fences": "`" * 61 + "\n",
+    "tables": "|a|b|\n|-|-|\n\n",
+    "rows": "|\n",
+    "rules": "-|\n",
+    "blanks and a rule": "|\n" + " " * 5000 + "x-\n",
+    "blanks before a fence": "x" + " " * 5000 + "```\n",
+    "quotations": "> ",
+    "lists": "  - x\n    - y\n",
+    "emphasis": "**",
+    "code": "`a`",
+    "open code": "`a``b```c````d",
+    "escapes": "\\[",
+    "links": "[a.b](c.d) ",
+    "honest links": "[http://a.b](http://a.b)\n",
+    "open links": "[](",
+    "open brackets": "[",
+    "brackets": "[]",
+    "nested brackets": "[" * 100 + "a.b" + "]:" * 100,
+    "definitions": "[]:",
+    "definitions without an end": "[\n",
+    "long labels": "[" + "a.b" * 100 + "](",
+    "links into nowhere": "[](<a",
+    "images": "![](",
+    "images by reference": "[a]: b\n![a]![b]",
+    "tags": "<a ",
+    "angles": "<",
+    "broadcasts": "@here ",
+    "mentions": "<@U1>",
+    "labels": "<http://a.b|c>",
+    "open labels": "<a:",
+    "ampersands": "&",
+    "entities": "&#60;!here;",
+    "colons": "a: ",
+    "quotes": '"',
+}
+
+
+def of_length(unit: str, length: int) -> str:
+    """Repeat a text up to a length."""
+    return (unit * (length // len(unit) + 1))[:length]

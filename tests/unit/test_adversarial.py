@@ -1,0 +1,137 @@
+"""Text of strangers, made to cost much: whatever it is, to show it takes a time that grows with its length alone.
+
+What is measured exactly is in the benchmark (``make bench``); the limit here is some twenty times that, and what has
+no such bound takes minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from bridge.blocks import runs, shapes, stats
+from bridge.blocks.answers import answer
+from bridge.blocks.markdown import neutralised
+from bridge.blocks.mrkdwn import message_text, plain_command_text
+from bridge.blocks.quotation import Quoted, with_quotation
+from bridge.chats.choosing import named_first
+from bridge.commands.picking import pick
+from bridge.errors import NoSuch, NotUnderstood, SeveralFit
+from bridge.project import Agent, ProjectClient
+from bridge.project.models import RunResult, Stats
+from bridge.reports.changes import compare
+from bridge.reports.snapshots import Counts, Snapshot, snapshot_of
+from bridge.slack import parts
+from support.adversarial import TEXTS, of_length
+
+LENGTH = 200_000
+SECONDS = 2.0  # of this process; linear is 0.1
+NOW = datetime(2026, 3, 4, tzinfo=UTC)
+AGENTS = [Agent(id=number, name=f"Agent {number}", model="m") for number in range(50)]
+
+
+def laid_out(text: str) -> None:
+    parts.lay_out(answer(text, [text]))
+
+
+def as_a_card(text: str) -> None:
+    reply = shown_run(output=text, nodeResults={text: text})
+    parts.lay_out(reply)
+    parts.pieces(reply.files[0].content if reply.files else "")
+
+
+def shown_run(**results: Any) -> Any:
+    run = runs.Run(workflow=3, name="Report", input="x", started_by="Ada", turn="t")
+    result = RunResult.model_validate(
+        {"runId": 1, "status": "completed", "output": None, "nodeResults": None} | results
+    )
+    runs.node_results(result.nodeResults)
+    return runs.finished(run, result, timedelta(seconds=1))
+
+
+def picked(text: str) -> None:
+    for takes_rest in (True, False):
+        with pytest.raises((NoSuch, SeveralFit)):
+            pick("agent", f"x{text}", AGENTS, takes_rest=takes_rest)
+
+
+def quoted(text: str) -> None:
+    with_quotation(text, Quoted(text, text, (text,)), [Quoted(text, text)] * 3, left_out=0)
+
+
+CONVERTERS: dict[str, Callable[[str], Any]] = {
+    "answer": laid_out,
+    "harmless": neutralised,
+    "run": as_a_card,
+    "pieces": parts.pieces,
+    "message": lambda text: message_text(text, bot_user="U0BOT", user_names={}, channel_names={}),
+    "command": plain_command_text,
+    "quotation": quoted,
+    "agent first": lambda text: named_first(f"a{text}", AGENTS),
+    "name": picked,
+}
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+@pytest.mark.parametrize("converter", CONVERTERS)
+def test_no_text_costs_more_than_its_length(converter: str) -> None:
+    slow = {}
+    for name, unit in TEXTS.items():
+        took = seconds(lambda unit=unit: CONVERTERS[converter](of_length(unit, LENGTH // 4)))  # type: ignore[misc]
+        if took > SECONDS / 4:
+            slow[name] = took
+
+    assert slow == {}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        json.loads("[" * 400 + "0," * 100_000 + "0" + "]" * 400),
+        [0] * 100_000,
+        [[]] * 70_000,
+        {str(number): 0 for number in range(25_000)},
+    ],
+    ids=["deep", "flat", "lists", "names"],
+)
+def test_no_json_costs_more_than_its_length(value: Any) -> None:
+    assert seconds(lambda: shown_run(output=value, nodeResults=value)) < SECONDS
+
+
+def test_thousands_of_tools_are_named_as_far_as_they_fit() -> None:
+    tools = [[f"tool {number} {group}" for number in range(200)] for group in range(100)]
+
+    assert seconds(lambda: shapes.listed(shapes.names_in(tools), 300)) < SECONDS
+    assert shapes.listed(shapes.names_in(tools), 300).startswith("tool 0 0, tool 1 0, ")
+
+
+def test_thousands_of_new_tags_are_shown_and_kept_as_far_as_they_fit() -> None:
+    tags = [{"name": f"tag {number}", "count": 1} for number in range(8000)]
+    numbers = {"promptCount": 1, "runCount": 1, "versionCount": 1, "lastUpdated": NOW.isoformat()}
+    now = Stats.model_validate({**numbers, "categories": tags, "tags": tags})
+    changed = compare(now, Snapshot(NOW, 1, 1, 1, Counts(), Counts()))
+
+    assert seconds(lambda: stats.stats_card(now, changes=[changed, changed])) < SECONDS
+    assert seconds(lambda: snapshot_of(now, NOW).to_text()) < SECONDS
+
+
+async def test_a_list_in_which_everything_is_wrong_is_read_to_the_first_fault() -> None:
+    body = b"[" + b"0," * 2_000_000 + b"0]"
+    transport = httpx.MockTransport(lambda _request: httpx.Response(200, content=body))
+    async with ProjectClient("http://project.test", "key-0123456789", transport=transport) as project:
+        began = time.process_time()
+        with pytest.raises(NotUnderstood, match=r"workflows\[0\]"):
+            await project.get_workflows()
+
+    assert time.process_time() - began < SECONDS
