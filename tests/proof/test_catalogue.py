@@ -23,7 +23,6 @@ CARRY = ("chats", "turns", "slack")
 FILLS = {"kit.filled", "kit.trusted", "kit.trusted_context"}
 
 NOT_FOR_PEOPLE = {
-    "too much to look into",  # stands for hosts, and is compared with them
     "no clock",  # kept with a report that is paused; what is shown for it is in `words.WHY_PAUSED`
     "last week", "a week", " ago",  # what may be typed behind `/stats since`
     "Authorization", "Bearer {}", "Date", "Retry-After",  # of HTTP
