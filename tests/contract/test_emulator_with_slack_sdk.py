@@ -283,14 +283,77 @@ async def test_slacks_client_can_call_every_method_and_gets_what_it_expects(benc
     assert {call.method for call in bench.slack.calls} >= set(web_api.METHODS)
 
 
-@pytest.mark.parametrize("verb", ["GET", "POST"])
-@pytest.mark.parametrize("form", ["params", "data", "json"])
-async def test_arguments_come_in_the_query_in_a_form_or_as_json(bench: Bench, verb: str, form: str) -> None:
-    sent: dict[str, Any] = {form: {"channel": HERE, "ts": bench.root}}
-    headers = {"Authorization": f"Bearer {TOKEN}"}
-    url = f"{bench.slack.api_url}conversations.replies"
+async def asked(bench: Bench, method: str, verb: str = "POST", **sent: Any) -> dict[str, Any]:
+    """Call a method without Slack's client; gives the answer."""
+    headers = {"Authorization": f"Bearer {TOKEN}", **sent.pop("headers", {})}
+    url = f"{bench.slack.api_url}{method}"
     async with aiohttp.ClientSession() as session, session.request(verb, url, headers=headers, **sent) as answer:
-        assert (await answer.json())["messages"][0]["ts"] == bench.root
+        found: dict[str, Any] = await answer.json()
+        return found
+
+
+@pytest.mark.parametrize(
+    ("method", "verb", "form"),
+    [
+        ("conversations.replies", "GET", "params"),
+        ("conversations.replies", "POST", "params"),
+        ("conversations.replies", "POST", "data"),
+        ("chat.postMessage", "POST", "data"),
+        ("chat.postMessage", "POST", "json"),
+    ],
+)
+async def test_arguments_come_in_the_query_or_a_form_and_what_writes_takes_json(
+    bench: Bench, method: str, verb: str, form: str
+) -> None:
+    sent: dict[str, Any] = {form: {"channel": HERE, "ts": bench.root, "text": "hello"}}
+
+    assert (await asked(bench, method, verb, **sent))["ok"]
+
+
+async def test_a_method_that_reads_finds_no_arguments_in_json(bench: Bench) -> None:
+    """As recorded: kortix-ai/suna#6616, Yeachan-Heo/gajae-code#3824, Octember/earshot#10."""
+    arguments = {"channel": HERE, "ts": bench.root, "user": sample.ALICE, "limit": 1, "filename": "a", "length": 1}
+    answers = {
+        method: await asked(bench, method, json=arguments)
+        for method in ("users.info", "users.list", "conversations.replies", "files.getUploadURLExternal")
+    }
+
+    assert answers["users.info"]["error"] == "user_not_found"
+    assert len(answers["users.list"]["members"]) > 1
+    assert answers["conversations.replies"] == {
+        "ok": False,
+        "error": "invalid_arguments",
+        "response_metadata": {"messages": ["[ERROR] missing required field: channel"]},
+    }
+    assert answers["files.getUploadURLExternal"]["error"] == "invalid_arguments"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "error"),
+    [
+        ("application/xml", "invalid_post_type"),
+        ("application/octet-stream", "invalid_post_type"),
+        ("application/json; charset=utf-16", "invalid_charset"),
+        ("", "missing_post_type"),
+    ],
+)
+async def test_a_body_of_another_type_is_refused(bench: Bench, content_type: str, error: str) -> None:
+    body = b'{"channel": "C0GENERAL", "text": "hello"}'
+    skipped = () if content_type else ("Content-Type",)
+    headers = {"Authorization": f"Bearer {TOKEN}", **({"Content-Type": content_type} if content_type else {})}
+    url = f"{bench.slack.api_url}chat.postMessage"
+    async with (
+        aiohttp.ClientSession(skip_auto_headers=skipped) as session,
+        session.post(url, headers=headers, data=body) as answer,
+    ):
+        assert await answer.json() == {"ok": False, "error": error}
+
+
+async def test_a_token_in_json_is_none(bench: Bench) -> None:
+    headers = {"Authorization": ""}
+
+    assert (await asked(bench, "auth.test", json={"token": TOKEN}, headers=headers))["error"] == "not_authed"
+    assert (await asked(bench, "auth.test", data={"token": TOKEN}, headers=headers))["ok"]
 
 
 @pytest.mark.parametrize(("body", "error"), [("{", "invalid_json"), ("[]", "json_not_object")])

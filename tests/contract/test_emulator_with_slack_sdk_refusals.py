@@ -9,7 +9,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.slack import EmulatedSlack, limits, sample
+from bridge.playground.slack import EmulatedSlack, limits, sample, web_api
 from support.slack_app import SECRET, TOKEN
 
 HERE = sample.GENERAL
@@ -93,7 +93,8 @@ async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
 
 async def answered(client: AsyncWebClient, method: str, args: dict[str, Any]) -> str:
     try:
-        await client.api_call(method, json=args)
+        sent = {"params": args} if method in web_api.FORM_ONLY else {"json": args}
+        await client.api_call(method, **sent)
     except SlackApiError as exc:
         return str(exc.response["error"])
     return "ok"

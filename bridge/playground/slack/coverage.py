@@ -92,7 +92,7 @@ GAPS: Final = (
     "Socket Mode: only the connection that an envelope went by can ack it; not documented",
     "Socket Mode: a connection that was told to leave gets its share until it is closed; not documented",
     "Socket Mode: a ticket that is not valid gets HTTP 403, which is a guess",
-    "multipart bodies",
+    "multipart and text/plain bodies, and warnings about charsets",
     "the page installs the app whole: no permission is declined there",
     "bookmarks.*, canvases.*, reminders.*, search.*, stars.*, admin.*, and direct messages of several people",
     "no events of channels, members, files, pins and people, but for the messages that some of them leave",

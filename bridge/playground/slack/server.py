@@ -34,6 +34,7 @@ ALL_SCOPES: Final = frozenset(
 ) | {"app_mentions:read", "commands"}
 APP_SCOPES: Final = frozenset({"connections:write"})
 _TOO_MANY: Final = 429
+_CHARSETS: Final = {"utf-8", "iso-8859-1"}
 
 
 @dataclass
@@ -112,7 +113,7 @@ class Door:
     async def _web_api(self, request: Request) -> ASGIApp:
         method: str = request.path_params["method"]
         try:
-            args = await _arguments(request)
+            args = await _arguments(request, takes_json=method not in web_api.FORM_ONLY)
         except Refusal as refusal:
             return JSONResponse(refusal.as_json())
         token = _token(request, args)
@@ -264,18 +265,37 @@ def _token(request: Request, args: Json) -> str:
     return token.strip() if kind.lower() == "bearer" else str(in_args or "")
 
 
-async def _arguments(request: Request) -> Json:
-    """Arguments of the query and of a form or JSON body together. Raises Refusal."""
+async def _arguments(request: Request, *, takes_json: bool = True) -> Json:
+    """Arguments of the query and of a form or JSON body together. Raises Refusal.
+
+    A method that takes no JSON is called as if there were nothing in it, and a token counts only in a form.
+    https://docs.slack.dev/apis/web-api#post-bodies
+    """
     args: Json = dict(request.query_params)
     body = await request.body()
-    if request.headers.get("content-type", "").startswith("application/json"):
-        return args | _read_json(body)
-    return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+    if request.method == "GET" or not body:
+        return args
+    kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+    if "charset=" in parameters and parameters.partition("charset=")[2].strip(' "') not in _CHARSETS:
+        raise Refusal("invalid_charset")
+    match kind.strip():
+        case "application/json":
+            sent = _read_json(body)
+            sent.pop("token", None)
+            return args | sent if takes_json else args
+        case "application/x-www-form-urlencoded":
+            return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+        case "multipart/form-data" | "text/plain":
+            return args  # Slack knows them; nothing in them is read here
+        case "":
+            raise Refusal("missing_post_type")
+        case _:
+            raise Refusal("invalid_post_type")
 
 
 def _read_json(body: bytes) -> Json:
     try:
-        sent = json.loads(body or b"{}")
+        sent = json.loads(body)
     except ValueError:
         raise Refusal("invalid_json") from None
     if not isinstance(sent, dict):

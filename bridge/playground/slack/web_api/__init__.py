@@ -34,3 +34,32 @@ _FAMILIES: Final = (
 METHODS: Final[Mapping[str, Registered]] = MappingProxyType(
     {name: registered for module in _FAMILIES for name, registered in module.family.methods.items()}
 )
+
+FORM_ONLY: Final = frozenset(
+    {
+        "bots.info",
+        "chat.getPermalink",
+        "conversations.history",
+        "conversations.info",
+        "conversations.list",
+        "conversations.members",
+        "conversations.replies",
+        "emoji.list",
+        "files.getUploadURLExternal",
+        "files.info",
+        "files.list",
+        "pins.list",
+        "reactions.get",
+        "reactions.list",
+        "team.info",
+        "usergroups.list",
+        "usergroups.users.list",
+        "users.conversations",
+        "users.getPresence",
+        "users.info",
+        "users.list",
+        "users.lookupByEmail",
+        "users.profile.get",
+    }
+)
+"""Those that read nothing out of a JSON body: "Content types" on the page of each method names forms alone."""

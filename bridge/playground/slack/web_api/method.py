@@ -113,7 +113,7 @@ class Call:
 
         A private channel that the bot is not in does not exist for it.
         """
-        found = self.workspace.channels.get(self.text(name))
+        found = self.workspace.channels.get(self.need(name))
         if found is None:
             raise Refusal("channel_not_found")
         if self.workspace.bot.id not in found.members:
