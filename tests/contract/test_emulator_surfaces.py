@@ -12,6 +12,15 @@ from bridge.playground.slack.hands import NotInThreads
 from bridge.playground.wire import Silence
 from support.slack_app import SECRET, TOKEN, App
 
+# Of each, in recorded payloads (slackapi/java-slack-sdk, json-logs).
+SHOWN_OF_FILES = {
+    "created", "display_as_bot", "editable", "external_type", "file_access", "filetype",
+    "has_rich_preview", "id", "is_external", "is_public", "mimetype", "mode",
+    "name", "permalink", "permalink_public", "pretty_type", "public_url_shared", "size",
+    "timestamp", "title", "url_private", "url_private_download", "user", "user_team",
+    "username",
+}  # fmt: skip
+
 
 @pytest.fixture
 async def app() -> AsyncIterator[App]:
@@ -103,10 +112,37 @@ async def test_a_file_that_somebody_attaches_can_be_fetched_by_the_app_alone(sla
     (file,) = event["files"]
     assert (event["subtype"], file["name"], file["size"]) == ("file_share", "a b.txt", 7)
     async with aiohttp.ClientSession() as session:
-        async with session.get(file["url_private"], headers={"Authorization": f"Bearer {TOKEN}"}) as answer:
-            assert await answer.read() == b"content"
+        for address in ("url_private", "url_private_download"):
+            async with session.get(file[address], headers={"Authorization": f"Bearer {TOKEN}"}) as answer:
+                assert await answer.read() == b"content"
         async with session.get(file["url_private"]) as answer:
-            assert answer.status == 403
+            assert (answer.status, answer.content_type) == (200, "text/html")
+            assert "Sign in" in await answer.text()
+
+
+async def test_a_file_says_what_it_is_and_where_it_is_shown(slack: EmulatedSlack, app: App) -> None:
+    png = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big")
+    files = slack.attach(sample.ALICE, {"notes.md": b"1\n2\n3\n4\n5\n6", "x.png": png})
+
+    ts = await slack.say(sample.ALICE, sample.PRIVATE, "", files=files)
+
+    snippet, image = app.events[0]["files"]
+    assert (snippet["mode"], snippet["lines"], snippet["lines_more"], snippet["preview"]) == (
+        "snippet",
+        6,
+        1,
+        "1\n2\n3\n4\n5",
+    )
+    assert (image["mode"], image["mimetype"], image["original_w"], image["original_h"]) == (
+        "hosted",
+        "image/png",
+        640,
+        480,
+    )
+    info = (await AsyncWebClient(TOKEN, base_url=slack.api_url).files_info(file=image["id"]))["file"]
+    assert (info["channels"], info["groups"], info["ims"]) == ([], [sample.PRIVATE], [])
+    assert info["shares"]["private"][sample.PRIVATE][0]["ts"] == ts
+    assert image.keys() >= SHOWN_OF_FILES
 
 
 async def test_a_link_leads_to_the_message_and_its_thread(slack: EmulatedSlack) -> None:

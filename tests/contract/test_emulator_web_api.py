@@ -81,6 +81,79 @@ async def test_people_channels_and_groups_are_described(client: AsyncWebClient) 
     assert sample.BRIDGE in (await client.conversations_members(channel=sample.GENERAL))["members"]
 
 
+# Of each, in recorded payloads (slackapi/java-slack-sdk, json-logs).
+SHOWN_OF_PEOPLE = {
+    "color", "deleted", "id", "is_admin", "is_app_user", "is_bot",
+    "is_email_confirmed", "is_owner", "is_primary_owner", "is_restricted", "is_ultra_restricted", "name",
+    "profile", "real_name", "team_id", "tz", "tz_label", "tz_offset",
+    "updated", "who_can_share_contact_card",
+}  # fmt: skip
+
+
+async def test_a_person_has_every_field_and_an_address_for_who_may_read_addresses(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    slack.scopes.add("users:read.email")
+    known = (await client.users_info(user=sample.ALICE, include_locale=True))["user"]
+    slack.scopes.discard("users:read.email")
+    alice, gone = [(await client.users_info(user=user))["user"] for user in (sample.ALICE, sample.GONE)]
+
+    assert alice.keys() == SHOWN_OF_PEOPLE
+    assert known.keys() - alice.keys() == {"locale"}
+    assert known["profile"].keys() - alice["profile"].keys() == {"email"}
+    assert "is_restricted" not in gone  # little is told of who has gone
+
+
+async def test_a_bots_text_comes_back_with_blocks_and_with_the_bots_profile(client: AsyncWebClient) -> None:
+    said = "*done* in <#C0GENERAL>: `a*b*` :tada:\n&gt; a &amp; b\n```\nx = 1\n```"
+
+    posted = (await client.chat_postMessage(channel=sample.GENERAL, text=said))["message"]
+    with_blocks = (await client.chat_postMessage(channel=sample.GENERAL, text="x", blocks=[{"type": "divider"}]))[
+        "message"
+    ]
+    changed = (await client.chat_update(channel=sample.GENERAL, ts=with_blocks["ts"], text="y"))["message"]
+
+    assert (posted["bot_profile"]["id"], posted["bot_profile"]["name"]) == (sample.BRIDGE_BOT, "Bridge")
+    (block,) = posted["blocks"]
+    section, quote, code = block["elements"]
+    assert [kind["type"] for kind in (block, section, quote, code)] == [
+        "rich_text",
+        "rich_text_section",
+        "rich_text_quote",
+        "rich_text_preformatted",
+    ]
+    assert section["elements"][:2] == [
+        {"type": "text", "text": "done", "style": {"bold": True}},
+        {"type": "text", "text": " in "},
+    ]
+    assert {"type": "text", "text": "a*b*", "style": {"code": True}} in section["elements"]
+    assert {"type": "emoji", "name": "tada"} in section["elements"]
+    assert (quote["elements"], code["elements"]) == (
+        [{"type": "text", "text": "a & b"}],
+        [{"type": "text", "text": "x = 1"}],
+    )
+    assert [one["type"] for one in with_blocks["blocks"]] == ["divider"]
+    assert changed["blocks"][0]["elements"][0]["elements"] == [{"type": "text", "text": "y"}]
+
+
+async def test_a_session_answers_what_it_is_and_warns_where_stop_could_not_be_heard(
+    slack: EmulatedSlack, client: AsyncWebClient
+) -> None:
+    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    where = {"channel_id": sample.GENERAL, "thread_ts": root}
+
+    begun = await client.api_call(
+        "agents.sessions.setStatus", json={**where, "status": "processing", "title": "A talk"}
+    )
+    slack.unsubscribed.add("agent_session_stopped")
+    again = await client.api_call("agents.sessions.setStatus", json={**where, "status": "processing", "title": "New"})
+    renamed = await client.api_call("agents.sessions.rename", json={**where, "title": "Renamed"})
+
+    assert begun.data == {"ok": True, "status": "processing", "agent_status": "processing", "title": "A talk"}
+    assert (again["title"], again["warning"]) == ("A talk", "missing_agent_session_stopped_event_subscription")
+    assert renamed.data == {"ok": True, "title": "Renamed"}
+
+
 async def test_slackbot_and_slack_speak_like_people_but_are_none(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     ts = await slack.slack_says(sample.GENERAL, "Reminder: water the plants")
     await slack.slack_says(sample.GENERAL, f"<@{sample.ALICE}> archived the channel", user=sample.SLACK)

@@ -9,7 +9,7 @@ from typing import Final
 COVERED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "agents.sessions.rename": (),
-        "agents.sessions.setStatus": ("no warning where agent_session_stopped is not subscribed",),
+        "agents.sessions.setStatus": ("whether agent_status is more than what is shown now is a guess",),
         "api.test": (),
         "apps.connections.open": ("a ticket that is not used does not run out",),
         "apps.manifest.validate": (
@@ -60,7 +60,7 @@ COVERED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "files.completeUploadExternal": ("shared at once; the real one does it a moment later",),
         "files.delete": ("no event",),
         "files.getUploadURLExternal": ("the upload takes raw bytes, no multipart form",),
-        "files.info": (),
+        "files.info": ("no thumbnails; of images only a PNG has its size",),
         "files.list": ("no types, no times",),
         "functions.completeError": ("the bot's token is taken for the step's own",),
         "functions.completeSuccess": ("outputs are not compared with the manifest",),
@@ -76,7 +76,7 @@ COVERED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "usergroups.users.list": (),
         "users.conversations": (),
         "users.getPresence": ("active, or away for who is deactivated",),
-        "users.info": ("one time zone, no locale",),
+        "users.info": ("one time zone, one locale",),
         "users.list": (),
         "users.lookupByEmail": (),
         "users.profile.get": ("no fields of the workspace's own",),

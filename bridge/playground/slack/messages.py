@@ -11,7 +11,7 @@ from bridge.playground.slack import sample
 from bridge.playground.slack.changes import Change, Shelf, Subscriber
 from bridge.playground.slack.entities import Channel, Json, Message, Person
 from bridge.playground.slack.keeping import Keeper
-from bridge.playground.slack.richtext import rich_text
+from bridge.playground.slack.richtext import from_mrkdwn, rich_text
 
 _STREAM_LASTS: Final = 300.0  # seconds; seen by many, documented by nobody
 
@@ -126,12 +126,18 @@ class Messages:
             parent_user=root.user if root else "",
             bot_id=person.bot_id,
             app_id=person.app_id,
+            bot_profile=person.bot_profile(),
             **more,
         )
         if not message.blocks and text and not person.is_bot:
             message.blocks = rich_text(text, block_id=self.new_id("b"))
+        self._generate(message)
         self._insert(message, root)
         return message
+
+    def _generate(self, message: Message) -> None:
+        is_bare = bool(message.bot_id and message.text and not message.blocks)
+        message.generated = from_mrkdwn(message.text, block_id=self.new_id("b")) if is_bare else []
 
     def _insert(self, message: Message, root: Message | None) -> None:
         with self.together():
@@ -158,6 +164,7 @@ class Messages:
         before = message.as_json()
         for name, value in changes.items():
             setattr(message, name, value)
+        self._generate(message)
         if is_said:
             message.edited = {"user": user, "ts": self.new_ts()}
         self._put(message)
@@ -170,6 +177,7 @@ class Messages:
         elif self._replies.get((message.channel, message.ts)):
             message.subtype, message.text, message.user = "tombstone", "This message was deleted.", sample.SLACKBOT
             message.blocks, message.attachments, message.files, message.metadata = [], [], [], None
+            message.generated, message.bot_profile, message.bot_id, message.app_id = [], None, "", ""
             self._put(message)
         else:
             del self._by_channel[message.channel][message.ts]

@@ -46,14 +46,14 @@ def mention_event(message: Message, channel: Channel, author: Person) -> Json:
     """The ``app_mention`` event of a message; it has neither a ``channel_type`` nor a subtype."""
     event = message.as_json() | {"type": "app_mention", "channel": channel.id, "event_ts": message.ts}
     event.pop("subtype", None)
-    return event | {"user_profile": author.profile()} | _origin(message, channel, author)
+    return event | {"user_profile": author.event_profile()} | _origin(message, channel, author)
 
 
 def _origin(message: Message, channel: Channel, author: Person | None) -> Json:
     """In a channel shared with another company or workspace events say where the author is from."""
     if not (channel.is_ext_shared or channel.is_org_shared) or author is None:
         return {}
-    return {"user_team": author.team, "source_team": message.team, "user_profile": author.profile()}
+    return {"user_team": author.team, "source_team": message.team, "user_profile": author.event_profile()}
 
 
 def changed_event(message: Message, before: Json, channel: Channel, ts: str) -> Json:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
@@ -93,6 +93,7 @@ class Door:
                 Route("/response/{ticket}", self._response, methods=["POST"]),
                 Route("/upload/v1/{file}", self._upload, methods=["POST"]),
                 Route("/files-pri/{file}/{name}", self._download, methods=["GET"]),
+                Route("/files-pri/{file}/download/{name}", self._download, methods=["GET"]),
                 *more,
             ]
         )
@@ -151,7 +152,16 @@ class Door:
     def _answer(self, asked: ApiCall, token: str) -> Response:
         try:
             method = self._permitted(asked, token)
-            call = Call(asked.method, asked.args, self.workspace, self.tickets, self._base_url, self.page_limit)
+            call = Call(
+                asked.method,
+                asked.args,
+                self.workspace,
+                self.tickets,
+                self._base_url,
+                page_limit=self.page_limit,
+                scopes=self._scopes_of(token),
+                hears=self.installation.hears,
+            )
             with self.workspace.together():
                 answer = method.run(call)
                 for happening in call.happened:
@@ -230,10 +240,13 @@ class Door:
         return PlainTextResponse(f"OK - {len(content)}")
 
     async def _download(self, request: Request) -> Response:
-        """https://docs.slack.dev/reference/objects/file-object: url_private needs the token and files:read."""
+        """https://docs.slack.dev/reference/objects/file-object: url_private needs the token and files:read.
+
+        Whoever lacks them is not refused but gets the page where people sign in, as recorded.
+        """
         file = self.workspace.files.get(request.path_params["file"])
         if _token(request, {}) != self.bot_token or "files:read" not in self.scopes:
-            return PlainTextResponse("not allowed", status_code=403)
+            return HTMLResponse("<!DOCTYPE html><title>Sign in to Playground | Slack</title>")
         if file is None or file.content is None:
             return PlainTextResponse("not found", status_code=404)
         return Response(file.content, media_type="application/octet-stream")

@@ -129,7 +129,8 @@ class Voices(Hands):
     def _file(self, user: str, name: str, content: bytes) -> File:
         made = self.workspace.new_id("F")
         created = int(self.workspace.clock())
-        return File(made, name, len(content), user, content=content, site=self._site.url, created=created)
+        site, team = self._site.url, sample.TEAM
+        return File(made, name, len(content), user, created=created, site=site, content=content, team=team)
 
     async def edit(self, channel: str, ts: str, text: str) -> None:
         """Let the author change a message."""

@@ -25,6 +25,8 @@ class Message:
     edited: Json | None = None
     bot_id: str = ""
     app_id: str = ""
+    bot_profile: Json | None = None
+    generated: list[Json] = field(default_factory=list)  # the blocks that Slack makes of a bot's text without any
     client_msg_id: str = ""
     files: list[Json] = field(default_factory=list)
     reactions: dict[str, list[str]] = field(default_factory=dict)
@@ -58,9 +60,10 @@ class Message:
             "client_msg_id": self.client_msg_id,
             "bot_id": self.bot_id,
             "app_id": self.app_id,
+            "bot_profile": self.bot_profile,
             "thread_ts": self.thread_ts,
             "parent_user_id": self.parent_user,
-            "blocks": self.blocks,
+            "blocks": self.blocks or self.generated,
             "attachments": self.attachments,
             "files": self.files,
             "edited": self.edited,

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from bridge.playground.slack.entities.json import Json
+
+_UPDATED: Final = 1_700_000_000
+_AVATAR: Final = "g00000000000"
+
+
+def _image(size: int) -> str:
+    return f"https://secure.gravatar.com/avatar/{_AVATAR}.jpg?s={size}&d=identicon"
 
 
 @dataclass
@@ -30,47 +38,100 @@ class Person:
         """Where a person gets mail; a bot gets none."""
         return "" if self.is_bot or self.is_slacks else f"{self.name}@playground.example"
 
-    def profile(self) -> Json:
-        """The part that events repeat."""
+    def event_profile(self) -> Json:
+        """The ``user_profile`` of events."""
         return {
-            "display_name": self.real_name,
-            "real_name": self.real_name,
+            "avatar_hash": _AVATAR,
+            "image_72": _image(72),
             "first_name": self.real_name.split()[0],
-            "name": self.name,
+            "real_name": self.real_name,
+            "display_name": self.real_name,
             "team": self.team,
-            "email": self.email,
-            "avatar_hash": "g0",
-            "image_72": "",
+            "name": self.name,
             "is_restricted": self.is_restricted,
             "is_ultra_restricted": self.is_ultra_restricted,
         }
 
-    def as_json(self) -> Json:
-        """The user object: https://docs.slack.dev/reference/objects/user-object."""
-        profile = self.profile()
+    def bot_profile(self) -> Json | None:
+        """What a bot's messages carry of it."""
+        if not self.bot_id:
+            return None
+        return {
+            "id": self.bot_id,
+            "app_id": self.app_id,
+            "user_id": self.id,
+            "name": self.real_name,
+            "icons": {f"image_{size}": _image(size) for size in (36, 48, 72)},
+            "deleted": self.deleted,
+            "updated": _UPDATED,
+            "team_id": self.team,
+        }
+
+    def profile(self, *, with_email: bool = False) -> Json:
+        """The profile of the user object, which has an address only for who may read addresses."""
+        first, _, last = self.real_name.partition(" ")
+        shown: Json = {
+            "title": "",
+            "phone": "",
+            "skype": "",
+            "real_name": self.real_name,
+            "real_name_normalized": self.real_name,
+            "display_name": self.real_name,
+            "display_name_normalized": self.real_name,
+            "fields": {},
+            "status_text": "",
+            "status_emoji": "",
+            "status_emoji_display_info": [],
+            "status_expiration": 0,
+            "status_text_canonical": "",
+            "avatar_hash": _AVATAR,
+            "first_name": first,
+            "last_name": last,
+            **{f"image_{size}": _image(size) for size in (24, 32, 48, 72, 192, 512)},
+            "team": self.team,
+        }
+        if with_email and self.email:
+            shown["email"] = self.email
         if self.is_bot:
-            profile |= {"bot_id": self.bot_id, "api_app_id": self.app_id}
-        if self.is_slacks:
-            profile |= {"always_active": True}
+            shown |= {"bot_id": self.bot_id, "api_app_id": self.app_id}
+        if self.is_bot or self.is_slacks:
+            shown["always_active"] = self.is_slacks
+        if self.is_restricted:
+            shown["guest_invited_by"] = ""
+        return shown
+
+    def as_json(self, *, with_email: bool = False, with_locale: bool = False) -> Json:
+        """The user object: https://docs.slack.dev/reference/objects/user-object."""
         shown: Json = {
             "id": self.id,
             "team_id": self.team,
             "name": self.name,
-            "real_name": self.real_name,
             "deleted": self.deleted,
+            "profile": self.profile(with_email=with_email),
+            "is_bot": self.is_bot,
+            "is_app_user": False,
+            "updated": _UPDATED,
+        }
+        if self.deleted:  # little is left of who has gone
+            return shown
+        shown |= {
+            "color": "4bbe2e",
+            "real_name": self.real_name,
             "tz": "Europe/Berlin",
             "tz_label": "Central European Time",
             "tz_offset": 3600,
-            "profile": profile,
             "is_admin": False,
             "is_owner": False,
-            "is_bot": self.is_bot,
-            "is_app_user": False,
+            "is_primary_owner": False,
             "is_restricted": self.is_restricted,
             "is_ultra_restricted": self.is_ultra_restricted,
-            "is_stranger": self.is_stranger,
-            "updated": 1_700_000_000,
+            "is_email_confirmed": not self.is_bot,
+            "who_can_share_contact_card": "EVERYONE",
         }
+        if self.is_stranger or self.enterprise:
+            shown["is_stranger"] = self.is_stranger
+        if with_locale:
+            shown["locale"] = "en-US"
         return shown | {"enterprise_user": self._on_grid()} if self.enterprise else shown
 
     def _on_grid(self) -> Json:

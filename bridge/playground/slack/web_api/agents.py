@@ -54,27 +54,51 @@ def set_suggested_prompts(call: Call) -> Json:
 
 @family.method("agents.sessions.setStatus", "chat:write")
 def set_session_status(call: Call) -> Json:
-    """Move the thread's session; ``processing`` lasts until the app itself ends it."""
-    channel, thread_ts = _thread(call, error="not_authorized")
+    """Move the thread's session, or begin it with a title, which is not looked at later."""
     status = call.need("status")
     if status not in _LIFECYCLES:
-        raise Refusal("invalid_arguments", messages=["[ERROR] must be one of active, processing, suspended, closed"])
+        raise Refusal("invalid_status")
+    channel, thread_ts = _session_thread(call)
     is_new = f"{channel.id}/{thread_ts}" not in call.workspace.sessions
+    title = call.text("title")
+    if is_new:
+        _check_title(title)
+        if call.text("initiator_user_id", channel.members[0]) not in channel.members:
+            raise Refusal("user_not_in_channel")
     call.workspace.set_lifecycle(channel.id, thread_ts, status)
-    if is_new and call.text("title"):
-        call.workspace.change_session(channel.id, thread_ts, title=call.text("title")[:_TITLE])
-    return {"ok": True}
+    if is_new and title:
+        call.workspace.change_session(channel.id, thread_ts, title=title)
+    answer: Json = {
+        "ok": True,
+        "status": status,
+        "agent_status": call.workspace.status(channel.id, thread_ts),
+        "title": call.workspace.session(channel.id, thread_ts).title,
+    }
+    if status == "processing" and not call.hears("agent_session_stopped"):
+        answer["warning"] = "missing_agent_session_stopped_event_subscription"
+    return answer
 
 
 @family.method("agents.sessions.rename", "chat:write")
 def rename(call: Call) -> Json:
     """Name the thread's session."""
-    channel, thread_ts = _thread(call, error="not_authorized")
     title = call.need("title")
+    _check_title(title)
+    channel, thread_ts = _session_thread(call)
+    call.workspace.change_session(channel.id, thread_ts, title=title)
+    return {"ok": True, "title": title}
+
+
+def _check_title(title: str) -> None:
     if len(title) > _TITLE:
         raise Refusal("invalid_arguments", messages=["[ERROR] must be less than 201 characters: title"])
-    call.workspace.change_session(channel.id, thread_ts, title=title)
-    return {"ok": True}
+
+
+def _session_thread(call: Call) -> tuple[Channel, str]:
+    """The thread of a session, which has to be named everywhere but in channels made for a session."""
+    if not call.text("thread_ts"):
+        raise Refusal("thread_ts_required")
+    return _thread(call, error="not_authorized")
 
 
 def _thread(call: Call, error: str = "not_in_channel") -> tuple[Channel, str]:

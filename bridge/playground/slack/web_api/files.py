@@ -15,7 +15,9 @@ def get_upload_url(call: Call) -> Json:
     length = call.number("length", 0)
     if length < 1:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: length"])
-    file = File(call.workspace.new_id("F"), call.need("filename"), length, call.workspace.bot.id)
+    bot = call.workspace.bot
+    made, created = call.workspace.new_id("F"), int(call.workspace.clock())
+    file = File(made, call.need("filename"), length, bot.id, site=call.base_url, created=created, team=bot.team)
     call.workspace.add_file(file)
     return {"ok": True, "upload_url": f"{call.base_url}/upload/v1/{file.id}", "file_id": file.id}
 
@@ -37,7 +39,9 @@ def info(call: Call) -> Json:
     file = call.workspace.files.get(call.text("file"))
     if file is None:
         raise Refusal("file_not_found")
-    return {"ok": True, "file": file.as_json()}
+    kinds = {one.id: one.kind for one in call.workspace.channels.values()}
+    paging = {"count": 100, "total": 0, "page": 1, "pages": 0}
+    return {"ok": True, "file": file.as_json() | file.shares(kinds), "comments": [], "paging": paging}
 
 
 def _uploaded(call: Call, asked: Json) -> File:

@@ -63,6 +63,8 @@ class Call:
     tickets: Tickets
     base_url: str
     page_limit: int = 1000
+    scopes: frozenset[str] = frozenset()
+    hears: Callable[[str], bool] = lambda _: True
     happened: list[Happening] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from bridge.playground.slack.entities import Json
+from typing import Final
+
+from bridge.playground.slack.entities import Json, Person
 from bridge.playground.slack.refusal import Refusal
 from bridge.playground.slack.web_api.conversations import READ, visible
 from bridge.playground.slack.web_api.method import Call, Family, paged
 
 family = Family()
 
+_EMAIL: Final = "users:read.email"
+
 
 @family.method("users.info", "users:read")
 def info(call: Call) -> Json:
     """Describe one person."""
-    return {"ok": True, "user": call.person().as_json()}
+    return {"ok": True, "user": _shown(call, call.person())}
+
+
+def _shown(call: Call, person: Person) -> Json:
+    """A person, with their address where that may be read, and their locale where it is asked for."""
+    return person.as_json(with_email=_EMAIL in call.scopes, with_locale=call.flag("include_locale"))
 
 
 @family.method("users.list", "users:read")
 def list_people(call: Call) -> Json:
     """List the people of the workspace; those from other companies are not among them."""
     home = call.workspace.bot.team
-    shown = [one.as_json() for one in call.workspace.people.values() if one.team == home]
+    shown = [_shown(call, one) for one in call.workspace.people.values() if one.team == home]
     page, following = call.page(shown)
     return paged("members", page, following)
 
 
-@family.method("users.lookupByEmail", "users:read.email")
+@family.method("users.lookupByEmail", _EMAIL)
 def lookup_by_email(call: Call) -> Json:
     """Find a person by their address."""
     asked = call.need("email")
@@ -33,7 +42,7 @@ def lookup_by_email(call: Call) -> Json:
     found = next(people, None)
     if found is None:
         raise Refusal("users_not_found")
-    return {"ok": True, "user": found.as_json()}
+    return {"ok": True, "user": _shown(call, found)}
 
 
 @family.method("users.conversations", *READ)
@@ -49,7 +58,7 @@ def conversations(call: Call) -> Json:
 def profile(call: Call) -> Json:
     """Describe one person's profile, or the bot's."""
     person = call.person() if call.text("user") else call.workspace.bot
-    return {"ok": True, "profile": person.profile()}
+    return {"ok": True, "profile": person.profile(with_email=_EMAIL in call.scopes)}
 
 
 @family.method("users.getPresence", "users:read")
