@@ -551,6 +551,19 @@ REPORT_PAUSED = "Your report {report} could not be posted and is paused: {why}."
 REPORT_OF_YOURS = "of yours"
 REPORT_WAS_FOR = "It was for {channel}"
 SHOW_MY_REPORTS = "Show my reports"
+NOT_POSTED = "I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
+WHY_NOT_POSTED = {
+    "channel_not_found": "I'm not in the channel, or it no longer exists",
+    "ekm_access_denied": "your organization's admins have suspended posting",
+    "is_archived": "the channel is archived",
+    "missing_scope": "the app needs another permission",
+    "not_in_channel": "I'm not in the channel",
+    "restricted_action": "I'm not allowed to post in the channel",
+    "restricted_action_non_threadable_channel": "the channel doesn't allow replies in threads",
+    "restricted_action_read_only_channel": "the channel is read-only",
+    "restricted_action_thread_locked": "the thread is locked",
+    "restricted_action_thread_only_channel": "the channel only allows replies in threads",
+}
 NOT_ALLOWED_BY_SLACK = "Slack does not allow it"
 NOT_ALLOWED_BY_SLACK_NAMED = "Slack does not allow it ({error})"
 WHY_PAUSED = {

@@ -22,6 +22,7 @@ from bridge.inbound import WAITING_LIMIT
 
 SEND_AGAIN: Final = "turn:again"
 ASK_EDITED: Final = "turn:edited"
+_NOT_POSTED: Final = "not_posted:"
 EDITED: Final = "edited:"  # what the name of such an offer begins with; the identity of the message follows
 
 
@@ -35,9 +36,27 @@ def told(what: str) -> Reply:
         return told_of_change(what)
     if what.startswith(_PAUSED):
         return _paused(what.removeprefix(_PAUSED))
+    if what.startswith(_NOT_POSTED):
+        return _not_posted(what.removeprefix(_NOT_POSTED))
     if what.startswith(EDITED):
         return edited_too_late(what.removeprefix(EDITED))
     return failure(NotAllowed(what.removeprefix("not_allowed:")))
+
+
+def not_posted(channel: str, error: str) -> str:
+    """Name, for `told`, that Slack refuses an answer for good, by its word *error*."""
+    return f"{_NOT_POSTED}{error}:{channel}"
+
+
+def _not_posted(what: str) -> Reply:
+    """Tell who asked, in a direct message: where the answer belongs, Slack would not take this either."""
+    error, _, channel = what.partition(":")
+    base = "restricted_action" if error.startswith("restricted_action") else error
+    named = words.NOT_ALLOWED_BY_SLACK_NAMED.format(error=kit.one_line(error, 60))
+    text = words.NOT_POSTED.format(why=words.WHY_NOT_POSTED.get(error) or words.WHY_NOT_POSTED.get(base, named))
+    where: Block = {"type": "channel", "channel_id": channel}
+    was_for = [kit.paragraph(*kit.filled(words.REPORT_WAS_FOR, channel=where))] if channel[:1] in {"C", "G"} else []
+    return kit.reply(text, kit.rich(kit.paragraph(text), *was_for), audience=Audience.CHANNEL)
 
 
 def mention_without_text() -> Reply:

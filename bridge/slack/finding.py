@@ -28,6 +28,21 @@ def metadata(mark: Mark, number: int, count: int) -> Answer:
     return {"event_type": mark.kind, "event_payload": known}
 
 
+def is_about_metadata(error: str) -> bool:
+    """Whether Slack refuses a message's metadata, and not the message.
+
+    https://docs.slack.dev/reference/methods/chat.postMessage#errors
+    """
+    return error.startswith(("metadata_", "invalid_metadata_"))
+
+
+def marked_in_a_block(body: Answer, mark: Mark, number: int) -> Answer:
+    """Write the mark of one message into the id of its first block, in the place of its metadata."""
+    first, *more = body.get("blocks") or [None]
+    blocks = [{**first, "block_id": f"{_MARK_PREFIX}{mark.turn}:{number}"}, *more] if first else None
+    return {**body, "blocks": blocks, "metadata": None}
+
+
 def history_scopes(channel: str) -> frozenset[str]:
     """Tell which permissions, any of them, may let the bot read a channel; whether one is private its id does not."""
     return frozenset({"im:history"} if channel.startswith("D") else {"channels:history", "groups:history"})
@@ -124,11 +139,16 @@ class History:
 
 
 def _numbers(message: Mapping[str, Any], turn: TurnId) -> Iterator[int]:
-    """Read which parts of *turn* a message of ours is: its own mark, or the names of its files."""
+    """Read which parts of *turn* a message of ours is: its own mark, that in a block, or the names of its files."""
     match message.get("metadata"):
         case {"event_type": str() as kind, "event_payload": {"turn": str() as of, "part": int() as number}}:
             if kind.startswith(_MARK_PREFIX) and of == turn:
                 yield number
+    for block in message.get("blocks") or []:
+        said = str(block.get("block_id") or "") if isinstance(block, dict) else ""
+        marked, _, part = said.removeprefix(_MARK_PREFIX).rpartition(":")
+        if said.startswith(_MARK_PREFIX) and marked == turn and part.isdecimal():
+            yield int(part)
     for file in message.get("files") or []:
         number_or_none = number_in(str(file.get("name") or ""), turn) if isinstance(file, dict) else None
         if number_or_none is not None:

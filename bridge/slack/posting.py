@@ -13,7 +13,7 @@ from bridge.blocks import kit
 from bridge.blocks.reply import Attachment, Block, Reply
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.slack import parts
-from bridge.slack.finding import History, metadata
+from bridge.slack.finding import History, is_about_metadata, marked_in_a_block, metadata
 from bridge.slack.ladder import Form, Ladder
 from bridge.slack.pace import Deadline, Pace, Sleep
 from bridge.slack.web import Answer, Identity, SlackWeb
@@ -129,7 +129,17 @@ class Posting:
             # Without blocks the text is what is shown, and Slack would make links and mentions of bare words in it.
             "parse": None if blocks else "none",
         }
-        self.there[number] = await self._surely(number, lambda: self._post_message(body))
+        self.there[number] = await self._surely(number, lambda: self._post_marked(body, number))
+
+    async def _post_marked(self, body: Answer, number: int) -> str:
+        """Post a message with its metadata, or where Slack does not take that, once more without."""
+        try:
+            return await self._post_message(body)
+        except SlackRefused as exc:
+            if not is_about_metadata(exc.error):
+                raise
+            log.warning("slack refused the metadata of a message, posting it without", extra={"error": exc.error})
+        return await self._post_message(marked_in_a_block(body, self.mark, number))
 
     async def _post_message(self, body: Answer) -> str:
         answer = await self._paced("chat.postMessage", self.place.channel, lambda seconds: self._call(body, seconds))

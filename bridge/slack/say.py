@@ -18,7 +18,7 @@ from bridge.blocks.reply import Attachment, Block, Reply, View
 from bridge.errors import SlackError, SlackRefused
 from bridge.ids import TurnId
 from bridge.slack import parts
-from bridge.slack.finding import History, history_scopes, metadata
+from bridge.slack.finding import History, history_scopes, is_about_metadata, metadata
 from bridge.slack.hourglass import Hourglass
 from bridge.slack.ladder import Ladder
 from bridge.slack.pace import Deadline, Monotonic, Pace, Sleep
@@ -111,7 +111,12 @@ class SlackSay:
                 "metadata": metadata(mark, 0, 1),
                 "parse": "none",  # left out, Slack goes back to making links of bare words
             }
-            await self._paced("chat.update", channel, body, deadline)
+            try:
+                await self._paced("chat.update", channel, body, deadline)
+            except SlackRefused as exc:
+                if not is_about_metadata(exc.error):
+                    raise
+                await self._paced("chat.update", channel, {**body, "metadata": None}, deadline)
 
         if not await self._ladder.down(part, send):
             await send(part.instead or part.text, ())

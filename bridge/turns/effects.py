@@ -8,7 +8,7 @@ from bridge.blocks import failures, notices, stops as words
 from bridge.blocks.reply import Reply
 from bridge.errors import SlackError, SlackRefused, SlackUnreachable, TooOften
 from bridge.ids import MessageKey, TurnId, aside, thread_lane
-from bridge.inbound import Click, HomeOpened, InboundMessage, Shortcut, SlashCommand, Submission
+from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Report, Shortcut, SlashCommand, Submission
 from bridge.store.feedback import Votes
 from bridge.store.inbox import Condition, Inbox, Paused
 from bridge.store.lanes import Taken
@@ -209,6 +209,15 @@ class Effects:
         )
         if isinstance(put, Paused):
             await self.whisper(taken, failures.failure(TooOften(put.limited, put.wait)))
+
+    async def refused(self, taken: Taken, error: str) -> None:
+        """Queue a direct message to who asked: Slack refuses the answer for good. Once for each turn."""
+        body = taken.turn.body
+        if not body.user or isinstance(body, Notice | Report | HomeOpened):
+            return
+        what = notices.not_posted(body.channel, error)
+        notice = Notice(team=body.team, channel=body.user, user=body.user, what=what, of="answer", is_offer=True)
+        await self._patience.through_outages(lambda: self._inbox.put(notice, event=f"refused:{taken.turn.id}"))
 
     async def whisper(self, taken: Taken, reply: Reply) -> None:
         """Show a private line beside what the turn is about; one that Slack does not take is left out."""

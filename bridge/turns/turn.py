@@ -249,6 +249,7 @@ class Turns:
                 return await self._done(taken, f"not shown: {exc.error}")
             if outcome.report is not None:
                 await self.effects.reports.refused(taken, outcome.report, exc.error)
+            await self.effects.refused(taken, exc.error)
             return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
         except NeverFinished:
             return await self._never_finished(lease, taken.turn)
@@ -309,6 +310,7 @@ class Turns:
             try:
                 ts = await self.shower.show(taken, menu, lease, may_be_there=taken.turn.takes > 1)
             except SlackRefused as exc:
+                await self.effects.refused(taken, exc.error)
                 return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
             except NeverFinished:
                 return await self._never_finished(lease, taken.turn)

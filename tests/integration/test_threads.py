@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from bridge.playground.project.answers import Proper
+from bridge.playground.slack.faults import DropAfter, Error
 from bridge.playground.slack.sample import (
     ALICE,
     BOB,
@@ -23,7 +24,7 @@ from bridge.playground.slack.sample import (
 )
 from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, a_shared_world
+from support.world import World, a_shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -320,3 +321,50 @@ async def test_a_slow_agent_is_shown_to_be_working_until_it_has_answered(world: 
     assert world.slack.statuses(GENERAL, root)[0].status == "processing"
     await asked_next(world, root)
     assert world.slack.status(GENERAL, root) == ""
+
+
+@pytest.mark.parametrize("error", ["rate_limited", "team_added_to_org", "service_unavailable"])
+async def test_an_error_that_passes_is_waited_out(world: World, error: str) -> None:
+    root = await a_conversation(world)
+    world.slack.faults.on("chat.postMessage", Error(error))
+
+    await world.replied(ALICE, GENERAL, root, "and again")
+
+    assert world.chats() == ["and again"]
+    assert len(world.called("chat.postMessage")) == 2
+    assert len(world.answers(GENERAL, root)) == 2
+
+
+async def test_an_answer_whose_metadata_slack_refuses_is_posted_once_without(world: World) -> None:
+    root = await a_conversation(world)
+    world.slack.faults.on("chat.postMessage", Error("metadata_must_be_sent_from_app"))
+    world.slack.faults.on("chat.postMessage", DropAfter())
+
+    await world.replied(ALICE, GENERAL, root, "and again")
+
+    assert await asked_next(world, root) == ["and again", "the last one"]
+    answers = world.answers(GENERAL, root)[1:]
+    assert [bool(answer.metadata) for answer in answers] == [False, True], "that it is there was found without it"
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        ("restricted_action_read_only_channel", "read-only"),
+        ("restricted_action_of_tomorrow", "not allowed to post"),
+        ("not_in_channel", "not in the channel"),
+        ("no_such_word_yet", "(no_such_word_yet)"),
+    ],
+)
+async def test_who_asked_hears_of_a_refusal_for_good(world: World, error: str, why: str) -> None:
+    before = len(world.slack.messages(DM_ALICE))
+    world.slack.faults.on("chat.postMessage", Error(error), channel=GENERAL)
+
+    await world.mention(ALICE, GENERAL, "hello there")
+    await wait_until(lambda: len(world.slack.messages(DM_ALICE)) > before, "Alice is told")
+
+    said = words_of(world.slack.messages(DM_ALICE)[-1])
+    assert why in said
+    assert "your admin" in said
+    assert GENERAL in str(world.slack.messages(DM_ALICE)[-1].blocks)
+    assert world.chats() == ["hello there"]

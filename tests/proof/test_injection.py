@@ -59,8 +59,8 @@ NOT_SHOWN_AS_THEY_ARE = {
     "json_text.typed_json", "kit.text_length", "links.hosts_in", "lists.matching", "mrkdwn.mentions_in",
     "agents.change_notice", "answers.read_vote", "notices.edited", "quotation.spoken", "quotation.with_quotation",
     "quotation.below_report", "reports.field_of", "reports.form_words", "reports.pause_notice", "reports.shown_on",
-    "mrkdwn.message_text", "mrkdwn.plain_command_text", "notices.paused", "runs.again_value", "runs.sign_of",
-    "shapes.how_many",
+    "mrkdwn.message_text", "mrkdwn.plain_command_text", "notices.not_posted", "notices.paused", "runs.again_value",
+    "runs.sign_of", "shapes.how_many",
 }  # fmt: skip
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -20,6 +20,7 @@ from bridge.store.dead import DeadLetter, DeadLetters, Retried
 from bridge.store.records import Step
 from bridge.store.trace import Owner, trace_of
 from bridge.turns.ask import unknown
+from bridge.turns.ports import Place
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
 from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until
@@ -50,7 +51,8 @@ async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tupl
         bench.say.troubles = [REFUSED]
         turn = await bench.store.queue(message("what is it?"))
         await bench.work()
-        assert bench.say.words == []
+        assert [said.place for said in bench.say.messages] == [Place(USER)], "who asked is told, and nobody else"
+        bench.say.messages.clear()
         yield bench, turn
 
 

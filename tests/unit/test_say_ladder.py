@@ -51,6 +51,18 @@ async def test_charts_are_tried_once_and_then_left_out(slack: WireSlack, say: Sl
     assert slack.texts() == ["all of it"] * 3
 
 
+def only_without_metadata(asked: Json) -> Json:
+    return refused("metadata_too_large") if asked.get("metadata") else {"ok": True, "ts": "1.2"}
+
+
+async def test_a_card_whose_metadata_slack_refuses_is_updated_without(slack: WireSlack, say: SlackSay) -> None:
+    slack.script["chat.update"] = [only_without_metadata]
+
+    await say.update("C1", "1.1", REPLY, MARK)
+
+    assert [bool(asked.get("metadata")) for asked in slack.calls("chat.update")] == [True, False]
+
+
 async def test_tables_are_left_out_as_well_where_they_are_refused(slack: WireSlack, say: SlackSay) -> None:
     slack.script["chat.postMessage"] = [without("data_visualization", "data_table")]
 

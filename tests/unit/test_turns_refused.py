@@ -6,7 +6,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackRefused
-from support.store import message, ts
+from bridge.turns.ports import Place
+from support.store import USER, message, ts
 from support.turns import a_bench
 
 REFUSALS = (
@@ -35,5 +36,7 @@ async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(re
             f"slack: {error}",
         )
         assert "re: first" in str(await bench.store.field(turn, "outcome")), "what was to be said is kept"
-        assert bench.say.words == ["re: second"]
+        (notice,) = [said for said in bench.say.messages if said.place == Place(USER)]
+        assert "couldn't post my answer" in notice.words
+        assert [words for words in bench.say.words if words != notice.words] == ["re: second"]
         assert await bench.store.entries() == 0, "nobody waits"
