@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from support.canned_page import CannedPage, canned_page, message, option, words
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -275,3 +276,85 @@ async def test_a_block_that_is_not_known_is_shown_as_it_came(server: CannedPage,
     await expect(page.get_by_text('"riddle": "<b>what</b>"')).to_be_visible()
     await expect(page.get_by_role("img", name="Pie chart: Tags")).to_be_visible()
     await expect(page.get_by_text("finance 75 %")).to_be_visible()
+
+
+async def height(found: Locator) -> float:
+    box = await found.bounding_box()
+    assert box is not None
+    return box["height"]
+
+
+async def test_the_page_is_as_high_as_the_window(page: Page) -> None:
+    assert await page.evaluate("document.documentElement.scrollHeight - innerHeight") == 0
+
+
+async def test_the_composer_is_as_tall_as_what_is_written_in_it(page: Page) -> None:
+    composer = page.get_by_test_id("composer")
+    one_line = await height(composer)
+    await composer.press_sequentially("x")
+    assert await height(composer) == one_line
+    await composer.fill("one\ntwo\nthree")
+    assert await height(composer) > one_line
+    await composer.press("Enter")
+    await expect(composer).to_have_value("")
+
+    assert await height(composer) == one_line
+
+
+async def test_the_composers_hint_goes_where_two_panels_leave_no_room_for_it(server: CannedPage, page: Page) -> None:
+    composer = page.get_by_test_id("composer")
+    await expect(composer).to_have_attribute("placeholder", re.compile("^Message #general .* for an agent"))
+    one_line = await height(composer)
+    server.show(messages=[message("1700000000.000100", "U2", "a question")])
+    await page.get_by_test_id("message").get_by_label("Reply in thread").click()
+    await page.get_by_role("button", name="Wires and faults").click()
+
+    await expect(composer).to_have_attribute("placeholder", "Message #general")
+    assert await height(composer) == one_line
+    await page.set_viewport_size({"width": 1600, "height": 800})
+    await expect(composer).to_have_attribute("placeholder", re.compile("for an agent"))
+
+
+def many_messages(count: int) -> list[dict[str, Any]]:
+    return [
+        message(f"17000000{at}.000100", "U2", f"line {at} " + "of many words " * 30) for at in range(10, 10 + count)
+    ]
+
+
+FROM_THE_END = "list => Math.round(list.scrollHeight - list.scrollTop - list.clientHeight)"
+
+
+async def test_ones_own_message_is_in_sight_after_one_that_failed(server: CannedPage, page: Page) -> None:
+    server.show(messages=many_messages(30))
+    await expect(page.get_by_test_id("message")).to_have_count(30)
+    await page.get_by_test_id("message").last.get_by_label("Reply in thread").click()
+    shown, composer = page.locator("main .scroll"), page.get_by_test_id("composer")
+    server.answers["say"] = {"ok": False, "error": "The playground does not answer."}
+    await composer.fill("hello")
+    await composer.press("Enter")
+    await expect(page.get_by_role("alert")).to_be_visible()
+    del server.answers["say"]
+    await composer.press("Enter")
+    await expect(page.get_by_role("alert")).to_have_count(0)
+    for ts, who in (("1700000050.000100", "U1"), ("1700000051.000100", "UB")):
+        server.show(messages=[*server.world["messages"], message(ts, who, "many words " * 300)])
+        await expect(page.locator(f'[data-ts="{ts}"]')).to_be_visible()
+
+        await wait_until(
+            lambda: shown.evaluate(f"list => ({FROM_THE_END})(list) <= 0"), "the newest message is in sight"
+        )
+
+
+async def test_jump_to_latest_covers_no_message(server: CannedPage, page: Page) -> None:
+    server.show(messages=many_messages(30))
+    await expect(page.get_by_test_id("message")).to_have_count(30)
+    shown, jump = page.locator("main .scroll"), page.get_by_role("button", name="Jump to latest")
+    await shown.evaluate("list => list.scrollTop -= 400")
+    list_box, jump_box = await shown.bounding_box(), await jump.bounding_box()
+    assert list_box is not None
+    assert jump_box is not None
+    assert list_box["y"] + list_box["height"] <= jump_box["y"]
+    await jump.click()
+
+    await expect(jump).to_have_count(0)
+    assert await shown.evaluate(FROM_THE_END) == 0

@@ -36,8 +36,8 @@ function textarea(it, label, hint, testid) {
     "aria-activedescendant": draft.active >= 0 ? `${listId(it)}-${draft.active}` : null,
     "aria-autocomplete": "list",
     value: draft.text,
-    mounted: grow,
-    oninput: (event) => (write(it, event.target.value, event.target.selectionStart), grow(event.target)),
+    drawn: fit,
+    oninput: (event) => write(it, event.target.value, event.target.selectionStart),
     onclick: (event) => offerAt(it, event.target),
     onkeydown: (event) => onKey(it, event),
     onblur: () => close(it),
@@ -46,7 +46,13 @@ function textarea(it, label, hint, testid) {
 
 const listId = (it) => `${it.key} offer`.replaceAll(" ", "-");
 
-function grow(element) {
+const fitted = new WeakMap(); // textarea → the text and the width that its height is for
+
+/** As tall as what is written, whoever wrote it: the person, a completion, or nobody any more once it was sent. */
+function fit(element) {
+  const now = `${element.clientWidth} ${element.value}`;
+  if (fitted.get(element) === now) return;
+  fitted.set(element, now);
   element.style.height = "auto";
   element.style.height = `${Math.min(element.scrollHeight, 240)}px`;
 }

@@ -56,9 +56,12 @@ function talk(known) {
   ];
 }
 
+const ROOM = 900; // pixels of a window in which the hint fits beside the channels
+const PANEL = 330; // and for each panel beside the conversation
+
 /** Where there is room, how to begin stands where one writes. */
 function hint(known) {
-  if (innerWidth < 900) return "";
+  if (innerWidth < ROOM + PANEL * (Boolean(page.thread) + Boolean(page.drawer))) return "";
   return shownChannel()?.bot_is_in && !isWithBot(known) ? ` – / for commands, @${bot()?.name} for an agent` : " – / for commands";
 }
 

@@ -84,9 +84,10 @@ function redraw(element, described) {
     if (!was || was.props[name] !== value) set(element, name, value, was?.props[name]);
   }
   if (!was) described.props.mounted?.(element);
+  if (described.props.drawn) queueMicrotask(() => described.props.drawn(element)); // once the whole page is drawn
 }
 
-const NOT_ATTRIBUTES = new Set(["key", "mounted", "removed"]);
+const NOT_ATTRIBUTES = new Set(["key", "mounted", "drawn", "removed"]);
 const PROPERTIES = new Set(["value", "checked", "indeterminate", "disabled", "selected", "open"]);
 
 function set(element, name, value, before) {

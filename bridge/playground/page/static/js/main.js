@@ -57,6 +57,7 @@ closeMenusOutside();
 followVisibility();
 document.addEventListener("click", followMentions);
 window.addEventListener("popstate", () => (readAddress(), refresh()));
+window.addEventListener("resize", () => change());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => change());
 drawPage();
 refresh();

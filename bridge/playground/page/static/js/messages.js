@@ -41,7 +41,7 @@ export function messageList(all, { key, label, inThread = false, before = null, 
       { class: "scroll", key: "scroll", mounted: (element) => keepEnd(element, place) },
       h("div", { class: "scrolled" }, before, h("ol", { class: "messages", "aria-label": label, mounted: keyboard }, lines(all, inThread)), after),
     ),
-    !place.isAtEnd && h("button", { type: "button", class: "to-end", key: "end", onclick: toEnd }, icon("chevron"), "Newest"),
+    !place.isAtEnd && h("button", { type: "button", class: "to-end", key: "end", onclick: toEnd }, icon("chevron"), "Jump to latest"),
   );
 }
 
@@ -69,14 +69,18 @@ function goesOn(last, one) {
 
 /** Stay at the end as messages come and grow; stay where somebody is reading otherwise. */
 function keepEnd(element, place) {
+  let size = "";
+  const sizeNow = () => `${element.scrollHeight} ${element.clientHeight}`;
   const stick = () => {
     if (place.isAtEnd) element.scrollTop = element.scrollHeight;
+    size = sizeNow();
   };
   const observer = new ResizeObserver(stick);
   observer.observe(element);
   observer.observe(element.firstElementChild);
   stick();
   element.addEventListener("scroll", () => {
+    if (place.isAtEnd && size !== sizeNow()) return stick(); // the browser moved it as something came or went, nobody else
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
     if (isAtEnd === place.isAtEnd) return;
     place.isAtEnd = isAtEnd;
