@@ -24,6 +24,21 @@ async def test_home_lists_the_workflows_and_runs_one_from_its_form(opens: Opens)
         await window.sees(window.message("Hello Grace, good to see you!"))
 
 
+async def test_a_form_opens_in_the_window_that_asked_for_it_alone(opens: Opens) -> None:
+    async with opens(BOB, "random") as asking:
+        await asking.write("/workflows run Greet a customer")
+        await asking.sees(asking.form)
+        async with opens(BOB, "general") as other:
+            await other.does_not_see(other.form)
+            await other.write("/workflows run Daily digest")
+            await expect(other.form.get_by_label("Workflow", exact=True)).to_have_value("Daily digest")
+
+        await expect(asking.form.get_by_label("Workflow", exact=True)).to_have_value("Greet a customer")
+        await asking.page.reload()
+        await asking.form.get_by_role("button", name="Cancel").click()
+        await asking.does_not_see(asking.form)
+
+
 async def test_a_shortcut_on_a_message_has_an_agent_answer_in_its_thread(opens: Opens) -> None:
     async with opens(BOB, "random") as window:
         await window.write("The parcel to Norway came with a broken cup")

@@ -25,6 +25,7 @@ from bridge.playground.page.wires import Traces, steps_of
 from bridge.playground.project import SampleProject
 from bridge.playground.slack import EmulatedSlack
 from bridge.playground.slack.entities import File, Person
+from bridge.playground.slack.tickets import in_window
 
 STATIC: Final = Path(__file__).parent / "static"
 _FILE_POLICY: Final = "default-src 'none'; sandbox"
@@ -102,7 +103,11 @@ class Page:
     async def _state(self, request: Request) -> Response:
         asked = request.query_params
         wanted = Asked(
-            asked.get("channel", ""), asked.get("thread", ""), asked.get("before", ""), asked.get("full") == "1"
+            asked.get("channel", ""),
+            asked.get("thread", ""),
+            asked.get("before", ""),
+            is_full=asked.get("full") == "1",
+            window=asked.get("window", ""),
         )
         try:
             sight = self._sight(request)
@@ -151,7 +156,8 @@ class Page:
         except ValueError:
             return JSONResponse({"ok": False, "error": "The page did not send JSON."}, status_code=400)
         hand = Hand(self._slack, sight, self._names_for(sight), self._machinery, self._switches, self._choices)
-        return JSONResponse(await act(request.path_params["action"], sent, hand))
+        with in_window(request.query_params.get("window", "")):
+            return JSONResponse(await act(request.path_params["action"], sent, hand))
 
 
 def _is_somebody(person: Person) -> bool:

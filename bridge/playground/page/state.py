@@ -19,12 +19,13 @@ MOST_MESSAGES: Final = 200
 
 @dataclass(frozen=True)
 class Asked:
-    """What a window shows: *channel* and *thread* may be empty; *before* is a ts, for what came earlier."""
+    """What a *window* shows: *channel* and *thread* may be empty; *before* is a ts, for what came earlier."""
 
     channel: str = ""
     thread: str = ""
     before: str = ""
     is_full: bool = False
+    window: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def state(sight: Sight, names: Names, asked: Asked, around: Around) -> Json:
         "channel": _opened(channel, sight, names),
         **_messages(sight, names, channel, asked),
         "thread": _thread(sight, names, channel, asked.thread),
-        "views": [shown_view(one, names) for one in sight.workspace.stack(sight.me.id)],
+        "views": [shown_view(one, names) for one in sight.workspace.stack(sight.me.id, asked.window)],
         **_of_the_app(sight, names, machinery, is_shown=channel.id == direct.id),
         "commands": [asdict(one) for one in machinery.commands()],
         "shortcuts": [asdict(one) for one in machinery.shortcuts()],

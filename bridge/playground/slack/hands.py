@@ -207,7 +207,7 @@ class Hands(SocketMode):
         if action is None:
             self.workspace.close_views([view])
         elif action == "clear":
-            self.workspace.close_views(self.workspace.stack(view.user))
+            self.workspace.close_views(self.workspace.stack(view.user, view.window))
         elif action == "errors":
             self.workspace.change_view(view, errors=dict(answer["errors"]) if answer else {})
         elif answer and action in {"update", "push"}:

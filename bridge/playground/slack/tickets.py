@@ -5,7 +5,9 @@ https://docs.slack.dev/interactivity/handling-user-interaction
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,11 +19,27 @@ RESPONSE_SECONDS: Final = 30 * 60.0
 RESPONSE_USES: Final = 5
 
 
+_WINDOW: Final = ContextVar("window", default="")
+
+
+@contextmanager
+def in_window(window: str) -> Iterator[None]:
+    """Let what is done meanwhile be done in one of a person's *window*s: Slack opens its modals there only."""
+    token = _WINDOW.set(window)
+    try:
+        yield
+    finally:
+        _WINDOW.reset(token)
+
+
 @dataclass
-class _Trigger:
+class Trigger:
+    """What *user* did, in *window* where that is known, and in the modal *view* if it was there."""
+
     user: str
     made: float
-    view: str  # the modal that was clicked in, if any
+    view: str
+    window: str
     used: bool = False
 
 
@@ -52,7 +70,7 @@ class Tickets:
     ) -> None:
         self._clock = clock
         self._new_id = new_id
-        self._triggers: dict[str, _Trigger] = {}
+        self._triggers: dict[str, Trigger] = {}
         self._responses = Shelf("response_url", ResponseTicket, keeper or NotKept(), lambda _: None)
         self._sockets: set[str] = set()
         for old in [made for made, ticket in self._responses.items() if self._is_old(ticket)]:
@@ -64,11 +82,11 @@ class Tickets:
     def trigger(self, user: str, view: str = "") -> str:
         """A new trigger id for what *user* did, in the modal *view* if it was there."""
         made = self._new_id("")
-        self._triggers[made] = _Trigger(user, self._clock(), view)
+        self._triggers[made] = Trigger(user, self._clock(), view, _WINDOW.get())
         return made
 
-    def exchange(self, trigger_id: str) -> tuple[str, str]:
-        """Use a trigger id: gives the user and the modal."""
+    def exchange(self, trigger_id: str) -> Trigger:
+        """Use a trigger id: gives what it was made for."""
         trigger = self._triggers.get(trigger_id)
         if trigger is None:
             raise TicketError("invalid_trigger_id")
@@ -77,7 +95,7 @@ class Tickets:
         if self._clock() - trigger.made > TRIGGER_SECONDS:
             raise TicketError("expired_trigger_id")
         trigger.used = True
-        return trigger.user, trigger.view
+        return trigger
 
     def response(self, user: str, channel: str, *, ts: str = "") -> str:
         """A new id for a response URL."""

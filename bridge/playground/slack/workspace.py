@@ -160,9 +160,11 @@ class Workspace(Messages):
 
     # Views
 
-    def stack(self, user: str) -> list[View]:
-        """The modals that are open for *user*, the one on top last."""
-        return [view for view in self.views.values() if view.user == user]
+    def stack(self, user: str, window: str = "") -> list[View]:
+        """The modals that are open for *user*, the one on top last; with a *window*, those that are open there."""
+        return [
+            view for view in self.views.values() if view.user == user and (not window or view.window in {"", window})
+        ]
 
     def open_view(self, view: View) -> View:
         """Show a modal, or show one that has changed."""
@@ -193,7 +195,7 @@ class Workspace(Messages):
         homes = (view for view in self.homes.values() if view.id == view_id)
         return self.views.get(view_id) or next(homes, None)
 
-    def make_view(self, user: str, content: Json, *, under: View | None = None) -> View:
+    def make_view(self, user: str, content: Json, *, under: View | None = None, window: str = "") -> View:
         """A view with an id of its own; *under* is the modal that it is pushed on."""
         made = self.new_id("V")
         return View(
@@ -206,4 +208,5 @@ class Workspace(Messages):
             team=sample.TEAM,
             app_id=sample.APP,
             bot_id=sample.BRIDGE_BOT,
+            window=under.window if under else window,
         )

@@ -22,6 +22,7 @@ class View:
     previous_id: str | None = None
     values: dict[str, dict[str, Json]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+    window: str = ""  # which of the person's windows shows it; empty: each
 
     @property
     def blocks(self) -> list[Json]:

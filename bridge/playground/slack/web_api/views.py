@@ -5,7 +5,7 @@ from __future__ import annotations
 from bridge.playground.slack import limits
 from bridge.playground.slack.entities import Json, View
 from bridge.playground.slack.refusal import Refusal
-from bridge.playground.slack.tickets import TicketError
+from bridge.playground.slack.tickets import TicketError, Trigger
 from bridge.playground.slack.web_api.method import Call, Family
 
 family = Family()
@@ -15,23 +15,22 @@ family = Family()
 def open_view(call: Call) -> Json:
     """Open a modal for the person whose trigger this is."""
     content = _content(call, "modal")
-    user, _ = _exchange(call)
-    if call.workspace.stack(user):
-        call.workspace.close_views(call.workspace.stack(user))  # a new modal takes the place of the old ones
-    return _opened(call, call.workspace.make_view(user, content))
+    trigger = _exchange(call)
+    call.workspace.close_views(call.workspace.stack(trigger.user, trigger.window))  # it takes the place of the old ones
+    return _opened(call, call.workspace.make_view(trigger.user, content, window=trigger.window))
 
 
 @family.method("views.push")
 def push(call: Call) -> Json:
     """Lay a modal on the one that was clicked in."""
     content = _content(call, "modal")
-    user, _ = _exchange(call)
-    stack = call.workspace.stack(user)
+    trigger = _exchange(call)
+    stack = call.workspace.stack(trigger.user, trigger.window)
     if not stack:
         raise Refusal("not_found")
     if len(stack) >= limits.VIEWS_ON_EACH_OTHER:
         raise Refusal("push_limit_reached")
-    return _opened(call, call.workspace.make_view(user, content, under=stack[-1]))
+    return _opened(call, call.workspace.make_view(trigger.user, content, under=stack[-1]))
 
 
 @family.method("views.update")
@@ -70,7 +69,7 @@ def _content(call: Call, kind: str) -> Json:
     return {**view, "blocks": call.workspace.identified(view["blocks"])}
 
 
-def _exchange(call: Call) -> tuple[str, str]:
+def _exchange(call: Call) -> Trigger:
     try:
         return call.tickets.exchange(call.text("trigger_id") or call.text("interactivity_pointer"))
     except TicketError as exc:

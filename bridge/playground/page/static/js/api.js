@@ -9,7 +9,7 @@ let isStale = false;
 
 /** Do something as the person of this window. Gives the server's answer; what went wrong is said on the page. */
 export async function act(action, body = {}, { isQuiet = false } = {}) {
-  const answer = await post(`/page/do/${action}?as=${encodeURIComponent(page.as)}`, body);
+  const answer = await post(`/page/do/${action}?${new URLSearchParams({ as: page.as, window: page.window })}`, body);
   if (!answer.ok && !isQuiet) change({ notice: answer.error });
   if (answer.ok) refresh();
   return answer;
@@ -44,7 +44,7 @@ export async function refresh() {
 
 async function fetchState() {
   const asked = selection();
-  const world = await get("/page/state", { ...asked, full: page.emoji.length ? "" : "1" });
+  const world = await get("/page/state", { ...asked, window: page.window, full: page.emoji.length ? "" : "1" });
   if (!world) return;
   const now = selection();
   if (asked.as !== now.as || asked.channel !== now.channel || asked.thread !== now.thread) {

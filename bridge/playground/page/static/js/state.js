@@ -4,8 +4,22 @@ const here = new URL(location.href).searchParams;
 const listeners = new Set();
 let isPlanned = false;
 
+/** What tells this window from others, also once it was loaded again: a form opens where it was asked for. */
+function ownName() {
+  const made = Math.random().toString(36).slice(2);
+  try {
+    const name = sessionStorage.getItem("playground-window") ?? made;
+    sessionStorage.setItem("playground-window", name);
+    return name;
+  } catch (error) {
+    if (error.name !== "SecurityError") throw error; // some browsers are told to keep nothing
+    return made;
+  }
+}
+
 export const page = {
   world: null, // the server's last state, see api.js
+  window: ownName(),
   as: here.get("as") ?? "",
   channel: here.get("channel") ?? "",
   thread: here.get("thread") ?? "",
