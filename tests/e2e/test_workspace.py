@@ -77,6 +77,21 @@ async def test_somebody_chooses_an_agent_from_the_menu_in_a_direct_message(opens
         await window.sees(window.in_thread("order_status"))
 
 
+async def test_a_mention_where_the_app_is_not_offers_to_invite_it(opens: Opens) -> None:
+    async with opens(BOB, "no-bot") as window:
+        await window.write("@bridge Memory: my cat is called Tom")
+        await window.sees(window.private_line.get_by_text("You mentioned @bridge, but they're not in this channel."))
+        await window.private_line.get_by_role("button", name="Do Nothing").click()
+        await window.does_not_see(window.private_line)
+
+        await window.write("@bridge Memory: my dog is called Rex")
+        await window.private_line.get_by_role("button", name="Invite Them").click()
+        await window.sees(window.message("@bridge has joined the channel"))
+        await window.message("my dog is").get_by_role("button", name="1 reply").click(timeout=PATIENCE)
+        await window.sees(window.in_thread("your dog is Rex"))
+        await window.does_not_see(window.message("my cat is").get_by_role("button", name="1 reply"))
+
+
 async def test_a_failure_is_told_and_the_message_can_be_sent_again(opens: Opens) -> None:
     async with opens(BOB, "private") as window:
         await window.ask("@bridge Grumpy: fail")

@@ -37,6 +37,7 @@ from bridge.playground.page.typed import as_slack_writes
 from bridge.playground.slack import EmulatedSlack
 from bridge.playground.slack.entities import Json, Message
 from bridge.playground.slack.refusal import Refusal
+from bridge.playground.slack.sample import SLACKBOT
 
 MOST_TEXT: Final = 40_000
 MOST_FILES: Final = 10
@@ -157,7 +158,9 @@ async def _command(hand: Hand, typed: Commanded) -> None:
 
 @_action("click", Clicked)
 async def _click(hand: Hand, at: Clicked) -> None:
-    hand.sight.message(at.channel, at.ts)
+    if hand.sight.message(at.channel, at.ts).user == SLACKBOT:
+        await hand.slack.answer_slackbot(hand.me, at.channel, at.ts, at.action_id, wait=False)
+        return
     taken(await hand.slack.click(hand.me, at.channel, at.ts, at.action_id, block_id=at.block_id))
 
 

@@ -33,7 +33,7 @@ def shown_message(message: Message, sight: Sight, names: Names) -> Json:
         "text": as_typed(message.text, names),
         "html": mrkdwn_html(message.text, names),
         # What a person wrote is shown from its text: Slack's rich text of it says the same.
-        "blocks": shown_blocks(message.blocks, names) if is_app else [],
+        "blocks": shown_blocks(message.blocks, names) if is_app or message.to else [],
         "attachments": [_attachment(one, names) for one in message.attachments if isinstance(one, dict)],
         "files": [_file(one, sight) for one in message.files],
         "reactions": [_reaction(name, users, names) for name, users in message.reactions.items()],

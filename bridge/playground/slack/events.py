@@ -45,6 +45,12 @@ class Events:
             tried += self._wanted(event, channel.id, after=place * self.twin_gap)
         return tried
 
+    def invited(self, message: Message) -> Tried:
+        """The mention for which the app was invited: it comes now, without its twin."""
+        author = self._workspace.people[message.user]
+        channel = self._workspace.channels[message.channel]
+        return self._wanted(payloads.mention_event(message, channel, author), channel.id)
+
     def changed(self, happening: Edited | Deleted) -> Tried:
         """A message that is different, or gone. An edit that adds or keeps a mention is one more: the same twins.
 

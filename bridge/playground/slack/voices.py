@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 
-from bridge.playground.slack import payloads, sample
+from bridge.playground.slack import invitations, payloads, sample, widgets
 from bridge.playground.slack.deliver import Deliverer, Delivery
 from bridge.playground.slack.entities import Execution, File, Json, Message
 from bridge.playground.slack.events import Events, Tried
@@ -98,10 +98,40 @@ class Voices(Hands):
                 client_msg_id=secrets.token_hex(16),
             )
             self._share(message)
+            self._offer_to_invite(message)
             tried = self._events.posted(message)
         if wait:
             await _heard(tried)
         return message.ts
+
+    def _offer_to_invite(self, message: Message) -> None:
+        channel = self.workspace.channels[message.channel]
+        apps = invitations.absent_apps(message, channel, self.workspace.people.values())
+        if apps:
+            self.workspace.show_privately(invitations.offer(message, channel, apps, self.workspace.new_ts()))
+
+    async def answer_slackbot(self, user: str, channel: str, ts: str, action_id: str, *, wait: bool = True) -> None:
+        """Let *user* press a button under Slackbot's offer to invite an app; *wait* as in `say`."""
+        offer = self._visible(user, channel, ts)
+        button, _ = widgets.find(offer.blocks, action_id)
+        mention, *apps = button["value"].split()
+        tried: Tried = []
+        with self.workspace.together():
+            self.workspace.delete(offer)
+            for app in apps if action_id == invitations.INVITE else []:
+                tried += self._invite(app, channel, user, mention)
+        if wait:
+            await _heard(tried)
+
+    def _invite(self, app: str, channel: str, inviter: str, mention: str) -> Tried:
+        if not self.workspace.enter(app, self.workspace.channels[channel]):
+            return []
+        text, subtype = f"<@{app}> has joined the channel", "channel_join"
+        tried = self._events.posted(self.workspace.post(app, channel, text, subtype=subtype, inviter=inviter))
+        message = self.workspace.find(channel, mention)
+        if message is not None and app == self.workspace.bot.id:
+            tried += self._events.invited(message)
+        return tried
 
     async def slack_says(self, channel: str, text: str, *, user: str = sample.SLACKBOT, thread_ts: str = "") -> str:
         """Let Slackbot (a reminder), or Slack itself (``archived the channel``), write; gives the message's ts.

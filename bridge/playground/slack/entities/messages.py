@@ -28,6 +28,7 @@ class Message:
     bot_profile: Json | None = None
     generated: list[Json] = field(default_factory=list)  # the blocks that Slack makes of a bot's text without any
     client_msg_id: str = ""
+    inviter: str = ""  # who had them join: https://docs.slack.dev/reference/events/message/channel_join
     files: list[Json] = field(default_factory=list)
     reactions: dict[str, list[str]] = field(default_factory=dict)
     root: Json | None = None  # a broadcast reply carries the message that it answers
@@ -58,6 +59,7 @@ class Message:
         optional: Json = {
             "subtype": self.subtype,
             "client_msg_id": self.client_msg_id,
+            "inviter": self.inviter,
             "bot_id": self.bot_id,
             "app_id": self.app_id,
             "bot_profile": self.bot_profile,
