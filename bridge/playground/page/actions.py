@@ -150,7 +150,7 @@ async def _read(hand: Hand, read: InChannel) -> None:
 async def _command(hand: Hand, typed: Commanded) -> None:
     hand.sight.channel(typed.channel)
     if typed.command not in {one.command for one in hand.machinery.commands()}:
-        raise Sorry(f"{typed.command} is not a valid command. Write a blank first to send it as a message.")
+        raise Sorry(f"{typed.command} is not a valid command. Put a space first to send it as a message.")
     if typed.in_thread:
         raise Sorry(f"{typed.command} is not supported in threads. Sorry! With the bridge, write !… there.")
     await hand.slack.command(hand.me, typed.channel, typed.command, typed.text)
