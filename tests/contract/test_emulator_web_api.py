@@ -162,6 +162,8 @@ async def test_slackbot_and_slack_speak_like_people_but_are_none(slack: Emulated
     archived, reminder = (await client.conversations_history(channel=sample.GENERAL, limit=2))["messages"]
     assert (about["name"], about["is_bot"], about["profile"].get("bot_id")) == ("slackbot", False, None)
     assert (archived["user"], reminder["user"], reminder["ts"]) == ("USLACK", "USLACKBOT", ts)
+    listed = {one["id"] for one in (await client.users_list())["members"]}
+    assert listed & {"USLACKBOT", "USLACK"} == {"USLACKBOT"}
     assert not {"subtype", "bot_id", "app_id"} & (archived.keys() | reminder.keys())
 
 

@@ -96,8 +96,9 @@ async def test_a_message_that_waits_has_an_hourglass_until_it_is_answered(opens:
 
 async def test_a_report_that_is_kept_is_listed_and_can_be_deleted(opens: Opens) -> None:
     async with opens(ALICE, "random") as window:
-        await window.write("/stats report daily 09:00")
-        await window.sees(window.private_line.get_by_text("daily 09:00"))
+        await window.write("/stats report weekdays 08:30 Europe/Berlin #general")
+        await window.sees(window.private_line.get_by_text("weekdays 08:30"))
+        await window.sees(window.private_line.get_by_text("#general"))
 
         await window.write("/stats reports")
         await window.sees(window.private_line.get_by_text("Scheduled reports"))

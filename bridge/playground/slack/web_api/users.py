@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bridge.playground.slack import sample
 from bridge.playground.slack.entities import Json, Person
 from bridge.playground.slack.refusal import Refusal
 from bridge.playground.slack.web_api.conversations import READ, visible
@@ -27,9 +28,10 @@ def _shown(call: Call, person: Person) -> Json:
 
 @family.method("users.list", "users:read")
 def list_people(call: Call) -> Json:
-    """List the people of the workspace; those from other companies are not among them."""
+    """List the people of the workspace, and Slackbot; those from other companies are not among them."""
     home = call.workspace.bot.team
-    shown = [_shown(call, one) for one in call.workspace.people.values() if one.team == home]
+    people = [one for one in call.workspace.people.values() if one.team == home and one.id != sample.SLACK]
+    shown = [_shown(call, one) for one in people]
     page, following = call.page(shown)
     return paged("members", page, following)
 
