@@ -18,7 +18,7 @@ from bridge.ids import MessageKey
 from bridge.store.keys import REFUSING_LENGTH, SENT_AGAIN, milliseconds
 from bridge.store.scripting import Scripts
 
-_PAUSE: Final = 0.25  # seconds between two tries
+_PAUSE: Final = 0.1  # seconds between two tries
 _MOST: Final = 1000  # edits and deletions
 
 

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 import bridge
-from bridge.playground.slack.sample import ALICE, BOB, CAROL, GENERAL, PRIVATE, RANDOM, SHARED
+from bridge.playground.project.answers import Proper
+from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, PRIVATE, RANDOM, SHARED
 from support.flow import flow
 from support.real_redis import RealRedis
 from support.waiting import wait_until
@@ -47,6 +48,44 @@ async def test_messages_flow_through_everything_that_a_redis_can_suffer(
                 await threads.passes(1)
 
         await bridge.reaches("redis")
+
+
+async def test_what_hangs_on_a_refused_message_comes_with_it_in_order_and_as_it_is_now(
+    private_redis: Callable[[], RealRedis],
+) -> None:
+    server = private_redis()
+    async with a_world(server.url, "test", retry_delays=(1.0, 2.0, 3.0)) as world:
+        slack, replica = world.slack, await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        world.project.on("POST", "/api/sdk/agents/1/chat", Proper(delay=2.0))
+        busy = await world.mention(BOB, RANDOM, "begin")
+        await wait_until(lambda: world.chats() == ["begin"], "the agent is asked")
+
+        server.kill()
+        root = await world.mention(ALICE, GENERAL, "hello there")
+        await slack.say(BOB, RANDOM, "first", thread_ts=busy)
+        gone, changed = [await world.mention(CAROL, SHARED, text) for text in ("oh no", "old")]
+        await slack.delete(SHARED, gone)
+        await slack.edit(SHARED, changed, f"<@{BRIDGE}> new")
+        await asyncio.to_thread(server.start)
+        await wait_until(
+            lambda: world.redis.exists("{test}:refusing"), "the other bridge knows when messages were refused"
+        )
+        slack.events_url = f"{replica.url}/slack/events"
+        await slack.say(ALICE, GENERAL, "and this", thread_ts=root)
+        await slack.say(BOB, RANDOM, "second", thread_ts=busy)
+        await world.answered(GENERAL, root, 2)
+        await world.answered(RANDOM, busy, 3)
+        await world.answered(SHARED, changed)
+
+        assert [words for words in world.chats() if words in {"hello there", "and this"}] == ["hello there", "and this"]
+        assert [words for words in world.chats() if words in {"begin", "first", "second"}] == [
+            "begin",
+            "first",
+            "second",
+        ]
+        assert sorted(set(world.chats()) & {"oh no", "old", "new"}) == ["new"]
+        assert len(world.chats()) == 6
 
 
 async def refused_meanwhile(world: World) -> None:
