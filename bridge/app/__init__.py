@@ -13,17 +13,17 @@ import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
 
 import aiohttp
+from slack_bolt.async_app import AsyncApp
 
 from bridge import __version__
-from bridge.app.intake import Intake
+from bridge.app.parts import Parts, build as build_parts
 from bridge.app.wires import Wires, opened_wires
 from bridge.errors import SlackError, SlackRefused
 from bridge.logs import configure
 from bridge.settings import Settings
-from bridge.slack.front import Listeners, Rest, over_http, over_socket
+from bridge.slack.app import over_http, over_socket
 from bridge.slack.guard import Guard
 from bridge.slack.scopes import missing, required_by
 from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
@@ -32,9 +32,6 @@ from bridge.slack.web import Identity
 from bridge.store.namespace import Namespace
 from bridge.store.scripting import Scripts
 from bridge.turns.patience import Patience
-
-if TYPE_CHECKING:
-    from bridge.app.parts import Parts
 
 __all__ = ["Bridge", "Wires", "serve"]
 
@@ -68,12 +65,11 @@ class Bridge:
         self._identity: Identity | None = None
         self._namespace: Namespace | None = None
         self._sockets: Sockets | None = None
-        self._is_whole = False
+        self._accepts = False
 
     async def run(self) -> None:
         """Listen at once, work as soon as Slack and Redis have been reached, drain when told to.
 
-        Messages are taken in as soon as they can be kept; it is ready once the rest of the code has been read, too.
         What Slack sends while the last turns are finished is still accepted, into the queue.
         """
         door, secret = NotYet(), self._settings.slack_signing_secret
@@ -106,34 +102,31 @@ class Bridge:
             workspace=identity.workspace,
         )
         await self._patience.through_outages(namespace.hold)
-        intake = Intake(
+        parts = build_parts(
             self._settings,
             self._wires,
             self._scripts,
             identity,
             namespace,
             consumer=self._consumer,
-            now=self._wires.web.now,
+            patience=self._patience,
+            draining=self._draining,
         )
-        rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
-        listeners = Listeners(intake.messages.on_message, intake.commands.on_command, rest)
-        door.opens(over_http(listeners))
-        async with self._listening_to_sockets(listeners):
-            parts = (await asyncio.to_thread(_the_parts))(intake, self._patience, self._draining)
-            rest.set_result(parts.bolt)
-            settle_memory()
-            self._is_whole = True
+        settle_memory()
+        door.opens(over_http(parts.app))
+        async with self._listening_to_sockets(parts.app):
+            self._accepts = True
             log.info("ready")
-            await _work(parts)
+            await self._work(parts)
 
     @asynccontextmanager
-    async def _listening_to_sockets(self, listeners: Listeners) -> AsyncIterator[None]:
+    async def _listening_to_sockets(self, app: AsyncApp) -> AsyncIterator[None]:
         """In Socket Mode, have a socket open meanwhile."""
         token = self._settings.slack_app_token
         if token is None:
             yield
             return
-        dispatch = over_socket(listeners, self._wires.metrics)
+        dispatch = over_socket(app, self._wires.metrics)
         self._sockets = sockets = Sockets(lambda: self._open_socket(token.get_secret_value()), dispatch)
         closing = asyncio.Event()
         async with asyncio.TaskGroup() as group:
@@ -156,6 +149,16 @@ class Bridge:
                     await web.call("auth.test", {})
                 if web.token.is_accepted:
                     raise
+
+    async def _work(self, parts: Parts) -> None:
+        """Do what waits, until it is time to end."""
+        async with parts.signs.at_work(), asyncio.TaskGroup() as group:
+            hourly = group.create_task(parts.hourly.run())
+            group.create_task(parts.reporter.run(self._draining))
+            watch = group.create_task(parts.token_watch.run())
+            await parts.worker.run(parts.turns.work, parts.turns.terms)
+            hourly.cancel()  # it may be waiting for the service
+            watch.cancel()
 
     async def _who_we_are(self) -> Identity:
         """Ask Slack, for as long as it cannot be reached. Raises `SlackRefused` where the token is not accepted."""
@@ -192,7 +195,7 @@ class Bridge:
             else _reach(is_up=namespace.is_held and not trouble),
             project=_reach(is_up=project.is_up),
             draining=self._draining.is_set(),
-            whole=self._is_whole,
+            accepts=self._accepts,
             redis_trouble=trouble,
         )
 
@@ -200,24 +203,6 @@ class Bridge:
         if self._identity is None:
             return Reach.NOT_YET
         return Reach.UP if self._sockets is None else _reach(is_up=self._sockets.is_up)
-
-
-async def _work(parts: Parts) -> None:
-    """Do what waits, until it is time to end."""
-    async with parts.signs.at_work(), asyncio.TaskGroup() as group:
-        hourly = group.create_task(parts.hourly.run())
-        group.create_task(parts.reporter.run(parts.draining))
-        watch = group.create_task(parts.token_watch.run())
-        await parts.worker.run(parts.turns.work, parts.turns.terms)
-        hourly.cancel()  # it may be waiting for the service
-        watch.cancel()
-
-
-def _the_parts() -> type[Parts]:
-    """Read the rest of the code, half of what a start costs, while the first messages are taken in already."""
-    from bridge.app.parts import Parts  # noqa: PLC0415
-
-    return Parts
 
 
 def _reach(*, is_up: bool) -> Reach:

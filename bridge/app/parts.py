@@ -1,19 +1,19 @@
-"""The parts of a bridge that has reached Slack and Redis, each built once, from the ground up."""
+"""The composition root: every part of a bridge that has reached Slack and Redis, put together in one place."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property
 
-from bridge.app.intake import Intake
+from slack_bolt.async_app import AsyncApp
+
 from bridge.app.wires import Wires
+from bridge.chats.access import Access
 from bridge.chats.context import Context
 from bridge.chats.decide import Decide
 from bridge.chats.planning import Chats
+from bridge.chats.receive import Receiver
 from bridge.chats.stopping import Stopping
 from bridge.commands.deps import Deps
 from bridge.project import Catalog
@@ -24,16 +24,24 @@ from bridge.reports.statistics import Statistics
 from bridge.settings import Settings
 from bridge.slack.actions import Actions
 from bridge.slack.agent_view import AgentView
-from bridge.slack.bolt import Bolt
+from bridge.slack.app import slack_app
+from bridge.slack.commands import Commands
+from bridge.slack.directory import SlackDirectory
+from bridge.slack.door import Door
 from bridge.slack.home import Home
+from bridge.slack.messages import Messages
 from bridge.slack.rereading import KeptReplies
 from bridge.slack.say import SlackSay
 from bridge.slack.shortcuts import Shortcuts
 from bridge.slack.stops import StopsSurface
 from bridge.slack.token_watch import TokenWatch
+from bridge.slack.web import Identity
 from bridge.store.feedback import Votes
 from bridge.store.hourglass import Hourglasses
+from bridge.store.inbox import Inbox
 from bridge.store.journal import Journal
+from bridge.store.limits import Limits
+from bridge.store.namespace import Namespace
 from bridge.store.recent import Recent
 from bridge.store.schedules import Schedules
 from bridge.store.scripting import Scripts
@@ -47,235 +55,178 @@ from bridge.turns.runs import Runs
 from bridge.turns.show import Shower
 from bridge.turns.slots import Slots
 from bridge.turns.turn import Turns
+from bridge.turns.waiting import WaitingLine
 from bridge.turns.watching import Watches
 from bridge.turns.worker import Worker
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Parts:
-    """Whatever is asked for is built with what it needs, on top of what takes in what comes."""
+    """What a bridge runs: the Bolt *app* takes in, the *worker* has *turns* done, the others look after their own."""
 
-    intake: Intake
-    patience: Patience
-    draining: asyncio.Event
+    app: AsyncApp
+    worker: Worker
+    turns: Turns
+    signs: WaitingSigns
+    hourly: Hourly
+    reporter: Reporter
+    token_watch: TokenWatch
 
-    @property
-    def settings(self) -> Settings:
-        """What was configured."""
-        return self.intake.settings
 
-    @property
-    def wires(self) -> Wires:
-        """What is open to the outside."""
-        return self.intake.wires
+def build(
+    settings: Settings,
+    wires: Wires,
+    scripts: Scripts,
+    identity: Identity,
+    namespace: Namespace,
+    *,
+    consumer: str,
+    patience: Patience,
+    draining: asyncio.Event,
+) -> Parts:
+    """Put the parts together; *consumer* is this process, for the queue. Nothing runs yet."""
+    now = wires.web.now
 
-    @property
-    def scripts(self) -> Scripts:
-        """The store's scripts."""
-        return self.intake.scripts
-
-    @property
-    def now(self) -> Callable[[], datetime]:
-        """The clock, for everybody: Slack's."""
-        return self.intake.now
-
-    # What works by itself
-
-    @cached_property
-    def bolt(self) -> Bolt:
-        """Who takes in whatever is no message and no command."""
-        identity, access, door = self.intake.identity, self.intake.access, self.intake.door
-        return Bolt(
-            self.wires.web,
-            identity,
-            self.wires.metrics,
-            StopsSurface(Stopping(self.intake.inbox, access), identity, self.wires.metrics),
-            AgentView(door, identity),
-            self.token_watch,
-            Home(door, identity),
-            Shortcuts(door, identity, self.say),
-            Actions(door, identity, self.catalog, access, self.say),
-        )
-
-    @cached_property
-    def worker(self) -> Worker:
-        """Who takes lanes out of the queue."""
-        worker = Worker(
-            inbox=self.intake.inbox,
-            journal=self.journal,
-            namespace=self.intake.namespace,
-            blocking=self.wires.blocking,
-            slots=self._slots,
-            drain=self.settings.drain_timeout,
-            draining=self.draining,
-            monotonic=time.monotonic,
-            watches=self._watches,
-            may_begin=lambda: self.wires.web.token.is_accepted,
-        )
-        self.wires.metrics.watch_queue(lambda: worker.depth)
-        return worker
-
-    @cached_property
-    def turns(self) -> Turns:
-        """What is done with the head of a lane."""
-        return Turns(
-            plan=Decide(self._chats, self._deps, KeptReplies(self.wires.web, self.intake.messages)),
-            journal=self.journal,
-            sessions=self.sessions,
-            effects=self._effects,
-            project=self.wires.project,
-            runs=self._runs,
-            say=self.say,
-            shower=Shower(self.say, self.patience),
-            patience=self.patience,
-            slots=self._slots,
-            metrics=self.wires.metrics,
-            max_age=self.settings.max_age,
-            now=self.now,
-            watches=self._watches,
-        )
-
-    @cached_property
-    def token_watch(self) -> TokenWatch:
-        """Who finds out when a token that Slack has refused works again."""
-        return TokenWatch(self.wires.web, self.intake.identity, self.settings.bot_token_now)
-
-    @cached_property
-    def signs(self) -> WaitingSigns:
-        """The signs on messages that wait."""
-        return WaitingSigns(self.intake.line, self.say, Hourglasses(self.scripts))
-
-    @cached_property
-    def hourly(self) -> Hourly:
-        """What is kept of the statistics once an hour."""
-        return Hourly(self._statistics, name=self.intake.consumer, pause=self.patience.pause)
-
-    @cached_property
-    def reporter(self) -> Reporter:
-        """What queues reports when they are due."""
-        return Reporter(self._schedules, self.now)
-
-    # The store
-
-    @cached_property
-    def journal(self) -> Journal:
-        """The steps of turns."""
-        return Journal(
-            self.scripts,
-            consumer=self.intake.consumer,
-            session_lifetime=self.settings.session_lifetime,
-            now=self.now,
-            limits=self.intake.limits,
-            audit_lifetime=self.settings.audit_lifetime,
-        )
-
-    @cached_property
-    def sessions(self) -> Sessions:
-        """Which thread continues what."""
-        return Sessions(self.scripts, session_lifetime=self.settings.session_lifetime)
-
-    @cached_property
-    def _schedules(self) -> Schedules:
-        return Schedules(
-            self.scripts, consumer=self.intake.consumer, session_lifetime=self.settings.session_lifetime, now=self.now
-        )
+    # What is stored
+    lifetime = settings.session_lifetime
+    limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs)
+    inbox = Inbox(scripts, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
+    journal = Journal(
+        scripts,
+        consumer=consumer,
+        session_lifetime=lifetime,
+        now=now,
+        limits=limits,
+        audit_lifetime=settings.audit_lifetime,
+    )
+    sessions = Sessions(scripts, session_lifetime=lifetime)
+    schedules = Schedules(scripts, consumer=consumer, session_lifetime=lifetime, now=now)
 
     # Slack and the service
+    say = SlackSay(wires.web, identity)
+    directory = SlackDirectory(wires.web, identity)
+    catalog = Catalog(wires.project)
+    statistics = Statistics(wires.project, SnapshotStore(scripts), now)
 
-    @cached_property
-    def say(self) -> SlackSay:
-        """The only way out."""
-        return SlackSay(self.wires.web, self.intake.identity)
-
-    @cached_property
-    def catalog(self) -> Catalog:
-        """The project's workflows and agents, remembered for some seconds."""
-        return Catalog(self.wires.project)
+    # What comes in
+    access = Access(
+        home=identity.home,
+        directory=directory,
+        allowed_channels=settings.allowed_channels,
+        allowed_users=settings.allowed_users,
+        runners=settings.runners,
+    )
+    mentions_only = settings.thread_replies == "mentions"
+    line = WaitingLine()
+    receiver = Receiver(
+        inbox=inbox,
+        access=access,
+        bot_user=identity.bot_user,
+        mentions_only=mentions_only,
+        store_since=lambda: namespace.since,
+        waits_behind=line.behind,
+    )
+    door = Door(inbox, access, wires.metrics)
+    messages = Messages(receiver, identity, wires.metrics)
+    token_watch = TokenWatch(wires.web, identity, settings.bot_token_now)
+    app = slack_app(
+        wires.web,
+        identity,
+        wires.metrics,
+        say,
+        messages,
+        Commands(door, identity, settings.command_prefix),
+        StopsSurface(Stopping(inbox, access), identity, wires.metrics),
+        AgentView(door, identity),
+        token_watch,
+        Home(door, identity),
+        Shortcuts(door, identity),
+        Actions(door, identity, catalog, access),
+    )
 
     # What is decided
-
-    @cached_property
-    def _chats(self) -> Chats:
-        return Chats(
-            catalog=self.catalog,
-            sessions=self.sessions,
-            directory=self.intake.directory,
-            say=self.say,
-            bot_user=self.intake.identity.bot_user,
-            default_agent=self.settings.default_agent or "",
-            store_since=lambda: self.intake.namespace.since,
-            context=self._context,
-        )
-
-    @cached_property
-    def _context(self) -> Context:
-        return Context(
-            self.say,
-            self.intake.directory,
-            self.intake.identity.bot_user,
-            is_on=self.settings.context == "on",
-            mentions_only=self.intake.mentions_only,
-        )
-
-    @cached_property
-    def _deps(self) -> Deps:
-        return Deps(
-            catalog=self.catalog,
-            project=self.wires.project,
-            sessions=self.sessions,
-            results=Results(self.scripts),
-            may_run=self.intake.access.may_run,
-            name_of=self.intake.directory.user_name,
-            command_prefix=self.settings.command_prefix,
-            locale_of=self.intake.directory.user_locale,
-            statistics=self._statistics,
-            reports=self._reports,
-            recent=Recent(self.scripts),
-            in_thread=self._context.quoting,
-            channel_name_of=self.intake.directory.channel_name,
-            workspace=self.intake.identity.workspace,
-        )
-
-    @cached_property
-    def _statistics(self) -> Statistics:
-        return Statistics(self.wires.project, SnapshotStore(self.scripts), self.now)
-
-    @cached_property
-    def _reports(self) -> Reports:
-        return Reports(
-            schedules=self._schedules,
-            inbox=self.intake.inbox,
-            sessions=self.sessions,
-            statistics=self._statistics,
-            directory=self.intake.directory,
-            now=self.now,
-            has_default_agent=bool(self.settings.default_agent),
-            allowed_channels=self.settings.allowed_channels,
-        )
+    context = Context(say, directory, identity.bot_user, is_on=settings.context == "on", mentions_only=mentions_only)
+    chats = Chats(
+        catalog=catalog,
+        sessions=sessions,
+        directory=directory,
+        say=say,
+        bot_user=identity.bot_user,
+        default_agent=settings.default_agent or "",
+        store_since=lambda: namespace.since,
+        context=context,
+    )
+    reports = Reports(
+        schedules=schedules,
+        inbox=inbox,
+        sessions=sessions,
+        statistics=statistics,
+        directory=directory,
+        now=now,
+        has_default_agent=bool(settings.default_agent),
+        allowed_channels=settings.allowed_channels,
+    )
+    deps = Deps(
+        catalog=catalog,
+        project=wires.project,
+        sessions=sessions,
+        results=Results(scripts),
+        may_run=access.may_run,
+        name_of=directory.user_name,
+        command_prefix=settings.command_prefix,
+        locale_of=directory.user_locale,
+        statistics=statistics,
+        reports=reports,
+        recent=Recent(scripts),
+        in_thread=context.quoting,
+        channel_name_of=directory.channel_name,
+        workspace=identity.workspace,
+    )
 
     # What is done
-
-    @cached_property
-    def _effects(self) -> Effects:
-        votes = Votes(self.scripts, self.wires.metrics, now=self.now)
-        after = AfterReports(self._schedules, self.patience)
-        return Effects(self.say, self.intake.inbox, self.sessions, self.patience, votes, reports=after)
-
-    @cached_property
-    def _runs(self) -> Runs:
-        return Runs(
-            project=self.wires.project,
-            say=self.say,
-            directory=self.intake.directory,
-            journal=self.journal,
-            patience=self.patience,
-            now=self.now,
-        )
-
-    @cached_property
-    def _slots(self) -> Slots:
-        return Slots(self.settings.max_turns)
-
-    @cached_property
-    def _watches(self) -> Watches:
-        return Watches()
+    slots, watches = Slots(settings.max_turns), Watches()
+    turns = Turns(
+        plan=Decide(chats, deps, KeptReplies(wires.web, messages)),
+        journal=journal,
+        sessions=sessions,
+        effects=Effects(
+            say,
+            inbox,
+            sessions,
+            patience,
+            Votes(scripts, wires.metrics, now=now),
+            reports=AfterReports(schedules, patience),
+        ),
+        project=wires.project,
+        runs=Runs(project=wires.project, say=say, directory=directory, journal=journal, patience=patience, now=now),
+        say=say,
+        shower=Shower(say, patience),
+        patience=patience,
+        slots=slots,
+        metrics=wires.metrics,
+        max_age=settings.max_age,
+        now=now,
+        watches=watches,
+    )
+    worker = Worker(
+        inbox=inbox,
+        journal=journal,
+        namespace=namespace,
+        blocking=wires.blocking,
+        slots=slots,
+        drain=settings.drain_timeout,
+        draining=draining,
+        monotonic=time.monotonic,
+        watches=watches,
+        may_begin=lambda: wires.web.token.is_accepted,
+    )
+    wires.metrics.watch_queue(lambda: worker.depth)
+    return Parts(
+        app=app,
+        worker=worker,
+        turns=turns,
+        signs=WaitingSigns(line, say, Hourglasses(scripts)),
+        hourly=Hourly(statistics, name=consumer, pause=patience.pause),
+        reporter=Reporter(schedules, now),
+        token_watch=token_watch,
+    )

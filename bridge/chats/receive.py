@@ -14,6 +14,7 @@ from typing import Literal
 
 from bridge.blocks.notices import edited, paused
 from bridge.chats.access import Access
+from bridge.commands import bang_line
 from bridge.ids import MessageKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage, Notice
 from bridge.store.deliveries import NOT_YET
@@ -256,8 +257,6 @@ def command_line(message: InboundMessage, bot_user: str) -> str | None:
     text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
     if not text.lstrip().startswith("!"):
         return None
-    from bridge.commands import bang_line  # noqa: PLC0415 - all commands hang on it, and messages are taken in before
-
     return bang_line(text)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Annotated
 
 import typer
@@ -19,7 +18,6 @@ def serve(
 ) -> None:
     """Run the bridge until SIGTERM or SIGINT."""
     settings = settings_or_exit(embedded_redis=embedded_redis)
-    gc.disable()  # until the bridge is ready, see `settle_memory`: nothing of what is imported now is garbage
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - --help and bad settings need none of it
 
     embedded = embedded_redis and settings.redis_url is None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from slack_bolt.async_app import AsyncApp
+from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bridge.blocks import asking, forms, home, menu, runs
 from bridge.blocks.reply import Block
@@ -21,11 +21,9 @@ from bridge.commands.reports import problems_of
 from bridge.errors import BridgeError
 from bridge.inbound import Click, Submission
 from bridge.project import Catalog
-from bridge.slack.bolt import listen
-from bridge.slack.door import IN_TIME, NOT_TAKEN, Body, Door, Response, ok, tell
+from bridge.slack.door import IN_TIME, Body, Door
 from bridge.slack.payloads import items, mapping, text
 from bridge.slack.web import Identity
-from bridge.turns.ports import Say, Whom
 
 log = logging.getLogger(__name__)
 
@@ -79,54 +77,49 @@ def parse_submission(body: Body, identity: Identity) -> Submission:
 class Actions:
     """The surface of what is pressed, chosen and filled in."""
 
-    def __init__(self, door: Door, identity: Identity, catalog: Catalog, access: Access, say: Say) -> None:
+    def __init__(self, door: Door, identity: Identity, catalog: Catalog, access: Access) -> None:
         self._door = door
         self._identity = identity
         self._catalog = catalog
         self._access = access
-        self._say = say
 
     def register(self, app: AsyncApp) -> None:
         """Listen to every action, form and menu."""
         anything = re.compile(".*", re.DOTALL)
-        listen(lambda **how: app.action(anything, **how), self.on_click)
-        listen(lambda **how: app.view(anything, **how), self.on_submission)
-        listen(lambda **how: app.view_closed(anything, **how), self.on_closed)
-        listen(lambda **how: app.options(anything, **how), self.on_options)
+        app.action(anything)(self.on_click)
+        app.view(anything)(self.on_submission)
+        app.view_closed(anything)(self.on_closed)
+        app.options(anything)(self.on_options)
 
-    async def on_click(self, body: Body) -> Response:
-        """Keep a click. Slack never repeats it, so a person whose click was not taken is told in private."""
+    async def on_click(self, ack: AsyncAck, body: Body) -> None:
+        """Keep a click. Raises `NotTaken`."""
         click = parse_click(body, self._identity)
-        taken = await self._door.take(click, identity=_identity_of(click))
-        if taken == "not taken":
-            await self._tell(click)
-        return ok()
+        await self._door.take(click, identity=_identity_of(click))
+        await ack()
 
-    async def on_submission(self, body: Body) -> Response:
-        """Keep a form; what is wrong with it is shown under its fields, and it stays open."""
+    async def on_submission(self, ack: AsyncAck, body: Body) -> None:
+        """Keep a form; what is wrong with it is shown under its fields, and it stays open. Raises `NotTaken`."""
         submission = parse_submission(body, self._identity)
-        read = _READERS.get(submission.form)
-        if read and isinstance(problems := read(submission.values), forms.FormErrors):
-            return _errors(problems.by_block)
-        if submission.form == REPORT and (problems := problems_of(submission)):
-            return _errors(problems)
+        if problems := _problems_of(submission):
+            await ack(response_action="errors", errors=problems)
+            return
         view_id = text(mapping(body.get("view")), "id")
-        if await self._door.take(submission, identity=f"view:{view_id}" if view_id else "") == "not taken":
-            return _errors({_first_field(body): NOT_TAKEN.text})
-        return ok()
+        await self._door.take(submission, identity=f"view:{view_id}" if view_id else "")
+        await ack()
 
-    async def on_closed(self, body: Body) -> Response:  # noqa: ARG002 - every surface gets the body
+    async def on_closed(self, ack: AsyncAck) -> None:
         """A form was closed without being sent: nothing was begun, so nothing ends."""
-        return ok()
+        await ack()
 
-    async def on_options(self, body: Body) -> Response:
+    async def on_options(self, ack: AsyncAck, body: Body) -> None:
         """Offer what fits the words typed so far; nothing where the service does not answer in time."""
+        options: list[Block] = []
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                return ok({"options": await self._options(body)})
+                options = await self._options(body)
         except (BridgeError, TimeoutError) as exc:
             log.warning("the options of a menu could not be had", extra={"why": type(exc).__name__})
-            return ok({"options": []})
+        await ack(options=options)
 
     async def _options(self, body: Body) -> list[Block]:
         if await self._access.refusal(parse_click(body, self._identity)):
@@ -135,9 +128,6 @@ class Actions:
         if text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
             return asking.agent_choices(await self._catalog.get_agents(), query, form=form)
         return forms.workflow_options(await self._catalog.get_workflows(), query)
-
-    async def _tell(self, click: Click) -> None:
-        await tell(self._say, Whom(click.channel, click.user, click.thread_ts, click.response_url), NOT_TAKEN)
 
 
 _READERS: Final[dict[str, Callable[[Mapping[str, Any]], object]]] = {
@@ -148,7 +138,15 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], object]]] = {
 """Who checks a form at the door, so that what is wrong is shown under its fields."""
 
 
-def _first_field(body: Body) -> str:
+def _problems_of(submission: Submission) -> dict[str, str]:
+    """Say what is wrong with a form, under which of its blocks."""
+    read = _READERS.get(submission.form)
+    if read and isinstance(problems := read(submission.values), forms.FormErrors):
+        return problems.by_block
+    return problems_of(submission) if submission.form == REPORT else {}
+
+
+def first_field(body: Body) -> str:
     """Find a field under which Slack can show what is wrong with a form as a whole."""
     blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
     return next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
@@ -171,7 +169,3 @@ def _home_of(body: Body) -> dict[str, Any]:
     """Say where the person is from. ``team`` is where the app is; where the person's is missing, it may be another."""
     team = text(mapping(body.get("user")), "team_id")
     return {"user_team": team, "is_shared": not team}
-
-
-def _errors(by_block: dict[str, str]) -> Response:
-    return ok({"response_action": "errors", "errors": by_block})

@@ -5,6 +5,7 @@ https://docs.slack.dev/reference/events/app_home_opened
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from slack_bolt.async_app import AsyncApp
@@ -12,8 +13,7 @@ from slack_bolt.async_app import AsyncApp
 from bridge.blocks.conversations import MESSAGES_OPENED
 from bridge.errors import SlackError
 from bridge.inbound import Click
-from bridge.slack.bolt import listen
-from bridge.slack.door import Body, Door, Response, ok
+from bridge.slack.door import Body, Door, NotTaken
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
 
@@ -27,9 +27,9 @@ class AgentView:
 
     def register(self, app: AsyncApp) -> None:
         """Listen to the Messages tab being opened."""
-        listen(lambda **how: app.event("app_home_opened", matchers=[_is_messages_tab], **how), self.on_opened)
+        app.event("app_home_opened", matchers=[_is_messages_tab])(self.on_opened)
 
-    async def on_opened(self, body: Body) -> Response:
+    async def on_opened(self, body: Body) -> None:
         """Keep that somebody looks. Who may not talk to the bot finds nothing here, and is told when they write."""
         event = mapping(body.get("event"))
         click = Click(
@@ -40,8 +40,8 @@ class AgentView:
         )
         if click.channel and click.user and await self._is_welcome(click):
             identity = text(body, "event_id") or f"opened:{click.user}:{text(event, 'event_ts')}"
-            await self._door.take(click, identity=identity)
-        return ok()
+            with suppress(NotTaken):  # a greeting is not worth being sent again
+                await self._door.take(click, identity=identity)
 
     async def _is_welcome(self, click: Click) -> bool:
         try:

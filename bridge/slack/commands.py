@@ -5,8 +5,12 @@ https://docs.slack.dev/interactivity/implementing-slash-commands
 
 from __future__ import annotations
 
+import re
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
 from bridge.inbound import SlashCommand
-from bridge.slack.door import NOT_TAKEN, Body, Door, Response, ok, private_line
+from bridge.slack.door import Body, Door
 from bridge.slack.payloads import text
 from bridge.slack.web import Identity
 
@@ -28,15 +32,19 @@ def parse(body: Body, identity: Identity, prefix: str) -> SlashCommand:
 
 
 class Commands:
-    """The surface of slash commands, all of them: the registry knows which there are."""
+    """The surface of slash commands, all of them."""
 
     def __init__(self, door: Door, identity: Identity, prefix: str) -> None:
         self._door = door
         self._identity = identity
         self._prefix = prefix
 
-    async def on_command(self, body: Body) -> Response:
-        """Keep a command; where that is not possible, say so at once."""
+    def register(self, app: AsyncApp) -> None:
+        """Listen to every command: the registry knows which there are."""
+        app.command(re.compile(".*", re.DOTALL))(self.on_command)
+
+    async def on_command(self, ack: AsyncAck, body: Body) -> None:
+        """Keep a command. Raises `NotTaken`."""
         command = parse(body, self._identity, self._prefix)
-        taken = await self._door.take(command, identity=f"trigger:{command.trigger_id}" if command.trigger_id else "")
-        return private_line(NOT_TAKEN) if taken == "not taken" else ok()
+        await self._door.take(command, identity=f"trigger:{command.trigger_id}" if command.trigger_id else "")
+        await ack()

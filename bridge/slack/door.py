@@ -1,7 +1,6 @@
 """Taking in: everything that a person does goes into the inbox before Slack is told that it was taken.
 
-Each surface is a function from what Slack sent to what Slack is answered (`Response`); how it is reached is the
-business of `bridge.slack.front`.
+Each surface is a set of Bolt listeners (`bridge.slack.app`), which parse, ask who may, keep, and acknowledge.
 """
 
 from __future__ import annotations
@@ -9,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 
 from bridge.blocks import notices
 from bridge.blocks.reply import Reply
@@ -30,15 +27,9 @@ log = logging.getLogger(__name__)
 Body = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What Slack is answered: an HTTP *status*, and JSON where there is something to say."""
+class NotTaken(Exception):
+    """What came in could not be kept in time: `bridge.slack.app` answers for it."""
 
-    status: int
-    body: Body | None = None
-
-
-Surface = Callable[[Body], Awaitable[Response]]
 
 IN_TIME = timedelta(seconds=2.3)
 """Slack waits 3 s for its answer, the way there and back included."""
@@ -46,24 +37,6 @@ IN_TIME = timedelta(seconds=2.3)
 KEPT_WITHIN = timedelta(seconds=1.5)
 """Redis keeps nothing later than this. It has to be over well before anybody is told that a command was not taken,
 which is when Redis has not answered for 2 s (`bridge.store.connection`): what was refused must not happen after all."""
-
-
-def ok(body: Body | None = None) -> Response:
-    """Slack's "taken"."""
-    return Response(HTTPStatus.OK, body)
-
-
-def not_now() -> Response:
-    """Make Slack send the event again."""
-    return Response(HTTPStatus.SERVICE_UNAVAILABLE)
-
-
-def private_line(reply: Reply) -> Response:
-    """Take a command, and show *reply* to who typed it in the same answer."""
-    return ok({"response_type": "ephemeral", "text": reply.text})
-
-
-Taken = Literal["queued", "duplicate", "refused", "ignored", "not taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +47,8 @@ class Door:
     access: Access
     metrics: Metrics
 
-    async def take(self, inbound: Inbound, *, identity: str) -> Taken:
-        """Keep *inbound*, once for each *identity*; a person who may not is told so instead.
+    async def take(self, inbound: Inbound, *, identity: str) -> None:
+        """Keep *inbound*, once for each *identity*; a person who may not is told so instead. Raises `NotTaken`.
 
         The identity is what makes a replay harmless, of a signed request as much as of an envelope: it is kept for
         longer than a signature is good, in the very step that keeps what came in. So there is no list of signatures
@@ -83,17 +56,18 @@ class Door:
         """
         if inbound.user in SLACK_ITSELF:
             self.metrics.event(inbound.kind, "ignored")
-            return "ignored"
+            return
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 taken = await self._keep(inbound, identity)
         except (StoreUnavailable, SlackError, TimeoutError) as exc:
             log.warning("something could not be taken in", extra={"kind": inbound.kind, "why": type(exc).__name__})
-            taken = "not taken"
+            self.metrics.event(inbound.kind, "not taken")
+            raise NotTaken from exc
         self.metrics.event(inbound.kind, taken)
-        return taken
 
-    async def _keep(self, inbound: Inbound, identity: str) -> Taken:
+    async def _keep(self, inbound: Inbound, identity: str) -> str:
+        """Returns ``queued``, ``duplicate`` or ``refused``."""
         refusal = await self.access.refusal(inbound)
         kept = inbound if refusal is None else _refused(inbound, refusal)
         put = await self.inbox.put(kept, event=identity or _contents(inbound), within=KEPT_WITHIN)
@@ -128,7 +102,9 @@ def _told(inbound: Inbound, what: str) -> Notice:
 
 
 async def tell(say: Say, whom: Whom, reply: Reply) -> None:
-    """Tell a person in private, in what is left of Slack's three seconds."""
+    """Tell a person in private, where there is a way to them, in what is left of Slack's three seconds."""
+    if not whom.can_be_told:
+        return
     try:
         async with asyncio.timeout(0.5):
             await say.whisper(whom, reply)

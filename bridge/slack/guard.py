@@ -17,6 +17,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 
 LARGEST_BODY = 4 * 1024 * 1024  # an edit of a 40,000-character message in Chinese, old and new text, has 0.9 MB
 OLDEST_SIGNATURE = 300  # seconds; Slack's own advice against replays
-PAYLOAD = "bridge.payload"  # where in the scope the inner application finds a message that was read already
+PAYLOAD = "bridge.payload"  # where in the scope the inner application finds the body, parsed
 BODY_SECONDS = 10.0  # Slack gives up after 3 s: whoever needs longer for the body is not Slack
 
 
@@ -90,7 +91,7 @@ class Guard:
             self._metrics.rejected("client_left")
         else:
             if understood.answer is None:
-                await self._pass_on(understood, scope, receive, send)
+                await self._pass_on(understood.payload, scope, receive, send)
             else:
                 await _answer(send, 200, understood.answer)
             self._metrics.acked(understood.kind, self._monotonic() - began)
@@ -130,12 +131,11 @@ class Guard:
         if not hmac.compare_digest(b"v0=" + digest.encode(), head.signature):
             raise _TurnedAway(401, "signature")
 
-    async def _pass_on(self, understood: Understood, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass_on(self, payload: dict[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
         reply = _Reply(send)
         try:
-            if understood.payload is not None:
-                scope[PAYLOAD] = understood.payload
-            await self._inner(scope, _replaying(understood.body, receive), reply.send)
+            scope[PAYLOAD] = payload
+            await self._inner(scope, receive, reply.send)
         except Exception:  # the one place: whatever broke inside, Slack must get an answer that it understands
             log.exception("a request broke inside", extra={"reference": self._new_reference()})
         if not reply.is_begun:
@@ -194,16 +194,6 @@ async def _whole_body(receive: Receive) -> bytes:
 def _check_size(body: bytes | bytearray) -> None:
     if len(body) > LARGEST_BODY:
         raise _TurnedAway(413, "too_large")
-
-
-def _replaying(body: bytes, receive: Receive) -> Receive:
-    """Give the body once more, to somebody who has not seen it; after that, what the server says."""
-    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replayed() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replayed
 
 
 async def _answer(send: Send, status: int, body: bytes) -> None:

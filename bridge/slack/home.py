@@ -8,8 +8,7 @@ from __future__ import annotations
 from slack_bolt.async_app import AsyncApp
 
 from bridge.inbound import HomeOpened
-from bridge.slack.bolt import listen
-from bridge.slack.door import Body, Door, Response, not_now, ok
+from bridge.slack.door import Body, Door
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
 
@@ -41,12 +40,11 @@ class Home:
 
     def register(self, app: AsyncApp) -> None:
         """Listen to this tab only; the other one is the direct message."""
-        listen(lambda **how: app.event("app_home_opened", matchers=[_is_home], **how), self.on_opened)
+        app.event("app_home_opened", matchers=[_is_home])(self.on_opened)
 
-    async def on_opened(self, body: Body) -> Response:
-        """Keep it; where that is not possible, Slack sends it again."""
-        taken = await self._door.take(parse(body, self._identity), identity=text(body, "event_id"))
-        return not_now() if taken == "not taken" else ok()
+    async def on_opened(self, body: Body) -> None:
+        """Keep it. Raises `NotTaken`."""
+        await self._door.take(parse(body, self._identity), identity=text(body, "event_id"))
 
 
 async def _is_home(body: Body) -> bool:

@@ -13,13 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from slack_bolt.async_app import AsyncApp
+
 from bridge.chats.receive import Received, Receiver
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.ids import MessageKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.logs import facts
 from bridge.metrics import Metrics
-from bridge.slack.door import IN_TIME, Body, Response, not_now, ok
+from bridge.slack.door import IN_TIME, Body, NotTaken
 from bridge.slack.payloads import mapping, retry_of, text
 from bridge.slack.web import Identity
 
@@ -142,8 +144,13 @@ class Messages:
         self._identity = identity
         self._metrics = metrics
 
-    async def on_message(self, body: Body) -> Response:
-        """Take one event in. 503 makes Slack send it again."""
+    def register(self, app: AsyncApp) -> None:
+        """Listen to messages of all kinds, and to what Slack sends beside them for a mention."""
+        app.event("message")(self.on_message)
+        app.event("app_mention")(self.on_message)
+
+    async def on_message(self, body: Body) -> None:
+        """Take one event in. Raises `NotTaken`."""
         kind = str(mapping(body.get("event")).get("type", "message"))
         parsed = parse(body, self._identity)
         try:
@@ -153,9 +160,10 @@ class Messages:
             log.warning("an event could not be taken in, slack will repeat it", extra={"why": type(exc).__name__})
             self._note_refusal(parsed)
             self._metrics.event(kind, "not taken")
-            return not_now()
+            raise NotTaken from exc
         self._metrics.event(kind, received.decision)
-        return not_now() if received.decision == "early" else ok()
+        if received.decision == "early":
+            raise NotTaken
 
     async def take_again(self, body: Body) -> None:
         """Take in a message that was read in Slack's history. Raises `StoreUnavailable` and `SlackError`."""

@@ -7,7 +7,7 @@ what it sends tomorrow, and what somebody sends who got hold of the secret, is n
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -38,15 +38,11 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A signed body: its *kind* for the metrics, the *answer* where the guard has it, else the body to pass on.
-
-    *payload* is the body of a message or a command, read.
-    """
+    """A signed body: its *kind* for the metrics, and the *answer* where the guard has it, else the *payload*."""
 
     kind: str
-    body: bytes
     answer: bytes | None = None
-    payload: dict[str, Any] | None = None
+    payload: dict[str, Any] = field(default_factory=dict)
 
 
 def understand(body: bytes, content_type: bytes) -> Understood:
@@ -57,8 +53,8 @@ def understand(body: bytes, content_type: bytes) -> Understood:
     except UnicodeDecodeError:
         raise Malformed("not_utf8") from None
     if text.startswith("{") or content_type.startswith(b"application/json"):
-        return _understand_json(_object(text), body)
-    return _understand_form(_fields(text), body)
+        return _understand_json(_object(text))
+    return _understand_form(_fields(text))
 
 
 def kind_in_envelope(envelope: str, payload: dict[str, Any]) -> str:
@@ -73,32 +69,31 @@ def kind_in_envelope(envelope: str, payload: dict[str, Any]) -> str:
     raise Malformed
 
 
-def _understand_json(payload: dict[str, Any], body: bytes) -> Understood:
+def _understand_json(payload: dict[str, Any]) -> Understood:
     match payload:
         case {"type": "url_verification", "challenge": str() as challenge}:
-            return Understood("verification", body, challenge.encode(errors="replace"))
+            return Understood("verification", challenge.encode(errors="replace"))
         case {"type": "app_rate_limited"}:
-            return Understood("rate_limited", body, b"")
-    return Understood(_kind_of_event(payload), body, payload=payload if is_message(payload) else None)
+            return Understood("rate_limited", b"")
+    return Understood(_kind_of_event(payload), payload=payload)
 
 
 def _kind_of_event(payload: dict[str, Any]) -> str:
-    """Name an event; what is no message is for Bolt, which breaks over odd ones."""
+    """Name an event that is whole enough for Bolt."""
     match payload:
-        case {"type": "event_callback", "event": {"type": str() as kind}} if is_message(payload):
-            return kind
-        case {"type": "event_callback", "event": {"type": str()}} if not _is_odd(payload):
-            return "event"
+        case {"type": "event_callback", "event": {"type": str() as kind}} if not _is_odd(payload):
+            return kind if is_message(payload) else "event"
     raise Malformed
 
 
-def _understand_form(form: dict[str, str], body: bytes) -> Understood:
+def _understand_form(form: dict[str, str]) -> Understood:
     if "payload" in form:
-        return Understood(_kind_of(_object(form["payload"])), body)
+        interaction = _object(form["payload"])
+        return Understood(_kind_of(interaction), payload=interaction)
     if "command" in form:
-        return Understood("command", body, payload=form)
+        return Understood("command", payload=dict(form))
     if form.get("ssl_check") == "1":
-        return Understood("verification", body, b"")
+        return Understood("verification", b"")
     raise Malformed
 
 

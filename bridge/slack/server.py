@@ -38,7 +38,7 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What the bridge can reach, whether it is *whole* by now, and whether it is on its way out.
+    """What the bridge can reach, whether it *accepts* requests yet, and whether it is on its way out.
 
     *slack_trouble* is Slack's word for why it doesn't accept the bot's token, where it doesn't; *redis_trouble* says
     why an embedded Redis is not there, where it isn't.
@@ -48,7 +48,7 @@ class Readiness:
     redis: Reach
     project: Reach
     draining: bool = False
-    whole: bool = True
+    accepts: bool = True
     slack_trouble: str = ""
     redis_trouble: str = ""
 
@@ -60,7 +60,7 @@ class Readiness:
         get an answer. Nor does a token that Slack has revoked: what comes in is kept. A silent socket does: nothing
         comes in by it.
         """
-        return self.whole and not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
+        return self.accepts and not self.draining and self.slack is Reach.UP and self.redis is not Reach.NOT_YET
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +175,10 @@ def settle_memory() -> None:
 
     A full collection walks every object of the process, the imported libraries first of all, in the middle of some
     request: it was the tail of the ack latency (p99 15-27 ms, without it 5.8 ms). Frozen objects are not walked,
-    and with these thresholds the cheap young collections are rare and full ones rarer. What was built until then was
-    best built with the collector off, as https://docs.python.org/3/library/gc.html#gc.freeze advises.
+    and with these thresholds the cheap young collections are rare and full ones rarer.
     """
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)
-    gc.enable()
 
 
 class _Server(uvicorn.Server):

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import re
 
-from slack_bolt.async_app import AsyncApp
+from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bridge.inbound import Shortcut
-from bridge.slack.bolt import listen
-from bridge.slack.door import NOT_TAKEN, Body, Door, Response, ok, tell
+from bridge.slack.door import Body, Door
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
-from bridge.turns.ports import Say, Whom
 
 
 def parse(body: Body, identity: Identity) -> Shortcut:
@@ -40,23 +38,16 @@ def parse(body: Body, identity: Identity) -> Shortcut:
 class Shortcuts:
     """The surface of shortcuts."""
 
-    def __init__(self, door: Door, identity: Identity, say: Say) -> None:
+    def __init__(self, door: Door, identity: Identity) -> None:
         self._door = door
         self._identity = identity
-        self._say = say
 
     def register(self, app: AsyncApp) -> None:
         """Listen to every shortcut: the list of them is in `bridge.commands.shortcuts`."""
-        anything = re.compile(".*", re.DOTALL)
-        listen(lambda **how: app.shortcut(anything, **how), self.on_shortcut)
+        app.shortcut(re.compile(".*", re.DOTALL))(self.on_shortcut)
 
-    async def on_shortcut(self, body: Body) -> Response:
-        """Keep it. Slack never repeats it, so a person whose shortcut was not taken is told, where that is possible."""
+    async def on_shortcut(self, ack: AsyncAck, body: Body) -> None:
+        """Keep it. Raises `NotTaken`."""
         shortcut = parse(body, self._identity)
-        taken = await self._door.take(
-            shortcut, identity=f"trigger:{shortcut.trigger_id}" if shortcut.trigger_id else ""
-        )
-        whom = Whom(shortcut.channel, shortcut.user, response_url=shortcut.response_url)
-        if taken == "not taken" and whom.can_be_told:
-            await tell(self._say, whom, NOT_TAKEN)
-        return ok()
+        await self._door.take(shortcut, identity=f"trigger:{shortcut.trigger_id}" if shortcut.trigger_id else "")
+        await ack()

@@ -19,8 +19,7 @@ from bridge.chats.stopping import Decision, Stopping
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.inbound import SLACK_ITSELF, Click
 from bridge.metrics import Metrics
-from bridge.slack.bolt import listen
-from bridge.slack.door import IN_TIME, Body, Response, not_now, ok
+from bridge.slack.door import IN_TIME, Body, NotTaken
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
 
@@ -40,30 +39,32 @@ class StopsSurface:
 
     def register(self, app: AsyncApp) -> None:
         """Listen to both events."""
-        listen(lambda **how: app.event("agent_session_stopped", **how), self.on_stop)
-        listen(lambda **how: app.event("reaction_added", **how), self.on_reaction)
+        app.event("agent_session_stopped")(self.on_stop)
+        app.event("reaction_added")(self.on_reaction)
 
-    async def on_stop(self, body: Body) -> Response:
-        """Stop what is in work in a thread."""
+    async def on_stop(self, body: Body) -> None:
+        """Stop what is in work in a thread. Raises `NotTaken`."""
         event = mapping(body.get("event"))
         thread_ts, given = text(event, "thread_ts"), text(event, "event_ts")
         click = self._click(body, text(event, "channel"), given, thread_ts=thread_ts)
         if not (click.channel and click.user and _is_ts(thread_ts) and _is_ts(given)):
-            return self._taken("agent_session_stopped", "ignored")
+            self._metrics.event("agent_session_stopped", "ignored")
+            return
         identity = text(body, "event_id") or f"stop:{click.channel}:{thread_ts}:{given}"
-        return await self._take("agent_session_stopped", click, lambda: self._stopping.thread(click, event=identity))
+        await self._take("agent_session_stopped", click, lambda: self._stopping.thread(click, event=identity))
 
-    async def on_reaction(self, body: Body) -> Response:
-        """Stop the turn of a message that its own author crosses out."""
+    async def on_reaction(self, body: Body) -> None:
+        """Stop the turn of a message that its own author crosses out. Raises `NotTaken`."""
         event = mapping(body.get("event"))
         item, given = mapping(event.get("item")), text(event, "event_ts")
         ts = text(item, "ts")
         click = self._click(body, text(item, "channel"), given, message_ts=ts)
         is_ours = text(event, "reaction") == CROSS and text(event, "item_user") == click.user != self._identity.bot_user
         if not (is_ours and click.user and click.channel and _is_ts(ts) and _is_ts(given)):
-            return self._taken("reaction_added", "ignored")
+            self._metrics.event("reaction_added", "ignored")
+            return
         identity = text(body, "event_id") or f"cross:{click.channel}:{ts}:{given}"
-        return await self._take("reaction_added", click, lambda: self._stopping.message(click, event=identity))
+        await self._take("reaction_added", click, lambda: self._stopping.message(click, event=identity))
 
     def _click(self, body: Body, channel: str, given: str, *, thread_ts: str = "", message_ts: str = "") -> Click:
         return Click(
@@ -77,20 +78,18 @@ class StopsSurface:
             message_ts=message_ts,
         )
 
-    async def _take(self, kind: str, click: Click, stop: Callable[[], Awaitable[Decision]]) -> Response:
+    async def _take(self, kind: str, click: Click, stop: Callable[[], Awaitable[Decision]]) -> None:
         if click.user in SLACK_ITSELF:
-            return self._taken(kind, "ignored")
+            self._metrics.event(kind, "ignored")
+            return
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                return self._taken(kind, await stop())
+                decision = await stop()
         except (StoreUnavailable, SlackError, TimeoutError) as exc:
             log.warning("a stop could not be taken in, slack will repeat it", extra={"why": type(exc).__name__})
             self._metrics.event(kind, "not taken")
-            return not_now()
-
-    def _taken(self, kind: str, decision: str) -> Response:
+            raise NotTaken from exc
         self._metrics.event(kind, decision)
-        return ok()
 
 
 def _is_ts(value: str) -> bool:

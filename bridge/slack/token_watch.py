@@ -19,8 +19,7 @@ from typing import Final
 from slack_bolt.async_app import AsyncApp
 
 from bridge.errors import SlackError
-from bridge.slack.bolt import listen
-from bridge.slack.door import Body, Response, ok
+from bridge.slack.door import Body
 from bridge.slack.payloads import items, mapping, text
 from bridge.slack.web import Identity, SlackWeb
 
@@ -51,17 +50,16 @@ class TokenWatch:
 
     def register(self, app: AsyncApp) -> None:
         """Listen to both events."""
-        listen(lambda **how: app.event("tokens_revoked", **how), self.on_end)
-        listen(lambda **how: app.event("app_uninstalled", **how), self.on_end)
+        app.event("tokens_revoked")(self.on_end)
+        app.event("app_uninstalled")(self.on_end)
 
-    async def on_end(self, body: Body) -> Response:
+    async def on_end(self, body: Body) -> None:
         """Stop using the token; where it was another one, or an old event comes late, it is accepted again soon."""
         event = mapping(body.get("event"))
         is_here = text(body, "team_id") in {"", *self._identity.home}
         is_the_bots = text(event, "type") == "app_uninstalled" or bool(items(mapping(event.get("tokens")).get("bot")))
         if is_here and is_the_bots:
             self._web.token.refuse(self._web.token.value, text(event, "type"))
-        return ok()
 
     async def run(self) -> None:
         """Whenever the token is refused, find out when it, or another, works."""

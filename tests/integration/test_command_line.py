@@ -72,14 +72,3 @@ def test_the_file_of_the_folder_is_read_and_its_misspellings_are_named(tmp_path:
 
 def test_a_mistyped_command_line_exits_2(tmp_path: Path) -> None:
     assert bridge_says("serve", "--embeded-redis", folder=tmp_path).returncode == 2
-
-
-def test_until_the_door_is_open_nothing_is_read_that_can_wait() -> None:
-    can_wait = ["rich", "slack_bolt", "bridge.commands", "bridge.ops", "bridge.playground", "bridge.reports"]
-    code = f"import sys, bridge.cli, bridge.app; print([name for name in {can_wait} if name in sys.modules])"
-
-    said = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code], env={"PYTHONPATH": str(CODE)}, capture_output=True, text=True, check=True
-    )
-
-    assert said.stdout.strip() == "[]"

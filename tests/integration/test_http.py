@@ -138,10 +138,10 @@ async def test_odd_commands_and_clicks_are_never_answered_with_an_error_of_the_s
 @pytest.mark.parametrize(
     "event",
     [
-        {"type": "message", "text": 7, "user": ["U1"], "channel": {}, "ts": None},
+        {"type": "message", "text": 7, "user": "U1", "channel": {}, "ts": None},
         {"type": "message", "text": "hi", "user": ALICE, "channel": GENERAL, "ts": "not a ts", "thread_ts": "neither"},
         {"type": "message", "subtype": {"a": 1}, "user": ALICE},
-        {"type": "message", "subtype": "message_changed", "message": 7, "channel": GENERAL},
+        {"type": "message", "subtype": "message_changed", "message": {"ts": 7}, "channel": GENERAL},
         {"type": "message", "subtype": "message_deleted", "deleted_ts": 7, "channel": None},
         {"type": "app_mention"},
         {"type": "something_new", "user": ALICE},
@@ -153,6 +153,21 @@ async def test_odd_events_are_taken_and_left(world: World, event: dict[str, obje
     answer = await posted(world, body, signed(body) | {"Content-Type": "application/json"})
 
     assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "message", "text": "hi", "user": ["U1"], "channel": GENERAL},
+        {"type": "message", "subtype": "message_changed", "message": 7, "channel": GENERAL},
+    ],
+)
+async def test_an_event_that_bolt_would_break_over_is_a_bad_request(world: World, event: dict[str, object]) -> None:
+    body = json.dumps({"type": "event_callback", "event": event, "event_id": "Ev3"}).encode()
+
+    answer = await posted(world, body, signed(body) | {"Content-Type": "application/json"})
+
+    assert answer.status_code == 400
 
 
 async def test_a_body_over_four_mebibytes_is_refused_unread(world: World) -> None:

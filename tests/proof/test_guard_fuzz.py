@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from bridge.blocks import forms, menu, runs
 from bridge.metrics import Metrics
-from bridge.slack.guard import LARGEST_BODY, Guard
+from bridge.slack.guard import LARGEST_BODY, PAYLOAD, Guard
 from bridge.slack.web import SlackWeb
 from support.front_door import FORM, JSON, SECRET, FrontDoor, Headers, a_front_door, request, signed
 
@@ -58,10 +58,10 @@ class Inside:
     """The application behind the guard: what reaches it was signed."""
 
     def __init__(self) -> None:
-        self.bodies: list[bytes] = []
+        self.payloads: list[object] = []
 
-    async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
-        self.bodies.append((await receive())["body"])
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        self.payloads.append(scope[PAYLOAD])
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
@@ -100,7 +100,7 @@ async def test_whatever_bytes_and_headers_come_the_guard_answers_once_and_keeps_
 
     assert response.status in {200, 400, 401, 405, 413}
     assert response.taken <= LARGEST_BODY + max(map(len, chunks)), "no more is read than is needed to refuse it"
-    assert is_signed or (response.status != 200 and not inside.bodies)
+    assert is_signed or (response.status != 200 and not inside.payloads)
     assert caplog.records == []
 
 

@@ -27,10 +27,9 @@ from bridge.metrics import Metrics
 from bridge.project import Catalog
 from bridge.slack.actions import Actions
 from bridge.slack.agent_view import AgentView
-from bridge.slack.bolt import Bolt
+from bridge.slack.app import over_http, over_socket, slack_app
 from bridge.slack.commands import Commands
 from bridge.slack.door import Door
-from bridge.slack.front import Listeners, Rest, over_http, over_socket
 from bridge.slack.guard import Guard
 from bridge.slack.home import Home
 from bridge.slack.messages import Messages
@@ -167,11 +166,9 @@ async def a_front_door(
             StopsSurface(Stopping(inbox, access), US, metrics),
             AgentView(door, US),
             Home(door, US),
-            Shortcuts(door, US, bench.say),
-            Actions(door, US, Catalog(bench.project), access, bench.say),
+            Shortcuts(door, US),
+            Actions(door, US, Catalog(bench.project), access),
         )
-        rest: asyncio.Future[Rest] = asyncio.get_running_loop().create_future()
-        rest.set_result(Bolt(web, US, metrics, *surfaces))
-        listeners = Listeners(messages.on_message, Commands(door, US, "").on_command, rest)
-        guard, dispatch = Guard(over_http(listeners), SECRET, metrics), over_socket(listeners, metrics)
+        app = slack_app(web, US, metrics, bench.say, messages, Commands(door, US, ""), *surfaces)
+        guard, dispatch = Guard(over_http(app), SECRET, metrics), over_socket(app, metrics)
         yield FrontDoor(bench, metrics, guard, dispatch)

@@ -5,9 +5,13 @@ Slack's answers about people and groups come over a socket; payloads are made as
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 
 from bridge.chats.access import Access
 from bridge.chats.context import Context
@@ -23,6 +27,7 @@ from bridge.playground.slack.entities import Channel, Message, Person, View
 from bridge.project import Catalog, ProjectClient
 from bridge.reports.statistics import Statistics
 from bridge.slack.actions import Actions
+from bridge.slack.app import slack_app
 from bridge.slack.commands import Commands
 from bridge.slack.directory import SlackDirectory
 from bridge.slack.door import Door
@@ -94,9 +99,13 @@ class Gate:
         inbox, metrics, catalog = self.store.process().inbox, Metrics(), Catalog(self.project)
         receiver = Receiver(inbox, self.access, sample.BRIDGE, mentions_only=False, store_since=lambda: None)
         door, say = Door(inbox, self.access, metrics), MemorySay()
-        self.messages = Messages(receiver, self.identity, metrics)
-        self.commands = Commands(door, self.identity, "")
-        self.actions = Actions(door, self.identity, catalog, self.access, say)
+        messages = Messages(receiver, self.identity, metrics)
+        self.app = slack_app(
+            self.web, self.identity, metrics, say,
+            messages,
+            Commands(door, self.identity, ""),
+            Actions(door, self.identity, catalog, self.access),
+        )  # fmt: skip
         chats = Chats(
             catalog=catalog, sessions=self.store.sessions, directory=directory, say=say, bot_user=sample.BRIDGE,
             default_agent="", store_since=lambda: None, context=Context(say, directory, sample.BRIDGE),
@@ -108,7 +117,7 @@ class Gate:
             recent=Recent(self.store.scripts),
             reports=reports_of(self.store.scripts, statistics, directory),
         )  # fmt: skip
-        self.decide = Decide(chats, deps, KeptReplies(self.web, self.messages))
+        self.decide = Decide(chats, deps, KeptReplies(self.web, messages))
         self.slack.script["usergroups.users.list"] = [lambda asked: _json(self.groups[asked["usergroup"]])]
 
     def knows(self, who: Somebody) -> None:
@@ -131,12 +140,12 @@ class Gate:
         make = payloads.mention_event if is_mention else payloads.message_event
         event = who.says(make(said, channel, who.person))
         body = payloads.envelope(event, event_id=f"Ev{self.sent}", now=0.0, channel=channel)
-        return await self._taken((await self.messages.on_message(body)).status)
+        return await self._taken((await self._dispatched(body)).status)
 
     async def types(self, who: Somebody, channel: Channel, command: str, text: str) -> str:
         """Let *who* type a slash command."""
         form = payloads.command_form(who.person, channel, command, text, trigger_id=f"t{self._next()}")
-        answer = await self.commands.on_command(who.says(dict(form)))
+        answer = await self._dispatched(who.says(dict(form)))
         return "is told to try again" if answer.body else await self._taken(answer.status)
 
     async def clicks(self, who: Somebody, channel: Channel, action_id: str, value: str) -> str:
@@ -155,7 +164,7 @@ class Gate:
         view = _view(who, content, values)
         body = payloads.view_submission(who.person, view, f"t{self._next()}")
         body["view"]["id"] = f"V{self.sent}"
-        answer = await self.actions.on_submission(who.says(body))
+        answer = await self._dispatched(who.says(body))
         return "is told to try again" if answer.body else await self._taken(answer.status)
 
     async def looks_for(self, who: Somebody, channel: Channel, action_id: str) -> str:
@@ -163,17 +172,20 @@ class Gate:
         shown = Message(channel.id, ROOT, sample.BRIDGE, "a menu", sample.TEAM)
         where = payloads.on_message(shown, channel)
         body = payloads.block_suggestion(who.person, where, {"action_id": action_id}, "b1", "")
-        answer = await self.actions.on_options(who.says(body))
-        return "is offered some" if answer.body and answer.body["options"] else "is offered nothing"
+        answer = await self._dispatched(who.says(body))
+        return "is offered some" if json.loads(answer.body)["options"] else "is offered nothing"
 
     async def _pressed(self, who: Somebody, where: Json, action_id: str, value: str) -> str:
         action = {"type": "button", "action_id": action_id, "block_id": "b1", "value": value}
         body = payloads.block_actions(who.person, where, action, {}, trigger_id=f"t{self._next()}")
         whispers = len(self._say().whispers)
-        answer = await self.actions.on_click(who.says(body))
+        answer = await self._dispatched(who.says(body))
         if len(self._say().whispers) > whispers:
             return "is told to try again"
         return await self._taken(answer.status)
+
+    async def _dispatched(self, body: Json) -> BoltResponse:
+        return await self.app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 
     async def _taken(self, status: int) -> str:
         """Say in words what was kept, and what is planned about it."""

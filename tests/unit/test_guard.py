@@ -15,7 +15,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from bridge.metrics import Metrics
-from bridge.slack.guard import LARGEST_BODY, Guard
+from bridge.slack.guard import LARGEST_BODY, PAYLOAD, Guard
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 NOW = 1_700_000_000
@@ -37,17 +37,15 @@ def signed(body: bytes, at: int = NOW) -> Headers:
 
 @dataclass
 class Inner:
-    """The application behind the guard: notes the bodies it gets and answers as it is told."""
+    """The application behind the guard: notes the payloads it gets and answers as it is told."""
 
     status: int = 200
     error: Exception | None = None
     is_silent: bool = False
-    bodies: list[bytes] = field(default_factory=list)
+    payloads: list[Any] = field(default_factory=list)
 
-    async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
-        message = await receive()
-        assert message["more_body"] is False
-        self.bodies.append(message["body"])
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        self.payloads.append(scope[PAYLOAD])
         if self.error is not None:
             raise self.error
         if not self.is_silent:
@@ -108,12 +106,12 @@ def door() -> Door:
     return Door()
 
 
-async def test_what_is_signed_and_well_formed_goes_in_unchanged(door: Door) -> None:
+async def test_what_is_signed_and_well_formed_goes_in_parsed(door: Door) -> None:
     response = await door.post(EVENT)
 
     assert (response.status, response.body) == (200, b'{"from":"inside"}')
     assert response.headers[b"content-type"] == b"application/json"
-    assert door.inner.bodies == [EVENT]
+    assert door.inner.payloads == [json.loads(EVENT)]
     assert door.count('bridge_ack_seconds_count{kind="message"} 1.0')
 
 
@@ -123,7 +121,7 @@ async def test_a_body_that_comes_in_pieces_is_put_together(door: Door) -> None:
     response = await door.send(pieces, [*JSON, *signed(EVENT)])
 
     assert response.status == 200
-    assert door.inner.bodies == [EVENT]
+    assert door.inner.payloads == [json.loads(EVENT)]
 
 
 BROKEN_SIGNATURES: dict[str, Headers] = {
@@ -167,7 +165,7 @@ async def test_without_a_good_signature_nothing_gets_in_and_nothing_is_logged(
     response = await door.post(EVENT, headers)
 
     assert response.status == 401
-    assert door.inner.bodies == []
+    assert door.inner.payloads == []
     assert caplog.records == []
     assert door.count("bridge_rejected_requests_total{reason=")
 
@@ -221,7 +219,7 @@ async def test_who_leaves_in_the_middle_is_not_answered(door: Door) -> None:
     response = await door.send([EVENT[:5], b""], signed(EVENT), last={"type": "http.disconnect"})
 
     assert response.status == 0
-    assert door.inner.bodies == []
+    assert door.inner.payloads == []
     assert door.count('bridge_rejected_requests_total{reason="client_left"} 1.0')
 
 
@@ -259,7 +257,7 @@ async def test_what_is_signed_but_malformed_is_a_bad_request(door: Door, body: b
     response = await door.post(body, content_type=content_type)
 
     assert response.status == 400
-    assert door.inner.bodies == []
+    assert door.inner.payloads == []
 
 
 async def test_a_challenge_is_answered_if_it_is_signed(door: Door) -> None:
@@ -267,13 +265,13 @@ async def test_a_challenge_is_answered_if_it_is_signed(door: Door) -> None:
 
     assert (await door.post(body)).body == b"3eZbrw1aB"
     assert (await door.post(body, [])).status == 401
-    assert door.inner.bodies == []
+    assert door.inner.payloads == []
 
 
 async def test_ssl_check_is_answered_if_it_is_signed(door: Door) -> None:
     assert (await door.post(b"ssl_check=1&token=x", content_type=FORM)).status == 200
     assert (await door.post(b"ssl_check=1&token=x", [], FORM)).status == 401
-    assert door.inner.bodies == []
+    assert door.inner.payloads == []
 
 
 async def test_being_told_of_held_back_events_is_acknowledged_and_logged(
@@ -284,22 +282,28 @@ async def test_being_told_of_held_back_events_is_acknowledged_and_logged(
 
 
 @pytest.mark.parametrize(
-    ("body", "kind"),
+    ("payload", "kind"),
     [
-        (urlencode({"command": "/workflows", "text": "list"}), "command"),
-        (urlencode({"payload": '{"type": "block_actions", "actions": [{"action_id": "a"}]}'}), "click"),
-        (
-            urlencode({"payload": '{"type": "view_submission", "view": {"callback_id": "c", "type": "m"}}'}),
-            "submission",
-        ),
-        (urlencode({"payload": '{"type": "block_suggestion", "action_id": "a"}'}), "options"),
-        (urlencode({"payload": '{"type": "of_tomorrow"}'}), "other"),
+        ({"type": "block_actions", "actions": [{"action_id": "a"}]}, "click"),
+        ({"type": "view_submission", "view": {"callback_id": "c", "type": "m"}}, "submission"),
+        ({"type": "block_suggestion", "action_id": "a"}, "options"),
+        ({"type": "of_tomorrow"}, "other"),
     ],
 )
-async def test_forms_go_in_and_are_counted_by_kind(door: Door, body: str, kind: str) -> None:
+async def test_interactions_go_in_and_are_counted_by_kind(door: Door, payload: dict[str, Any], kind: str) -> None:
+    body = urlencode({"payload": json.dumps(payload)})
+
     assert (await door.post(body.encode(), content_type=FORM)).status == 200
-    assert door.inner.bodies == [body.encode()]
+    assert door.inner.payloads == [payload]
     assert door.count(f'bridge_ack_seconds_count{{kind="{kind}"}} 1.0')
+
+
+async def test_a_command_that_says_payload_goes_in_as_a_command(door: Door) -> None:
+    command = {"command": "/workflows", "text": 'run 3 {"payload": 1}'}
+
+    assert (await door.post(urlencode(command).encode(), content_type=FORM)).status == 200
+    assert door.inner.payloads == [command]
+    assert door.count('bridge_ack_seconds_count{kind="command"} 1.0')
 
 
 @pytest.mark.parametrize(
@@ -317,7 +321,7 @@ async def test_forms_go_in_and_are_counted_by_kind(door: Door, body: str, kind: 
 )
 async def test_an_interaction_that_is_not_whole_is_a_bad_request(door: Door, payload: str) -> None:
     assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 400
-    assert door.inner.bodies == []
+    assert door.inner.payloads == []
 
 
 async def test_what_other_apps_write_into_a_message_may_look_like_anything(door: Door) -> None:
