@@ -20,6 +20,7 @@ from bench.figures import Figure, failed, table
 from bench.processes import pinned_to
 from bench.scenarios import SCENARIOS
 from bench.stage import Cores, Length, Stage, a_stage
+from support.real_redis import ON_DISK
 
 _BUSY = 0.5  # of one core
 
@@ -29,7 +30,7 @@ async def measure(names: Sequence[str], cores: Cores, length: Length) -> dict[st
     found: dict[str, list[Figure]] = {}
     for name in names:
         began = time.perf_counter()
-        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        with tempfile.TemporaryDirectory(prefix="bench-", dir=ON_DISK) as folder:
             async with a_stage(Path(folder), cores, length) as stage:
                 found[name] = await _figures(name, stage)
         _say(f"{name}: {time.perf_counter() - began:.0f} s")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
 
 from bridge.playground.project.answers import Answer
 from bridge.playground.slack.faults import RateLimited
 from bridge.playground.slack.sample import ALICE, BOB, GENERAL, RANDOM
 from support.busy_disk import busy_disk
-from support.real_redis import RealRedis
+from support.real_redis import ON_DISK, RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world, words_of
 
@@ -96,8 +100,15 @@ async def test_slack_asking_for_patience_delays_one_channel_only(world: World) -
     assert len(world.answers(GENERAL, slow)) == 1
 
 
-async def test_redis_killed_and_restarted(private_redis: Callable[[], RealRedis]) -> None:
-    server = private_redis()
+@pytest.fixture
+def redis_on_disk() -> Iterator[RealRedis]:
+    """A server whose data is on a disk for certain."""
+    with tempfile.TemporaryDirectory(prefix="br-", dir=ON_DISK) as folder, RealRedis(Path(folder)) as server:
+        yield server
+
+
+async def test_redis_killed_and_restarted(redis_on_disk: RealRedis) -> None:
+    server = redis_on_disk
     async with a_world(server.url, "test") as world:
         bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
         with busy_disk(server.folder):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _WRITERS = 3
-_PIECE = bytes(64 << 20)
+_PIECE = bytes(32 << 20)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as NoConnection, TimeoutError as NoAnswer
 
 START_SECONDS = 10.0
+ON_DISK = "/var/tmp"  # a folder whose syncs are real: the usual temporary one is in memory on some systems
 
 
 def server_program() -> str:
