@@ -7,7 +7,8 @@ each script is one atomic step there too. Scripts build a key from that prefix, 
 ==============================  =======  ====================================================  =====================
 key                             type     holds                                                 lives
 ==============================  =======  ====================================================  =====================
-``owner``                       hash     team, bot user, workspace's address, since when        for ever: whose it is
+``owner``                       hash     team, bot user, workspace's address, since when, and   for ever: whose it is
+                                         when one of its bridges was last alive
 ``ready``                       stream   one entry for each lane that has work                 for ever: the queue
 ``box:<lane>``                  list     the turns that wait in a lane; the head is in work    while not empty
 ``turn:<id>``                   hash     a turn: see `bridge.store.records`                    7 days after DONE

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bridge.errors import BridgeError, NamespaceTaken
-from bridge.store.keys import milliseconds
+from bridge.store.keys import REFUSING_LENGTH, SENT_AGAIN, milliseconds
 from bridge.store.scripting import Scripts, epoch_ms
 
 _CONSUMER_GONE = timedelta(hours=1)
+_HEARTBEAT_MISSED = timedelta(seconds=12)  # there is one every 5 s
 
 
 class Namespace:
@@ -53,7 +54,10 @@ class Namespace:
 
     async def _hold(self) -> None:
         now = epoch_ms(self._now())
-        match await self._scripts.run("open", self._team, self._bot, now, self._workspace):
+        # A process that starts was not there, however short that was.
+        gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
+        about = self._team, self._bot, now, self._workspace, gap, milliseconds(SENT_AGAIN), REFUSING_LENGTH
+        match await self._scripts.run("open", *about):
             case ["taken", owner]:
                 raise NamespaceTaken(self._name, owner)
             case [_, since, clock]:

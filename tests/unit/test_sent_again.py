@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from support.fake_redis import InProcessRedis
 from support.front_door import FrontDoor, a_front_door
 from support.lifetimes import keys_without_lifetime
 from support.saying import US
-from support.store import CHANNEL, LANE, PREFIX, ROOT, THREAD, USER, key_of, ts
+from support.store import CHANNEL, LANE, PREFIX, ROOT, START, THREAD, USER, a_store, key_of, ts
 from support.turns import SALES, SUPPORT
 from support.waiting import wait_until
 from support.wire_slack import WireSlack, limited, refused
@@ -482,6 +483,23 @@ async def test_a_kept_reply_of_a_stranger_is_told_so_and_sent_to_nobody(door: Fr
 
     assert door.bench.service.messages == ["begin"]
     assert [whom.user for whom, _ in door.bench.say.whispers] == ["U9"]
+
+
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [(-5.0, 200), (5.0, 503), (9.0, 503), (15.0, 200)],
+    ids=["before", "", "just before", "after"],
+)
+async def test_a_root_that_was_written_while_no_bridge_was_there_is_waited_for(
+    door: FrontDoor, written: float, status: int
+) -> None:
+    store, began = door.bench.store, START.timestamp()
+    store.clock.time = START + timedelta(seconds=10)
+
+    await (await a_store(store.redis, store.clock)).namespace.hold()  # a process that starts
+
+    root, reply = f"{began + written:.6f}", f"{began + written + 30:.6f}"
+    assert await sent(door, said("and this", reply, thread_ts=root)) == status
 
 
 async def test_a_kept_reply_is_gone_after_ten_minutes(door: FrontDoor) -> None:

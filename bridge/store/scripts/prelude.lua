@@ -39,6 +39,13 @@ local function waiting_in(lane)
   return redis.call('LLEN', box_of(lane)) - (is_in_work and 1 or 0)
 end
 
+-- Messages were refused from one time to another, in seconds, as their ts says; `most` such stretches are kept.
+local function note_refusals(first, last, lifetime, most)
+  redis.call('ZADD', prefix .. 'refusing', last, first .. ' ' .. last)
+  redis.call('ZREMRANGEBYRANK', prefix .. 'refusing', 0, -1 - tonumber(most))
+  redis.call('PEXPIRE', prefix .. 'refusing', lifetime)
+end
+
 -- What a lane waited for has come.
 local function unpark(lane)
   if redis.call('HDEL', prefix .. 'parked', lane) == 1 then activate(lane) end

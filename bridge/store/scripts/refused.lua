@@ -2,12 +2,8 @@
 -- ARGV: lifetime (ms), how many stretches are kept, how many there are, for each the ts of the first message that was
 --       refused and of the last; then for each message whose edit or deletion was refused its identity, and the version it got ('': deleted).
 -- Returns 'ok'.
-local lifetime, count, refusing = ARGV[1], tonumber(ARGV[3]), prefix .. 'refusing'
-for i = 4, 2 + 2 * count, 2 do redis.call('ZADD', refusing, ARGV[i + 1], ARGV[i] .. ' ' .. ARGV[i + 1]) end
-if count > 0 then
-  redis.call('ZREMRANGEBYRANK', refusing, 0, -1 - tonumber(ARGV[2]))
-  redis.call('PEXPIRE', refusing, lifetime)
-end
+local lifetime, count = ARGV[1], tonumber(ARGV[3])
+for i = 4, 2 + 2 * count, 2 do note_refusals(ARGV[i], ARGV[i + 1], lifetime, ARGV[2]) end
 for i = 4 + 2 * count, #ARGV, 2 do
   local message, version = ARGV[i], ARGV[i + 1]
   if version == '' then
