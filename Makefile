@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Two stamps: what `make run` needs, and on top of it what everything else does.
+RUN := $(VENV)/installed-to-run
 STAMP := $(VENV)/installed
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help run test coverage unit fresh soak bench browser screenshot check format lock env-example clean
@@ -10,7 +13,8 @@ STAMP := $(VENV)/installed
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
-run: $(STAMP) ## Try the bridge in the browser: a workspace, a project and Redis for whatever is not configured
+run: $(RUN) ## Try the bridge in the browser: a workspace, a project and Redis for whatever is not configured
+	@echo 'Starting the playground …'
 	@exec $(BIN)/bridge playground
 
 # In the order of the folders: what takes longest, with browsers and servers, begins first, and many small ones end it.
@@ -70,13 +74,18 @@ clean: ## Remove everything that was made here
 	@rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find bridge tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml constraints.txt
+$(RUN): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo 'Python 3.11 or later is needed: make PYTHON=python3.12 …'; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo 'Python lacks venv: on Debian and Ubuntu, apt install python3-venv'; exit 1; }
-	@echo 'Installing into $(VENV) …'
+	@echo 'Making a Python environment in $(VENV) …'
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@$(BIN)/python -m compileall -q bridge # as an ordinary install does; a start takes a fifth longer without
+	@echo 'Installing the bridge and its playground, 50 packages: about half a minute …'
+	@$(PIP) --editable '.[playground]'
+	@touch $@
+
+$(STAMP): $(RUN)
+	@echo 'Installing what the tests and the checks need …'
+	@$(PIP) --editable '.[dev]'
 	@touch $@
