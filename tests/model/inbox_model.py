@@ -36,6 +36,10 @@ class Budget(NamedTuple):
     stops: int = 0  # somebody wants the turn that is in work to end
     delays: int = 0  # a message was refused, and comes only after a later one
     deletions: int = 0  # a message was refused, and is deleted before it comes again
+    limits: int = 0  # Slack surely did not take a post
+    doubts: int = 0  # nobody knows whether Slack took a post
+    is_blind: bool = False  # nobody may look for a post in Slack
+    is_by_url: bool = False  # answers go by response_url, where nobody can look
 
 
 class Turn(NamedTuple):
@@ -51,6 +55,8 @@ class Turn(NamedTuple):
     is_held: bool = False  # it waited behind one that was stopped, and nobody has said that it shall go on
     was_taken: bool = False  # a worker has looked at it
     is_overtaken: bool = False  # when it came, a later one was being dealt with: its order can't be kept
+    waits: bool = False  # its outcome waits for Slack, and nobody is about to post it
+    out: int = NONE  # the take that marked that it goes out by response_url
 
 
 class Worker(NamedTuple):
@@ -61,6 +67,7 @@ class Worker(NamedTuple):
     turn: int = NONE
     token: int = NONE
     has_lease: bool = False
+    must_look: bool = False  # its own post may have arrived
 
 
 class Late(NamedTuple):
@@ -187,6 +194,15 @@ MUTANTS = {
     "a late message ends the hold": Budget(delays=1, stops=1),
     "a late message wakes": Budget(delays=1),
     "no tombstone": Budget(deletions=1),
+    "post in spite of stop": Budget(stops=1, limits=1),
+    "stop of what is on its way": Budget(stops=1),
+    "post what still waits": Budget(kills=1, stops=1, limits=1),
+    "no look after a doubt": Budget(doubts=1),
+    "post again where nobody can look": Budget(doubts=1, is_blind=True),
+    "take over where nobody can look": Budget(kills=1, is_blind=True),
+    "no mark by url": Budget(kills=1, is_by_url=True),
+    "post by url again": Budget(doubts=1, is_by_url=True),
+    "mark outlives a refusal": Budget(limits=1, releases=1, is_by_url=True),
 }
 """What is left out, and how much has to go wrong for that to be seen."""
 
@@ -232,6 +248,18 @@ LIVES = {
     "a late message and a menu": (False, Budget(withdrawals=1, delays=1)),
     "a late message, a menu and a stop": (False, Budget(stops=1, delays=1)),
     "a deleted message": (True, Budget(kills=1, stalls=1, delays=1, deletions=1)),
+    "an answer that waits for Slack, and a stop": (True, Budget(stops=1, limits=1, doubts=1)),
+    "an answer that waits for Slack, a kill and a stop": (True, Budget(kills=1, stops=1, limits=1)),
+    "an answer that waits for Slack, a slow worker and a stop": (True, Budget(stalls=1, stops=1, limits=1)),
+    "an answer that waits for Slack, a drain and a stop": (True, Budget(releases=1, stops=1, limits=1)),
+    "an answer that waits for Slack, lost replies and a stop": (True, Budget(losses=1, stops=1, limits=1)),
+    "posts in doubt": (True, Budget(kills=1, doubts=2)),
+    "posts in doubt where nobody can look": (True, Budget(kills=1, doubts=1, stops=1, is_blind=True)),
+    "a slow worker where nobody can look": (True, Budget(stalls=1, limits=1, is_blind=True)),
+    "answers by url": (True, Budget(kills=1, limits=1, doubts=1, is_by_url=True)),
+    "answers by url and a slow worker": (True, Budget(stalls=1, limits=1, is_by_url=True)),
+    "answers by url and lost replies": (True, Budget(losses=1, limits=1, is_by_url=True)),
+    "answers by url and a drain": (True, Budget(limits=1, releases=1, is_by_url=True)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
 
@@ -254,7 +282,11 @@ class Lane:
             "calling": self._calling,
             "unsure": self._unsure,
             "looking": self._looking,
+            "going": self._going,
             "posting": self._posting,
+            "held back": self._held_back,
+            "in doubt about it": self._in_doubt_about_it,
+            "telling": self._telling,
             "posted": self._posted,
             "burying": self._burying,
         }
@@ -400,13 +432,17 @@ class Lane:
             or turn.is_held
             or turn.is_withdrawn
             or turn.stopped_at
-            or turn.step not in {"queued", "sent"}
+            or not self._may_stop(turn)
         ):
             return s
         s = s.with_turn(head, stopped_at="too early" if is_later else turn.step)._replace(is_held=True)
         for waiting in behind:
             s = s.with_turn(waiting, is_held=True)
         return self._unparked(s, "stop wakes nobody")
+
+    def _may_stop(self, turn: Turn) -> bool:
+        is_back = turn.step == "posting" and (turn.waits or self.mutant == "stop of what is on its way")
+        return turn.step in {"queued", "sent"} or is_back
 
     def _let_go_on(self, s: State) -> State:
         """GO ON: whatever is parked in a lane that is held is parked for that."""
@@ -545,6 +581,10 @@ class Lane:
         if turn.step == "sent":
             is_own = turn.by == s.workers[i].token and self.mutant != "no token"
             return "sending" if is_own or self.mutant == "ask again" else "unsure"
+        if turn.outcome == "doubtful":
+            return "telling"
+        if s.left.is_by_url:
+            return "going"
         return "posting" if self.mutant == "no look" else "looking"
 
     def _is_off(self, turn: Turn, *mutants: str) -> bool:
@@ -634,24 +674,80 @@ class Lane:
         turn = s.workers[i].turn
         written = s if s.turns[turn].step == "posting" else s.with_turn(turn, step="posting", outcome=outcome)
         is_shown = not s.turns[turn].stopped_at or self.mutant == "outcome in spite of stop"
-        after = written.with_worker(i, at="posting" if is_shown else "posted")
+        shows = "going" if s.left.is_by_url else "posting"
+        after = written.with_worker(i, at=shows if is_shown else "posted")
         yield from self._script(s, i, f"OUTCOME {outcome} {turn}", after)
 
     def _looking(self, s: State, i: int) -> Iterator[Move]:
         """Look for the post of an earlier worker, which is over: the lease outlasts it."""
-        is_there = any(turn == s.workers[i].turn for turn, _ in s.posts)
-        yield "looks", s.with_worker(i, at="posted" if is_there else "posting")
+        turn = s.workers[i].turn
+        again = {"post again where nobody can look": True, "take over where nobody can look": False}.get(self.mutant)
+        if s.left.is_blind and again is not s.workers[i].must_look:
+            yield "must not look", s.with_worker(i, at="in doubt about it", must_look=False)
+            return
+        is_there = any(posted == turn for posted, _ in s.posts) and not s.left.is_blind
+        waits = s.turns[turn].waits and self.mutant != "post what still waits"
+        yield "looks", s.with_worker(i, at="posted" if is_there else "going" if waits else "posting", must_look=False)
         yield from self._release(s, i)
         yield from self._give_up(s, i)
 
+    def _going(self, s: State, i: int) -> Iterator[Move]:
+        """GOES: from here on a stop comes too late. What goes by url is marked: nobody could look for it."""
+        worker = s.workers[i]
+        turn = s.turns[worker.turn]
+        if turn.stopped_at and self.mutant != "post in spite of stop":
+            yield from self._script(s, i, f"GOES {worker.turn}: it was stopped", s.with_worker(i, at="posted"))
+        elif s.left.is_by_url and turn.out not in {NONE, worker.token}:
+            yield from self._script(s, i, f"GOES {worker.turn}: again", s.with_worker(i, at="in doubt about it"))
+        else:
+            out = worker.token if s.left.is_by_url and self.mutant != "no mark by url" else NONE
+            goes = s.with_turn(worker.turn, waits=False, out=out).with_worker(i, at="posting")
+            yield from self._script(s, i, f"GOES {worker.turn}", goes)
+        yield from self._release(s, i)
+
     def _posting(self, s: State, i: int) -> Iterator[Move]:
+        """Post; Slack may surely not take it, or nobody knows."""
         worker = s.workers[i]
         if worker.has_lease or self.mutant == "no clock":
-            post = (worker.turn, s.turns[worker.turn].outcome)
-            yield f"posts {worker.turn}", s._replace(posts=(*s.posts, post)).with_worker(i, at="posted")
+            turn = s.turns[worker.turn]
+            post = (worker.turn, "too late" if turn.stopped_at else turn.outcome)
+            posted = s._replace(posts=(*s.posts, post))
+            yield f"posts {worker.turn}", posted.with_worker(i, at="posted")
+            if s.left.limits:
+                yield f"cannot post {worker.turn}", s.with_worker(i, at="held back").spend("limits")
+            if s.left.doubts:
+                doubts = {"at": "held back", "must_look": self.mutant != "no look after a doubt"}
+                yield f"posts {worker.turn}, in doubt", posted.with_worker(i, **doubts).spend("doubts")
+                yield f"cannot post {worker.turn}, in doubt", s.with_worker(i, **doubts).spend("doubts")
         else:
             yield "gives up before the post", s.idle(i)
-        yield from self._release(s, i)
+        yield from self._release(s, i) if not s.left.is_by_url else ()
+        yield from self._give_up(s, i)
+
+    def _held_back(self, s: State, i: int) -> Iterator[Move]:
+        """WAITS: a stop may come now. What surely did not go out by url may go out that way again."""
+        worker = s.workers[i]
+        if s.left.is_by_url and worker.must_look and self.mutant != "post by url again":
+            yield "cannot look", s.with_worker(i, at="in doubt about it", must_look=False)
+            return
+        is_off = bool(s.turns[worker.turn].stopped_at) and self.mutant != "post in spite of stop"
+        goes_on = "looking" if worker.must_look and not s.left.is_by_url else "going"
+        waits = s.with_turn(worker.turn, waits=True).with_worker(i, at="posted" if is_off else goes_on)
+        if self.mutant != "mark outlives a refusal":
+            waits = waits.with_turn(worker.turn, out=NONE)
+        yield from self._script(s, i, f"WAITS {worker.turn}", waits)
+
+    def _in_doubt_about_it(self, s: State, i: int) -> Iterator[Move]:
+        """DOUBT: from here on people are told so, and the outcome is kept for a button."""
+        turn = s.workers[i].turn
+        doubtful = s.with_turn(turn, outcome="doubtful").with_worker(i, at="telling")
+        yield from self._script(s, i, f"DOUBT {turn}", doubtful)
+
+    def _telling(self, s: State, i: int) -> Iterator[Move]:
+        """Tell people, once more where somebody was killed at it: that does no harm."""
+        worker = s.workers[i]
+        told = s.posts if (worker.turn, "doubtful") in s.posts else (*s.posts, (worker.turn, "doubtful"))
+        yield f"tells of {worker.turn}", s._replace(posts=told).with_worker(i, at="posted")
         yield from self._give_up(s, i)
 
     def _posted(self, s: State, i: int) -> Iterator[Move]:
@@ -671,7 +767,8 @@ class Lane:
 def broken(s: State, budget: Budget) -> str:
     """Name the promise that a state breaks, or nothing."""
     for m, turn in enumerate(s.turns):
-        said = [outcome for of, outcome in s.posts if of == m]
+        told = [outcome for of, outcome in s.posts if of == m]
+        said = [outcome for outcome in told if outcome != "doubtful"]
         if s.sent.count(m) > 1:
             return f"message {m} reached the agent twice"
         if len(said) > 1:
@@ -686,6 +783,8 @@ def broken(s: State, budget: Budget) -> str:
             return f"message {m} was dealt with though it was withdrawn"
         if "unknown" in said and budget[:2] == s.left[:2]:
             return f"message {m} has an unknown outcome, and no worker was lost"
+        if "doubtful" in told and budget[:2] == s.left[:2] and budget.doubts == s.left.doubts:
+            return f"message {m} is in doubt, and nothing was lost"
     return _wrongly_stopped(s) or _out_of_order(s) or _wrong_entries(s)
 
 
@@ -694,7 +793,7 @@ def _wrongly_stopped(s: State) -> str:
     for m, turn in enumerate(s.turns):
         if turn.stopped_at == "too early":
             return f"message {m} was stopped before it was written"
-        if turn.stopped_at and m in posted:
+        if turn.stopped_at and m in posted and (turn.stopped_at != "posting" or (m, "too late") in s.posts):
             return f"message {m} was answered though it was stopped"
         if (turn.stopped_at == "queued" and m in s.sent) or (turn.stopped_at == "unsent" and turn.step == "sent"):
             return f"message {m} was sent though it was stopped"
