@@ -73,7 +73,7 @@ def open_conversation(call: Call) -> Json:
 @family.method("conversations.history", *_HISTORY)
 def history(call: Call) -> Json:
     """List what a channel shows, newest first."""
-    channel = call.channel()
+    channel = _readable(call)
     found = [one for one in reversed(call.workspace.top_level(channel.id)) if _in_window(call, one)]
     page, following = call.page(found)
     return _messages(call, page, following)
@@ -82,13 +82,22 @@ def history(call: Call) -> Json:
 @family.method("conversations.replies", *_HISTORY)
 def replies(call: Call) -> Json:
     """List a thread, its root first, then oldest first."""
-    channel = call.channel()
+    channel = _readable(call)
     asked = call.workspace.find(channel.id, call.need("ts"))
     if asked is None:
         raise Refusal("thread_not_found")
     root, *rest = call.workspace.thread(channel.id, asked.thread_ts or asked.ts)
     page, following = call.page([root, *(one for one in rest if _in_window(call, one))], default=1000)
     return _messages(call, page, following)
+
+
+def _readable(call: Call) -> Channel:
+    """Find the channel, which takes the scope of its own kind: as seen in zaratanDotWorld/choreWheel#173."""
+    kind = call.channel(member=False).kind
+    needed = f"{kind}:history" if kind == "im" else f"{kind}s:history"
+    if needed not in call.scopes:
+        raise Refusal("missing_scope", needed=needed, provided=",".join(sorted(call.scopes)))
+    return call.channel()
 
 
 def _in_window(call: Call, message: Message) -> bool:
