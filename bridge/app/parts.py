@@ -200,7 +200,7 @@ def build(
         project=wires.project,
         runs=Runs(project=wires.project, say=say, directory=directory, journal=journal, patience=patience, now=now),
         say=say,
-        shower=Shower(say, patience),
+        shower=Shower(say, patience, journal, watches),
         patience=patience,
         slots=slots,
         metrics=wires.metrics,

@@ -21,6 +21,7 @@ from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import WAITING_LIMIT
 
 SEND_AGAIN: Final = "turn:again"
+SHOW: Final = "turn:show"
 ASK_EDITED: Final = "turn:edited"
 _NOT_POSTED: Final = "not_posted:"
 EDITED: Final = "edited:"  # what the name of such an offer begins with; the identity of the message follows
@@ -114,6 +115,37 @@ def outcome_unknown(turn: str) -> Reply:
     """Tell that a message may have reached the agent, and offer to send it again."""
     again = kit.button(words.SEND_IT_AGAIN, SEND_AGAIN, turn)
     return _offer(words.MAY_HAVE_ARRIVED, words.MAY_DO_IT_TWICE, again)
+
+
+def in_doubt(turn: str, channel: str = "") -> Reply:
+    """Tell that nobody knows whether something was posted, and offer to show it.
+
+    What is missing may be here, or in the *channel* that is named, where nobody but one person is told.
+    """
+    show = kit.actions(kit.button(words.SHOW_IT, SHOW, turn))
+    if not channel:
+        text, where = words.POST_IN_DOUBT, []
+    else:
+        element: Block = {"type": "channel", "channel_id": channel}
+        text = words.POST_IN_DOUBT_ELSEWHERE
+        where = [kit.paragraph(*kit.filled(words.POST_WAS_FOR, channel=element))] if channel[:1] in {"C", "G"} else []
+    shown = kit.rich(kit.paragraph(text), *where)
+    return kit.reply(text, shown, kit.context(words.POST_MAY_BE_THERE), show, audience=Audience.CHANNEL)
+
+
+def shown_after_all() -> Reply:
+    """Take the place of that offer after its button was pressed."""
+    return kit.reply(words.SHOWN_AFTER_ALL, kit.context(words.SHOWN_AFTER_ALL), audience=Audience.THREAD)
+
+
+def shown_already() -> Reply:
+    """Tell that somebody else has pressed it."""
+    return kit.reply(words.SHOWN_ALREADY)
+
+
+def answer_gone() -> Reply:
+    """Tell that what was recorded is no longer kept."""
+    return kit.reply(words.ANSWER_GONE)
 
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:

@@ -12,6 +12,7 @@ from bridge.blocks.reply import Audience, Block, Reply
 STOP: Final = "turn:stop"
 """What asks for a stop other than by a command: Slack's own Stop, and a reaction. Its value is the ts of that."""
 
+SHOW: Final = "stopped:show"
 GO_ON: Final = "held:go-on"
 DROP: Final = "held:drop"
 
@@ -24,6 +25,16 @@ def stopped_unsent(turn: str, waiting: int) -> Reply:
 def stopped_at_work(turn: str, waiting: int) -> Reply:
     """Tell that an answer will not be shown; nobody can take the message back from the agent."""
     return _told(words.STOPPED_AT_WORK, waiting, kit.button(words.SEND_IT_AGAIN, SEND_AGAIN, turn))
+
+
+def stopped_answered(turn: str, waiting: int) -> Reply:
+    """Tell that an answer that waited for Slack will not be posted; it is kept for a button."""
+    return _told(words.STOPPED_ANSWERED, waiting, kit.button(words.SHOW_THE_ANSWER, SHOW, turn))
+
+
+def answered_already() -> Reply:
+    """Tell that the answer can't be held back any more."""
+    return kit.reply(words.ANSWERED_ALREADY)
 
 
 def taken_back() -> Reply:

@@ -48,7 +48,7 @@ class Stopping:
             return "ignored"
         only = MessageKey(click.team, click.channel, click.message_ts)
         stopped = await self.inbox.stops.stop(thread_lane(ThreadKey(*only)), click.value, only=only)
-        if stopped.met is Met.NOTHING or stopped.thread is None:
+        if stopped.met in {Met.NOTHING, Met.LATE} or stopped.thread is None:
             return "ignored"
         put = await self.inbox.put(click.model_copy(update={"thread_ts": stopped.thread.root}), event=event)
         return "queued" if isinstance(put, Queued) else "duplicate"

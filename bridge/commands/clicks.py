@@ -17,7 +17,18 @@ from bridge.commands.naming import agent_name
 from bridge.commands.running import ask_for_input, ask_to_mend, check_runner, start, start_as_text, workflow_by_id
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click
-from bridge.turns.plan import AskEdited, CastVote, ChooseAgent, Nothing, Plan, Resume, SendAgain, Show, StopTurn
+from bridge.turns.plan import (
+    AskEdited,
+    CastVote,
+    ChooseAgent,
+    Nothing,
+    Plan,
+    Resume,
+    SendAgain,
+    Show,
+    ShowAfterAll,
+    StopTurn,
+)
 
 
 class _RunValue(BaseModel):
@@ -48,6 +59,9 @@ def _unknown(click: Click) -> Nothing:
 async def _about_a_turn(_deps: Deps, _call: Call, click: Click) -> Plan:
     if click.action_id == notices.ASK_EDITED:
         return AskEdited(click.value, notices.asked_edited(), notices.message_gone())
+    if click.action_id in {notices.SHOW, stops.SHOW}:
+        asked_at = click.message_ts if click.action_id == notices.SHOW else ""  # a stop asks for more than that
+        return ShowAfterAll(click.value, notices.shown_already(), notices.answer_gone(), asked_at)
     return SendAgain(click.value, notices.sent_again(), notices.message_gone())
 
 
@@ -143,6 +157,8 @@ _PRESSED: Final[dict[str, Callable[[Deps, Call, Click], Awaitable[Plan]]]] = {
     runs.NODES: _show_nodes,
     notices.SEND_AGAIN: _about_a_turn,
     notices.ASK_EDITED: _about_a_turn,
+    notices.SHOW: _about_a_turn,
+    stops.SHOW: _about_a_turn,
     answers.FEEDBACK: _about_an_answer,
     menu.CHOOSE: _choose,
     workflows.RUN: _open_chosen,

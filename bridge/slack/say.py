@@ -70,13 +70,13 @@ class SlackSay:
             raise SlackRefused("conversations.replies", "missing_scope")  # as Slack would say, with every call
         return await self._history(self._deadline()).read_thread(place, after=after, before=before)
 
-    async def whisper(self, whom: Whom, reply: Reply) -> None:
+    async def whisper(self, whom: Whom, reply: Reply, there: Found | None = None) -> None:
         """Show a reply to one person, by response_url or, when that is used up, by an ephemeral message.
 
-        Files cannot be private: they are shown as text. Raises `SlackError`.
+        Files cannot be private: they are shown as text. Of *there*, see `post`. Raises `SlackError`.
         """
         deadline = self._deadline()
-        for part in _with_files_as_text(reply):
+        for part in _missing(reply, there):
             is_first = part.number == 0
 
             async def send(text: str, blocks: tuple[Block, ...], *, is_first: bool = is_first) -> None:
@@ -84,11 +84,13 @@ class SlackSay:
                 await self._whisper_message(whom, text, blocks, deadline, replaces=replaces)
 
             await self._down_the_ladder(part, send)
+            if there is not None:
+                there.parts[part.number] = ""
 
-    async def respond(self, response_url: str, reply: Reply) -> None:
-        """Show a reply to the channel by response_url. Raises `SlackError`."""
+    async def respond(self, response_url: str, reply: Reply, there: Found) -> None:
+        """Show a reply to the channel by response_url. Of *there*, see `post`. Raises `SlackError`."""
         deadline = self._deadline()
-        for part in _with_files_as_text(reply):
+        for part in _missing(reply, there):
             replaces = reply.replaces_original and part.number == 0
 
             async def send(text: str, blocks: tuple[Block, ...], *, replaces: bool = replaces) -> None:
@@ -96,6 +98,7 @@ class SlackSay:
                 await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
             await self._down_the_ladder(part, send)
+            there.parts[part.number] = ""
 
     async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:
         """Replace an own message by the first message of *reply*; files go into its thread. Raises `SlackError`."""
@@ -215,6 +218,11 @@ class SlackSay:
 
     def _deadline(self) -> Deadline:
         return Deadline.after(BUDGET, self._monotonic)
+
+
+def _missing(reply: Reply, there: Found | None) -> list[parts.Part]:
+    """Lay out a reply that has no files, but for what is there."""
+    return [part for part in _with_files_as_text(reply) if there is None or part.number not in there.parts]
 
 
 def _with_files_as_text(reply: Reply) -> list[parts.Part]:

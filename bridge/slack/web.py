@@ -30,6 +30,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.metrics import Metrics
 from bridge.slack.token import REFUSALS, BotToken
+from bridge.turns.ports import RESPONSE_URL
 
 CALL_SECONDS = 10.0
 _CONNECT_SECONDS = 3.0
@@ -148,8 +149,8 @@ class SlackWeb:
 
     async def respond(self, response_url: str, body: Answer, *, seconds: float = CALL_SECONDS) -> None:
         """Post to a ``response_url``. Raises `SlackError`; a used or expired one is `SlackRefused`."""
-        with _counted(self._metrics, "response_url"):
-            _judge_plain("response_url", *await self._exchange("response_url", seconds, response_url, json=body))
+        with _counted(self._metrics, RESPONSE_URL):
+            _judge_plain(RESPONSE_URL, *await self._exchange(RESPONSE_URL, seconds, response_url, json=body))
 
     async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
         """Send a file's bytes to where ``files.getUploadURLExternal`` said. Raises `SlackError`."""

@@ -282,6 +282,22 @@ class Inbox:
         now = epoch_ms(self._now())
         return str((await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0])
 
+    async def kept(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
+        """Give the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.
+
+        The turn *by* of a click gets it as often as it asks; any other on the message *button* (``ts``) gets ``""``.
+        None where it is not kept.
+        """
+        how, *outcome = await self._scripts.run("kept", turn, by, button, confirmed=True)
+        return str(outcome[0]) if how == "kept" else "" if how == "already" else None
+
+    async def drop_kept(self, turn: TurnId) -> None:
+        """Keep it no longer: it was shown. A dead letter keeps it, for whoever retries that."""
+        key = f"{self._scripts.prefix}turn:{turn}"
+        with translated():
+            if await self._scripts.redis.hget(key, "step") == "done":
+                await self._scripts.redis.hdel(key, "outcome")
+
     async def wait_for_lanes(self, connection: Redis, *, most: int, block: timedelta) -> list[Held]:
         """Wait up to *block* for lanes with new work, at most *most*; *connection* is blocked meanwhile.
 

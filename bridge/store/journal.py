@@ -7,6 +7,9 @@
 * `outcome` comes before the post to Slack; what it records is what will be shown. Who finds ``posting`` on taking
   over looks into the thread first. (The outcome and the intention to post are one step: nothing happens between
   the two, and it saves a round trip.)
+  While its post waits, because Slack does not take it or nobody knows whether it has, a stop may end it; so that is
+  written, too, and taken back before the next try (`waits`, `goes`). What goes by response_url is marked before
+  (`goes_by_url`), because nobody could look for it.
 * `finish` pops the turn and hands the lane on.
 
 Every step is one script behind the **fence**: the lane's entry is pending for this consumer, and the turn is its
@@ -121,6 +124,31 @@ class Journal:
         )  # fmt: skip
         if answer == "stopped":
             raise TurnStopped(taken.turn.id)
+
+    async def goes(self, taken: Taken) -> None:
+        """The outcome goes out to Slack once more, after it has waited. Raises `TurnStopped` where it is not to."""
+        await self._posting(taken, "goes")
+
+    async def goes_by_url(self, taken: Taken) -> bool:
+        """It goes out by response_url. False: it may have done so before, and must not again. Raises `TurnStopped`."""
+        return await self._posting(taken, "goes by url") != "again"
+
+    async def waits(self, taken: Taken, *, has_begun: bool) -> None:
+        """It waits for Slack, and until it `goes` a stop may end it. Raises `TurnStopped` where one has.
+
+        What *has_begun* to go out by response_url stays marked.
+        """
+        await self._posting(taken, "waits" if has_begun else "waits unsent")
+
+    async def in_doubt(self, taken: Taken) -> bool:
+        """Nobody can tell whether it is in Slack: it is kept for a button. Returns whether it went by response_url."""
+        return await self._posting(taken, "in doubt") == "by url"
+
+    async def _posting(self, taken: Taken, how: str) -> str:
+        answer = str(await self._run("posting", taken.held, taken.turn.lane, taken.turn.id, how, taken.token))
+        if answer == "stopped":
+            raise TurnStopped(taken.turn.id)
+        return answer
 
     async def done(
         self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, about: str = "",

@@ -53,7 +53,7 @@ A turn that waits has no lifetime, and neither has its box: a waiting message ne
 may be sent again by a button keeps its text until then, at most 7 days, and a dead letter for its 30; every other
 text leaves with DONE, but for an input that somebody wants remembered. The new text of a message that was edited too
 late is kept beside its turn for a button, too, and so is the answer to a turn that was stopped, which nobody was
-shown: with the turn, 7 days.
+shown, and one of which nobody knows whether it was posted: with the turn, 7 days.
 """
 
 from __future__ import annotations

@@ -80,6 +80,10 @@ class Turn:
     searches: bool = False
     follows: tuple[str, ...] = ()
     has_hourglass: bool = False  # people were shown that it waits
+    waits: bool = False  # its outcome waits for Slack, and a stop may end it
+    went_by_url: bool = False  # its outcome may be in Slack, where nobody can look for it
+    is_doubtful: bool = False  # nobody can tell whether its outcome is in Slack, and that is what is shown
+    is_card_in_doubt: bool = False  # whether its card was posted, this worker does not know
     was_sent_now: bool = False  # this very take wrote SENT; the request has not gone out
 
     @classmethod
@@ -106,6 +110,9 @@ class Turn:
                 searches="searches" in fields,
                 follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
                 has_hourglass="hourglass" in fields,
+                waits="waits" in fields,
+                went_by_url="out" in fields,
+                is_doubtful="doubt" in fields,
                 was_sent_now=was_sent_now,
             )
         except (KeyError, ValueError) as exc:

@@ -33,6 +33,8 @@ class Met(StrEnum):
 
     QUEUED = "queued"  # a turn whose message had not gone out, and will not
     SENT = "sent"  # a turn whose message may have reached the agent
+    ANSWERED = "posting"  # a turn whose answer waited for Slack, and will not be posted
+    LATE = "late"  # a turn whose answer is on its way to Slack
     WITHDRAWN = "withdrawn"  # the message waited, and is taken back
     NOTHING = "nothing"  # nothing that it may stop
 

@@ -15,7 +15,7 @@ from bridge.store.lanes import Taken
 from bridge.store.sessions import Sessions
 from bridge.store.stops import Met, Stopped
 from bridge.turns import plan as plans
-from bridge.turns.outcome import NewThread, Outcome
+from bridge.turns.outcome import NewThread, Outcome, ShownLate
 from bridge.turns.patience import Patience
 from bridge.turns.ports import Found, Mark, Place, Say
 from bridge.turns.reports import AfterReports, report_outcome
@@ -31,6 +31,7 @@ SmallPlan = (
     | plans.ChooseAgent
     | plans.SetDefault
     | plans.SendAgain
+    | plans.ShowAfterAll
     | plans.AskEdited
     | plans.CastVote
     | plans.StopTurn
@@ -71,7 +72,7 @@ class Effects:
                 return await self._again(plan)
             case plans.CastVote():
                 return await self._vote(taken, plan)
-            case plans.StopTurn() | plans.Resume() | plans.Greet():
+            case plans.StopTurn() | plans.Resume() | plans.Greet() | plans.ShowAfterAll():
                 return await self._about_a_conversation(taken, plan)
             case plans.PostReport():
                 return report_outcome(plan)
@@ -153,10 +154,39 @@ class Effects:
             case _:
                 return Outcome(what="gone", reply=plan.gone)
 
+    async def _show_after_all(self, taken: Taken, plan: plans.ShowAfterAll) -> Outcome:
+        body, turn = taken.turn.body, TurnId(plan.turn)
+        button = body.message_ts if isinstance(body, Click) else ""
+        kept = await self._patience.through_outages(lambda: self._inbox.kept(turn, by=taken.turn.id, button=button))
+        if not kept:
+            return Outcome(what="gone" if kept is None else "already", reply=plan.gone if kept is None else plan.again)
+        outcome = Outcome.from_json(kept)
+        return outcome.model_copy(
+            update={
+                "what": "shown after all",
+                "reply": outcome.reply.model_copy(update={"replaces_original": False}),
+                "shows": ShownLate(turn=turn, notice=plan.asked_at),
+                "ended": "",  # it was the other turn's person who did that
+            }
+        )
+
+    async def shown_after_all(self, taken: Taken, shown: ShownLate) -> None:
+        """Keep it no longer, and take the question away."""
+        await self._patience.through_outages(lambda: self._inbox.drop_kept(TurnId(shown.turn)))
+        if not shown.notice:
+            return
+        try:
+            mark = Mark("bridge_notice", aside(taken.turn.id, "shown"))
+            await self._say.update(taken.turn.body.channel, shown.notice, notices.shown_after_all(), mark)
+        except SlackError as exc:
+            log.info("a question that was answered could not be taken away", extra={"detail": exc.detail})
+
     async def _about_a_conversation(
-        self, taken: Taken, plan: plans.StopTurn | plans.Resume | plans.Greet
+        self, taken: Taken, plan: plans.StopTurn | plans.Resume | plans.Greet | plans.ShowAfterAll
     ) -> Outcome | str:
         match plan:
+            case plans.ShowAfterAll():
+                return await self._show_after_all(taken, plan)
             case plans.StopTurn():
                 return await self._stop(taken, plan)
             case plans.Resume():
@@ -252,6 +282,10 @@ def _told(stopped: Stopped) -> Reply:
             return words.stopped_unsent(stopped.turn, stopped.waiting)
         case Met.SENT:
             return words.stopped_at_work(stopped.turn, stopped.waiting)
+        case Met.ANSWERED:
+            return words.stopped_answered(stopped.turn, stopped.waiting)
+        case Met.LATE:
+            return words.answered_already()
         case Met.WITHDRAWN:
             return words.taken_back()
         case Met.NOTHING:

@@ -35,12 +35,22 @@ class PostedReport(BaseModel):
     binds: bool = False
 
 
+class ShownLate(BaseModel):
+    """The outcome of the earlier turn *turn* is shown after all; the message *notice* has asked whether to."""
+
+    model_config = ConfigDict(frozen=True)
+
+    turn: str
+    notice: str
+
+
 class Outcome(BaseModel):
     """*what* happened, in a word for the trace and the metrics, and the *reply* that shows it.
 
     *mark*, *agent* and *session* go into the message's metadata; *workflow* is the one that ran. *keeps_text*: the
     reply has a button that sends the text again. *starts*: the reply is the root of a new thread. It *greets* its
-    person. *ran* is the name of the workflow of a run that was started, and *ended* how that ended.
+    person, or *shows* what an earlier turn recorded. *ran* is the name of the workflow of a run that was started, and
+    *ended* how that ended.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,6 +65,7 @@ class Outcome(BaseModel):
     starts: NewThread | None = None
     report: PostedReport | None = None
     greets: bool = False
+    shows: ShownLate | None = None
     ran: str = ""
     ended: str = ""
 

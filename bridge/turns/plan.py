@@ -125,6 +125,20 @@ class SendAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowAfterAll:
+    """Show what was recorded of the earlier turn *turn* and perhaps never posted, once for each message with a button.
+
+    Where *asked_at* (``ts``) only that is asked, its message is replaced. *again* and *gone* are shown where it was, or
+    is no longer kept.
+    """
+
+    turn: str
+    again: Reply
+    gone: Reply
+    asked_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AskEdited:
     """Queue the new text of a *message* (by identity) that was changed too late; *reply* takes the offer's place."""
 
@@ -207,6 +221,7 @@ Plan = (
     | ChooseAgent
     | SetDefault
     | SendAgain
+    | ShowAfterAll
     | AskEdited
     | CastVote
     | StopTurn

@@ -13,6 +13,9 @@ from bridge.blocks.reply import Reply, View
 from bridge.errors import SlackUnreachable
 from bridge.ids import TurnId
 
+RESPONSE_URL = "response_url"
+"""The method of a `SlackError` that is about a post by response_url."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -119,12 +122,15 @@ class Say(Protocol):
         """Read which session a thread's own messages continued last, and what others said after and before a ``ts``."""
         ...
 
-    async def whisper(self, whom: Whom, reply: Reply) -> None:
-        """Show a reply to one person only; `replaces_original` works where there is a response_url."""
+    async def whisper(self, whom: Whom, reply: Reply, there: Found | None = None) -> None:
+        """Show a reply to one person only; `replaces_original` works where there is a response_url.
+
+        Of what is *there* already, see `post`.
+        """
         ...
 
-    async def respond(self, response_url: str, reply: Reply) -> None:
-        """Show a reply to the channel by response_url, where the bot itself may not post."""
+    async def respond(self, response_url: str, reply: Reply, there: Found) -> None:
+        """Show a reply to the channel by response_url, where the bot itself may not post. Of *there*, see `post`."""
         ...
 
     async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:

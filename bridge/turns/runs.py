@@ -11,10 +11,11 @@ from datetime import datetime, timedelta
 from bridge import words
 from bridge.blocks import runs as cards
 from bridge.blocks.reply import Reply
-from bridge.errors import ProjectError, RecordNotUnderstood, SlackError
+from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError
 from bridge.project import ProjectClient
 from bridge.store.journal import Journal
 from bridge.store.lanes import Taken
+from bridge.store.records import Turn
 from bridge.turns.ask import Answer
 from bridge.turns.outcome import Outcome
 from bridge.turns.patience import Patience
@@ -65,15 +66,16 @@ class Runs:
     async def run(self, taken: Taken, plan: RunWorkflow) -> tuple[Answer, Taken]:
         """Start one run and wait for its result. Also returns *taken* with the card that was posted meanwhile."""
         run = await self._described(taken, plan)
-        shown: list[str] = []
+        turn = taken.turn
 
         async def show_card() -> None:
-            shown.append(await self._post_card(taken, run))
+            nonlocal turn
+            turn = await self._post_card(taken, run)
 
         began = self._now()
         async with after_a_while(show_card):
             answer = await self._started(plan, run, began)
-        return answer, replace(taken, turn=replace(taken.turn, card="".join(shown)))
+        return answer, replace(taken, turn=turn)
 
     async def unknown(self, taken: Taken) -> Outcome:
         """An earlier worker may have started the run, and never heard what came of it."""
@@ -101,16 +103,16 @@ class Runs:
     def _took(self, began: datetime) -> timedelta:
         return self._now() - began
 
-    async def _post_card(self, taken: Taken, run: cards.Run) -> str:
+    async def _post_card(self, taken: Taken, run: cards.Run) -> Turn:
         """Show that it runs. Where Slack does not take that, the result is posted as a new message later."""
         try:
             mark = Mark(RUN_MARK, taken.turn.id)
             ts = await self._say.post(place_of(taken.turn.body), cards.running(run), mark, Found({}))
         except SlackError as exc:
             log.info("the card of a run could not be posted yet", extra={"detail": exc.detail})
-            return ""
+            return replace(taken.turn, is_card_in_doubt=isinstance(exc, SlackAmbiguous))
         await self._patience.through_outages(lambda: self._journal.card(taken, ts))
-        return ts
+        return replace(taken.turn, card=ts)
 
 
 def _outcome(what: str, card: Reply, run: cards.Run, ended: str) -> Outcome:

@@ -4,7 +4,8 @@
 
 Each arrow into the journal is written before the effect that follows it, and each effect is preceded by a look at
 the lease. So whoever takes a lane over knows what may have happened: nothing (``queued``: begin), a request
-(``sent``: say that the outcome is unknown), or a post (``posting``: look whether it is there).
+(``sent``: say that the outcome is unknown), or a post (``posting``: look whether it is there, and where nobody can
+look, say that).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from bridge.errors import (
     Outage,
     ProjectError,
     ServiceRefused,
+    SlackAmbiguous,
     SlackRefused,
     TooOften,
 )
@@ -47,7 +49,7 @@ from bridge.turns.outcome import Outcome
 from bridge.turns.patience import Draining, Patience
 from bridge.turns.ports import Say
 from bridge.turns.runs import Runs, to_json
-from bridge.turns.show import MENU_MARK, MOST_HANDS, NeverFinished, Shower, place_of
+from bridge.turns.show import MENU_MARK, MOST_HANDS, NeverFinished, PostInDoubt, Shower, place_of
 from bridge.turns.sign import working
 from bridge.turns.slots import Slots
 from bridge.turns.watching import Watches
@@ -136,7 +138,10 @@ class Turns:
         if turn.is_stopped:
             raise TurnStopped(turn.id)
         if turn.step is Step.POSTING:
-            return await self._show(taken, Outcome.from_json(turn.outcome), lease, may_be_there=True)
+            outcome = Outcome.from_json(turn.outcome)
+            if turn.is_doubtful:
+                return await self._tell_of_doubt(taken, outcome, lease, is_by_url=turn.went_by_url)
+            return await self._show(taken, outcome, lease, may_be_there=True)
         if turn.step is Step.SENT and not turn.was_sent_now:
             return await self._record(taken, Answer(await self._unknown(taken)), lease)
         if turn.is_withdrawn:
@@ -239,31 +244,57 @@ class Turns:
                 taken, outcome.model_dump_json(), what=outcome.what, binding=answer.binding, results=answer.results
             )
         )
-        return await self._show(taken, outcome, lease, may_be_there=taken.turn.takes > 1 and bool(taken.turn.run))
+        may_have_card = taken.turn.is_card_in_doubt or (taken.turn.takes > 1 and bool(taken.turn.run))
+        return await self._show(taken, outcome, lease, may_be_there=False, may_have_card=may_have_card)
 
-    async def _show(self, taken: Taken, outcome: Outcome, lease: Lease, *, may_be_there: bool) -> bool:
+    async def _show(
+        self, taken: Taken, outcome: Outcome, lease: Lease, *, may_be_there: bool, may_have_card: bool = False
+    ) -> bool:
         try:
-            ts = await self.shower.show(taken, outcome, lease, may_be_there=may_be_there)
+            ts = await self.shower.show(taken, outcome, lease, may_be_there=may_be_there, may_have_card=may_have_card)
+        except PostInDoubt:
+            is_by_url = await self.patience.through_outages(lambda: self.journal.in_doubt(taken))
+            return await self._tell_of_doubt(taken, outcome, lease, is_by_url=is_by_url)
         except SlackRefused as exc:
-            if isinstance(taken.turn.body, Notice) and taken.turn.body.is_offer:  # nobody waits for it
-                return await self._done(taken, f"not shown: {exc.error}")
-            if outcome.report is not None:
-                await self.effects.reports.refused(taken, outcome.report, exc.error)
-            await self.effects.refused(taken, exc.error)
-            return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
+            return await self._refused(taken, outcome, lease, exc)
         except NeverFinished:
             return await self._never_finished(lease, taken.turn)
-        if taken.turn.takes > 1:
-            await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
         if outcome.starts is not None and ts:
             await self.effects.start_thread(taken, outcome.starts, ts)
         if outcome.greets:
             await self.effects.greeted(taken)
         if outcome.report is not None and ts:
             await self.effects.reports.posted(taken, outcome.report, ts)
+        if outcome.shows is not None:
+            await self.effects.shown_after_all(taken, outcome.shows)
+        return await self._shown(taken, outcome, outcome.what, ts)
+
+    async def _tell_of_doubt(self, taken: Taken, outcome: Outcome, lease: Lease, *, is_by_url: bool) -> bool:
+        """Nobody can tell whether it was posted: people are told so, and the lane goes on."""
+        log.warning("nobody can tell whether an answer was posted", extra={"kind": taken.turn.body.kind})
+        try:
+            await self.shower.tell_of_doubt(taken, outcome, lease, is_by_url=is_by_url)
+        except SlackRefused as exc:
+            return await self._refused(taken, outcome, lease, exc)
+        except SlackAmbiguous:
+            return await self._bury(lease, taken.turn.id, "slack: nobody can tell whether it was posted", taken.turn)
+        return await self._shown(taken, outcome, "post in doubt", "")
+
+    async def _refused(self, taken: Taken, outcome: Outcome, lease: Lease, exc: SlackRefused) -> bool:
+        """Slack will never take it."""
+        if isinstance(taken.turn.body, Notice) and taken.turn.body.is_offer:  # nobody waits for it
+            return await self._done(taken, f"not shown: {exc.error}")
+        if outcome.report is not None:
+            await self.effects.reports.refused(taken, outcome.report, exc.error)
+        await self.effects.refused(taken, exc.error)
+        return await self._bury(lease, taken.turn.id, f"slack: {exc.error}", taken.turn)
+
+    async def _shown(self, taken: Taken, outcome: Outcome, what: str, ts: str) -> bool:
+        if taken.turn.takes > 1:
+            await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
         lately = did(taken, outcome, ts, self.now())
         return await self._done(
-            taken, outcome.what, posted=ts, keep_text=outcome.keeps_text, about=outcome.about, lately=lately
+            taken, what, posted=ts, keep_text=outcome.keeps_text, about=outcome.about, lately=lately
         )
 
     async def _done(

@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from bridge.playground.project.answers import Proper
 from bridge.playground.project.conversation import scripted
 from bridge.playground.project.sample import Agent
+from bridge.playground.slack.faults import Slow
 from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB, GENERAL
 from support.real_redis import RealRedis
 from support.waiting import wait_until
@@ -82,6 +84,48 @@ async def test_a_cross_of_the_asker_stops_and_one_of_anybody_else_does_not(world
     await world.slack.react(ALICE, GENERAL, root, "x")
 
     assert "Stopped" in await ended(world, GENERAL, root)
+
+
+async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: World) -> None:
+    world.project.on("POST", "/api/sdk/agents/1/chat", Proper(delay=0.3))
+    root = await world.mention(ALICE, GENERAL, "stop-waiting")
+    await wait_until(lambda: "stop-waiting" in world.chats(), "the agent is asked")
+    await world.slack.stop()
+    await waits_for_slack(world)
+
+    await world.slack.press_stop(ALICE, GENERAL, root)
+    await world.slack.start()
+
+    assert "The agent had already answered" in await ended(world, GENERAL, root)
+    await wait_until(lambda: is_at_rest(world), "nothing waits any more")
+    assert len(world.answers(GENERAL, root)) == 1
+    await world.slack.click(BOB, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
+    await world.slack.click(ALICE, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
+    await world.whispered(ALICE)
+    assert ["re: stop-waiting" in words for words in world.said(GENERAL, root)] == [False, True]
+    assert world.chats() == ["stop-waiting"]
+
+
+async def test_a_stop_comes_too_late_for_an_answer_that_is_on_its_way(world: World) -> None:
+    world.slack.faults.on("chat.postMessage", Slow(1.0), channel=GENERAL)
+    root = await world.mention(ALICE, GENERAL, "stop-late")
+    await wait_until(lambda: world.called("chat.postMessage"), "the answer is on its way")
+
+    await world.slack.press_stop(ALICE, GENERAL, root)
+
+    assert "is being posted" in await world.whispered(ALICE)
+    assert "re: stop-late" in (await world.answered(GENERAL, root))[0]
+    assert len(world.answers(GENERAL, root)) == 1
+
+
+async def waits_for_slack(world: World) -> None:
+    (bridge,) = world.bridges
+    beginning = len(bridge.log)
+    await wait_until(lambda: b"slack did not take an answer yet" in bridge.log[beginning:], "the answer waits")
+
+
+async def is_at_rest(world: World) -> bool:
+    return not [key for key in await world.keys() if ":box:" in key]
 
 
 def greetings(world: World) -> int:

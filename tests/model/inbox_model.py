@@ -128,6 +128,7 @@ class State(NamedTuple):
         """Let a worker begin a take, with a new token."""
         used = {
             *(turn.by for turn in self.turns),
+            *(turn.out for turn in self.turns),
             *(worker.token for worker in self.workers),
             *(put.token for put in self.late),
         }
@@ -259,7 +260,7 @@ LIVES = {
     "answers by url": (True, Budget(kills=1, limits=1, doubts=1, is_by_url=True)),
     "answers by url and a slow worker": (True, Budget(stalls=1, limits=1, is_by_url=True)),
     "answers by url and lost replies": (True, Budget(losses=1, limits=1, is_by_url=True)),
-    "answers by url and a drain": (True, Budget(limits=1, releases=1, is_by_url=True)),
+    "answers by url and a drain": (True, Budget(kills=1, limits=1, releases=1, is_by_url=True)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
 

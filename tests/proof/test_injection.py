@@ -143,7 +143,7 @@ async def every_way_out(slack: WireSlack, web: SlackWeb) -> AsyncIterator[list[C
             lambda reply: say.post(_AWAY, reply, MARK, Found({})),
             lambda reply: say.whisper(Whom("C1", "U1", "", url), reply),
             lambda reply: say.whisper(Whom("C1", "U1", "1.2", ""), reply),
-            lambda reply: say.respond(url, reply),
+            lambda reply: say.respond(url, reply, Found({})),
             lambda reply: say.update("C1", "1699999999.000002", reply, MARK),
         ]
 

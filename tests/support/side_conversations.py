@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from bridge.playground.slack.entities import Message
+from bridge.playground.slack.faults import DropAfter
 from bridge.playground.slack.sample import (
     ALICE,
     BOB,
@@ -23,6 +24,7 @@ from support.waiting import wait_until
 _EDITED = "turn:edited"
 _GO_ON = "held:drop"
 _VOTE = "answer:feedback"
+_SHOW = "turn:show"
 
 
 async def stops_an_answer(town: Town) -> None:
@@ -106,11 +108,45 @@ async def keeps_a_report(town: Town) -> None:
     await wait_until(lambda: _posted(town), "it is posted", PATIENCE)
     await town.insist(lambda: world.slack.command(ALICE, GENERAL, "/stats", "reports"))
     for action in ("report:pause", "report:resume"):
-        await wait_until(lambda: _offers(town, action), f"{action} is offered", PATIENCE)  # noqa: B023 - waited for here
-        ts = _offers(town, action)[-1].ts
-        await town.insist(lambda: world.slack.click(ALICE, GENERAL, ts, action))  # noqa: B023 - waited for here
+        offer = await _offered(town, action)
+        await town.insist(lambda: world.slack.click(ALICE, offer.channel, offer.ts, action))  # noqa: B023 - waited for here
     turns = [str((one.metadata or {})["event_payload"].get("turn")) for one in _posted(town)]
     assert len(set(turns)) == len(turns), "no report was posted twice"
+
+
+async def asks_for_what_is_in_doubt(town: Town) -> None:
+    """A private answer is lost on its way, or perhaps only Slack's word that it was taken; somebody wants to see it."""
+    town.world.slack.faults.on("response_url", DropAfter())
+    await town.insist(lambda: town.world.slack.command(CAROL, SHARED, "/project", ""))
+    await _show_what_is_in_doubt(town)
+
+
+async def _offered(town: Town, action: str) -> Message:
+    """Wait until Alice can press a button, and ask for what may be missing."""
+
+    async def is_there() -> bool:
+        await _press_show(town)
+        return bool(_offers(town, action))
+
+    await wait_until(is_there, f"{action} is offered", PATIENCE)
+    return _offers(town, action)[-1]
+
+
+async def _show_what_is_in_doubt(town: Town) -> None:
+    await wait_until(lambda: _press_show(town), "something is in doubt", PATIENCE)
+
+
+async def _press_show(town: Town) -> bool:
+    """Press what shows an answer that is in doubt, wherever that is; gives whether there was any."""
+    offers = [
+        (user, one)
+        for user, channel in ((ALICE, DM_ALICE), (BOB, DM_BOB), (CAROL, DM_CAROL))
+        for one in town.world.slack.workspace.top_level(channel)
+        if _SHOW in str(one.blocks)
+    ]
+    for user, one in offers:
+        await town.insist(lambda: town.world.slack.click(user, one.channel, one.ts, _SHOW))  # noqa: B023 - waited for here
+    return bool(offers)
 
 
 def _offers(town: Town, action: str) -> list[Message]:
@@ -136,4 +172,5 @@ BESIDE = (
     waits_in_line,
     looks_at_home,
     keeps_a_report,
+    asks_for_what_is_in_doubt,
 )

@@ -162,13 +162,13 @@ class MemorySay:
     async def waits_no_more(self, channel: str, ts: str) -> None:  # noqa: ARG002 - the port's
         self.taken_away.append(ts)
 
-    async def whisper(self, whom: Whom, reply: Reply) -> None:
+    async def whisper(self, whom: Whom, reply: Reply, there: Found | None = None) -> None:  # noqa: ARG002 - the port's
         trouble = self.troubles.pop(0) if self.troubles else None
         if trouble is not None:
             raise trouble
         self.whispers.append((whom, reply))
 
-    async def respond(self, response_url: str, reply: Reply) -> None:
+    async def respond(self, response_url: str, reply: Reply, there: Found) -> None:  # noqa: ARG002 - the port's
         self.responses.append((response_url, reply))
 
     async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:  # noqa: ARG002 - the port's
@@ -399,8 +399,8 @@ class Bench:
                 self.say, process.inbox, store.sessions, patience, Votes(store.scripts, self.metrics, now=store.clock),
                 reports=AfterReports(schedules_of(store.scripts, store.clock, process.name), patience),
             ), project=self.project, runs=runs,
-            say=self.say, shower=Shower(self.say, patience), patience=patience, slots=self.slots,
-            metrics=self.metrics, max_age=MAX_AGE, now=store.clock,
+            say=self.say, shower=Shower(self.say, patience, process.journal, self.watches), patience=patience,
+            slots=self.slots, metrics=self.metrics, max_age=MAX_AGE, now=store.clock,
             watches=self.watches,
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 from bridge.blocks.reply import Attachment, Reply
 from bridge.errors import SlackRefused
 from bridge.slack.say import SlackSay
-from bridge.turns.ports import Mark, Whom
+from bridge.turns.ports import Found, Mark, Whom
 from support.saying import MARK, SECTION, TURN
 from support.wire_slack import Raw, WireSlack, refused
 
@@ -57,7 +57,7 @@ async def test_a_whisper_steps_down_the_ladder_and_shows_files_as_text(slack: Wi
 async def test_responding_shows_it_to_the_channel(slack: WireSlack, say: SlackSay) -> None:
     slack.script["the_response_url"] = [Raw("invalid_blocks", 400), Raw("ok")]
 
-    await say.respond(f"{slack.api}the_response_url", Reply(text="ran", blocks=(SECTION,)))
+    await say.respond(f"{slack.api}the_response_url", Reply(text="ran", blocks=(SECTION,)), Found({}))
 
     _, body = slack.calls("the_response_url")
     assert (body["response_type"], body["text"]) == ("in_channel", "ran")

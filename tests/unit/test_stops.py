@@ -11,11 +11,11 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.blocks.notices import SEND_AGAIN
-from bridge.blocks.stops import DROP, GO_ON, STOP
+from bridge.blocks.stops import DROP, GO_ON, SHOW, STOP
 from bridge.chats.access import Access
 from bridge.chats.receive import Receiver
 from bridge.chats.stopping import Stopping
-from bridge.errors import StoreUnavailable
+from bridge.errors import SlackUnreachable, StoreUnavailable
 from bridge.inbound import Click
 from bridge.store.inbox import Queued
 from support.store import CHANNEL, LANE, ROOT, START, TEAM, USER, message, ts
@@ -142,6 +142,65 @@ async def test_a_turn_whose_owner_died_ends_without_a_word_about_an_unknown_outc
     assert len(bench.say.words) == 1
     assert "Stopped" in last(bench)
     assert bench.service.messages == ["hello there"]
+
+
+async def left_waiting_for_slack(bench: Bench) -> None:
+    """Let a worker die while the answer that it has recorded waits for Slack."""
+    waits = asyncio.Event()
+
+    async def wait() -> None:
+        waits.set()
+        await asyncio.Event().wait()
+
+    bench.on_sleep = wait
+    bench.say.troubles = [SlackUnreachable("chat.postMessage")]
+    work = await bench.begin()
+    await waits.wait()
+    await killed(work)
+    bench.on_sleep = None
+
+
+async def test_an_answer_whose_worker_died_while_it_waited_for_slack_is_not_posted_after_a_stop(bench: Bench) -> None:
+    turn = await bench.store.conversation(agent=7)
+    await bench.store.queue(message("two", ts(1)))
+    await left_waiting_for_slack(bench)
+
+    await press_stop(bench, name="b")
+    await bench.take_over()
+    await bench.work("c")
+
+    assert "had already answered" in last(bench)
+    assert buttons(bench)[SHOW] == turn
+    assert {GO_ON, DROP} < buttons(bench).keys()
+    assert bench.service.messages == ["hello there"]
+    assert len(bench.say.words) == 1
+    assert await bench.store.field(turn, "body") is None  # it can't be sent again: the agent has answered
+    conversation = await bench.store.sessions.thread(message().thread)
+    assert conversation is not None
+    assert conversation.session == 42
+
+    await press(bench, SHOW, turn)
+    await press(bench, SHOW, turn)
+    assert bench.say.words[1:] == ["re: hello there"]
+    assert bench.say.replies()[-1].mark.session == 42
+    assert await bench.store.field(turn, "outcome") is None  # what was shown is not kept
+
+
+async def test_an_answer_that_waited_for_slack_and_goes_out_now_can_not_be_stopped(bench: Bench) -> None:
+    await bench.store.conversation(agent=7)
+    await left_waiting_for_slack(bench)
+    bench.say.gate.clear()
+    successor = asyncio.create_task(bench.take_over())
+    await wait_until(lambda: bench.say.attempts == 2, "it is on its way")
+
+    await press_stop(bench, name="c")
+    stop = asyncio.create_task(bench.work("c"))
+    await wait_until(lambda: bench.say.whispers, "they are told")
+    bench.say.gate.set()
+    await asyncio.gather(successor, stop)
+
+    assert "is being posted" in bench.say.whispers[-1][1].text
+    assert bench.say.words == ["re: hello there"]
 
 
 async def test_a_message_that_waits_for_the_service_is_stopped_too(bench: Bench) -> None:

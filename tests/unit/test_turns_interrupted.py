@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import LaneLost, SlackUnreachable
+from bridge.errors import LaneLost, SlackRefused, SlackUnreachable
 from bridge.turns.lease import LEASE
 from support.store import message, ts
 from support.turns import Bench, a_bench, killed
@@ -50,6 +50,23 @@ async def test_who_takes_over_before_the_request_sends_it(redis: Redis) -> None:
 
         assert bench.service.messages == ["hello"]
         assert bench.say.words == ["re: hello"]
+
+
+async def test_who_takes_over_where_nobody_can_look_says_so_and_posts_nothing_again(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.after.clear()
+        await bench.store.queue(message("hello"))
+        task = await bench.begin("a")
+        await wait_until(lambda: bench.say.attempts, "the post is under way")
+        await killed(task)
+        bench.say.after.set()
+        bench.say.look_troubles = [SlackRefused("conversations.replies", "missing_scope")]
+
+        await bench.take_over("b")
+
+        assert bench.say.words[0] == "re: hello"
+        assert "may be missing here" in bench.say.words[1]
+        assert len(bench.say.words) == 2
 
 
 @pytest.mark.parametrize("did_arrive", [True, False])

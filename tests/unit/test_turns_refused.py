@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import SlackRefused
+from bridge.errors import SlackAmbiguous, SlackRefused
 from bridge.turns.ports import Place
 from support.store import USER, message, ts
 from support.turns import a_bench
@@ -19,6 +19,36 @@ REFUSALS = (
     "msg_blocks_too_long",
     "missing_scope",
 )
+
+
+@pytest.mark.parametrize("error", REFUSALS)
+async def test_a_refused_look_is_no_refusal_of_the_post(redis: Redis, error: str) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.troubles = [SlackAmbiguous("chat.postMessage")]
+        bench.say.look_troubles = [SlackRefused("conversations.replies", error)]
+        turn = await bench.store.queue(message("first"), agent=7)
+        await bench.store.queue(message("second", ts(1)))
+
+        await bench.work()
+
+        assert await bench.store.field(turn, "step") == "done"
+        assert "may be missing here" in bench.say.words[0]
+        assert "re: first" in str(await bench.store.field(turn, "outcome")), "what was to be said is kept"
+        assert bench.say.words[1:] == ["re: second"]
+        assert bench.service.messages == ["first", "second"], "each once"
+
+
+async def test_what_nobody_can_even_be_told_of_is_a_dead_letter(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.say.troubles = [SlackAmbiguous("chat.postMessage")] * 4
+        bench.say.look_troubles = [SlackRefused("conversations.replies", "missing_scope")]
+        turn = await bench.store.queue(message("first"), agent=7)
+
+        await bench.work()
+
+        assert await bench.store.field(turn, "step") == "dead"
+        assert "re: first" in str(await bench.store.field(turn, "outcome"))
+        assert bench.say.words == []
 
 
 @pytest.mark.parametrize("error", REFUSALS)

@@ -9,7 +9,7 @@
 local entry, consumer, lane, turn, now, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key, what = turn_of(turn), ARGV[7]
-local seen = redis.call('HMGET', key, 'step', 'what', 'deaths', 'stopped', 'again', 'at')
+local seen = redis.call('HMGET', key, 'step', 'what', 'deaths', 'stopped', 'again', 'at', 'doubt')
 local changes, leave = {'step', step, 't_done', now}, {}
 if step == 'dead' then -- what a retry needs to know, and a line for the trace
   add(changes, 'died', seen[1] or '')
@@ -21,8 +21,8 @@ if ARGV[8] ~= '' then
   add(changes, 'posted', string.match(ARGV[8], '[^:]*$'))
   redis.call('SET', prefix .. 'shown:' .. ARGV[8], turn, 'PX', ARGV[10])
 end
-if step == 'done' and not seen[4] then leave[#leave + 1] = 'outcome' end -- an answer that nobody was shown stays
-if ARGV[9] ~= '1' or seen[5] then
+if step == 'done' and not seen[4] and not seen[7] then leave[#leave + 1] = 'outcome' end -- an answer that perhaps nobody was shown stays
+if ARGV[9] ~= '1' or seen[5] or seen[4] == 'posting' then
   leave[#leave + 1], leave[#leave + 2] = 'body', 'run'
 end
 redis.call('HSET', key, unpack(changes))

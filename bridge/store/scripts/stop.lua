@@ -3,7 +3,8 @@
 -- begun later. The stop's own turn remembers what it met, so that it may be asked for again, and again.
 -- ARGV: the stop's own turn or '', lane, identity of the one message that is meant or '', when it was given (Slack's
 --       ts), now (ms).
--- Returns {'queued' | 'sent' (how far the turn was) | 'withdrawn' (it waited) | 'nothing', turn or '', how many wait, thread or ''}.
+-- Returns {'queued' | 'sent' | 'posting' (how far the turn was) | 'withdrawn' (it waited) | 'late' (its answer is on its
+--          way) | 'nothing', turn or '', how many wait, thread or ''}.
 local self, lane, message, given = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local turn = self ~= '' and redis.call('HGET', turn_of(self), 'met')
 if not turn then
@@ -17,7 +18,7 @@ if not turn or turn == '' then return {'nothing', '', 0, ''} end
 
 local key = turn_of(turn)
 local seen = redis.call('HMGET', key, 'lane', 'step', 'stopped', 'withdrawn', 'kind', 'body', 'at', 'of', 'retries',
-  'thread')
+  'thread', 'waits')
 local step, kind = seen[2], seen[5] or 'message'
 lane = seen[1] or lane
 local function others() -- that wait behind it
@@ -35,8 +36,9 @@ if not (seen[8] or seen[9]) then
   local is_read, body = pcall(cjson.decode, seen[6] or '')
   begun = is_read and type(body) == 'table' and tonumber(body.ts) or begun
 end
-local is_open = (step == 'queued' or step == 'sent') and not seen[4] and kind == 'message'
+local is_open = (step == 'queued' or step == 'sent' or step == 'posting') and not seen[4] and kind == 'message'
 if not is_open or begun > given then return {'nothing', '', 0, ''} end
+if step == 'posting' and not seen[11] then return {'late', turn, others(), seen[10] or ''} end
 
 local is_head = redis.call('LINDEX', box_of(lane), 0) == turn
 if not is_head or redis.call('HEXISTS', prefix .. 'held', lane) == 1 then
