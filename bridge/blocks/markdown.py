@@ -38,11 +38,12 @@ _FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,60}|~{3,60})(?P<info>.*)$
 _BLANKS = r"[^\S\n]*+"
 _CELL = rf":?-++:?{_BLANKS}"
 _TABLE = rf"[^\n|]*+\|[^\n]*+\n{_BLANKS}(?:\|{_BLANKS})?{_CELL}(?:\|{_BLANKS}{_CELL})*+(?:\|{_BLANKS})?(?=\n|\Z)"
-# These look for lines from the line break before them on, which is what makes them quick (see `_blocks`).
+# These look for lines from the line break before them on, which is what makes them quick (see `_next_block`).
 _OPENS_A_TABLE = re.compile(rf"\n{_TABLE}")
 _MAY_OPEN = re.compile(rf"\n(?:[ \t]*+(?:`{{3}}|~{{3}})|{_TABLE})")
 _MAY_END_A_TABLE = re.compile(rf"\n(?:{_BLANKS}(?:\n|\Z)|[ \t]*+(?:`{{3}}|~{{3}}))")
 _BLANK_LINE = re.compile(r"\n(?=(?P<rest>[ \t\r]*+\n))")
+_AHEAD = 20_000  # characters in which blocks are looked for at once; 1 MB would take 60 ms
 _LONGEST_FENCE_LINE = 80
 _LONGEST_CLOSING = 64  # a line break, the indent and the marks
 _MARKS = re.compile(rf"[ \t]{{0,{_LONGEST_FENCE_LINE}}}(?:`{{3}}|~{{3}})")
@@ -117,7 +118,10 @@ class _Text:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._to_come = _blocks(text)
+        self._lines = (
+            f"\n{text}"  # so that each line has a break before it: where that is in here, the line begins there
+        )
+        self._seen = 0  # how far blocks were looked for
         self._blocks: list[_Block] = []
         self._starts: list[int] = []
 
@@ -135,9 +139,11 @@ class _Text:
 
     def _block_around(self, at: int) -> _Block | None:
         """Find the block that a cut at *at* would tear."""
-        while (not self._starts or self._starts[-1] < at) and (found := next(self._to_come, None)):
-            self._blocks.append(found)
-            self._starts.append(found.start)
+        while self._seen < at:
+            block, self._seen = _next_block(self._lines, self._seen, at + _AHEAD)
+            if block:
+                self._blocks.append(block)
+                self._starts.append(block.start)
         block = self._blocks[index] if (index := bisect_left(self._starts, at) - 1) >= 0 else None
         return block if block and at < block.end else None
 
@@ -213,25 +219,23 @@ class _Text:
         return newline + 1 if newline >= 0 else at
 
 
-def _blocks(text: str) -> Iterator[_Block]:
-    """Find the code fences and tables, each when it is asked for, by expressions that pass over all other lines.
+def _next_block(lines: str, at: int, until: int) -> tuple[_Block | None, int]:
+    """Find the first code fence or table between *at* and about *until*, and how far it was looked for.
 
-    A look at each line costs too much: there may be 50,000 of them in 100 kB.
+    Expressions pass over all other lines: a look at each costs too much, since there may be 50,000 in 100 kB.
     """
-    lines = f"\n{text}"  # so that each line has a break before it: where that is in here, the line begins in *text*
-    at = 0
-    while found := _MAY_OPEN.search(lines, at):
+    last_line = lines.find("\n", until)
+    end = lines.find("\n", last_line + 1) if last_line >= 0 else -1
+    while found := _MAY_OPEN.search(lines, at, end if end >= 0 else len(lines)):
         start = found.start()
         if fence := _opened_fence(lines, start):
             block = _fenced(lines, start, fence)
-        elif _OPENS_A_TABLE.match(lines, start):
-            end = _end_of_table(lines, start)
-            block = _Block(start, end, end, None)
-        else:
-            at = start + 1
-            continue
-        yield block
-        at = block.end
+            return block, block.end
+        if _OPENS_A_TABLE.match(lines, start):
+            last = _end_of_table(lines, start)
+            return _Block(start, last, last, None), last
+        at = start + 1
+    return None, last_line if end >= 0 else len(lines)  # the last line may be the head of a table
 
 
 def _opened_fence(lines: str, start: int) -> _Fence | None:

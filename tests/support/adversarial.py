@@ -1,7 +1,28 @@
-"""What costs much to lay out, unless it is bounded: each is repeated up to a length."""
+"""Text of strangers, made to cost much, and what the bridge makes of such text."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from bridge.blocks import runs
+from bridge.blocks.answers import answer
+from bridge.blocks.markdown import neutralised
+from bridge.blocks.mrkdwn import message_text, plain_command_text
+from bridge.blocks.quotation import Quoted, with_quotation
+from bridge.blocks.reply import Reply
+from bridge.chats.choosing import named_first
+from bridge.commands.picking import pick
+from bridge.errors import NoSuch, SeveralFit
+from bridge.project import Agent
+from bridge.project.models import RunResult
+from bridge.slack import parts
+
+AGENTS = [Agent(id=number, name=f"Agent {number}", model="m") for number in range(50)]
+
+# What is repeated, up to a length, is cheap for nobody who looks at it twice.
 TEXTS = {
     "prose": "The quick brown fox jumps over the lazy dog, again and again.\n\n",
     "short lines": "1\n",
@@ -59,3 +80,45 @@ TEXTS = {
 def of_length(unit: str, length: int) -> str:
     """Repeat a text up to a length."""
     return (unit * (length // len(unit) + 1))[:length]
+
+
+def laid_out(text: str) -> None:
+    parts.lay_out(answer(text, [text]))
+
+
+def as_a_card(text: str) -> None:
+    reply = shown_run(output=text, nodeResults={text: text})
+    parts.lay_out(reply)
+    parts.pieces(reply.files[0].content if reply.files else "")
+
+
+def shown_run(**results: Any) -> Reply:
+    run = runs.Run(workflow=3, name="Report", input="x", started_by="Ada", turn="t")
+    result = RunResult.model_validate(
+        {"runId": 1, "status": "completed", "output": None, "nodeResults": None} | results
+    )
+    runs.node_results(result.nodeResults)
+    return runs.finished(run, result, timedelta(seconds=1))
+
+
+def picked(text: str) -> None:
+    for takes_rest in (True, False):
+        with suppress(NoSuch, SeveralFit):
+            pick("agent", f"x{text}", AGENTS, takes_rest=takes_rest)
+
+
+def quoted(text: str) -> None:
+    with_quotation(text, Quoted(text, text, (text,)), [Quoted(text, text)] * 3, left_out=0)
+
+
+CONVERTERS: dict[str, Callable[[str], Any]] = {
+    "answer": laid_out,
+    "harmless": neutralised,
+    "run": as_a_card,
+    "pieces": parts.pieces,
+    "message": lambda text: message_text(text, bot_user="U0BOT", user_names={}, channel_names={}),
+    "command": plain_command_text,
+    "quotation": quoted,
+    "agent first": lambda text: named_first(f"a{text}", AGENTS),
+    "name": picked,
+}

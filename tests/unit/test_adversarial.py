@@ -9,73 +9,23 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import pytest
 
-from bridge.blocks import runs, shapes, stats
-from bridge.blocks.answers import answer
-from bridge.blocks.markdown import neutralised
-from bridge.blocks.mrkdwn import message_text, plain_command_text
-from bridge.blocks.quotation import Quoted, with_quotation
-from bridge.chats.choosing import named_first
-from bridge.commands.picking import pick
-from bridge.errors import NoSuch, NotUnderstood, SeveralFit
-from bridge.project import Agent, ProjectClient
-from bridge.project.models import RunResult, Stats
+from bridge.blocks import shapes, stats
+from bridge.errors import NotUnderstood
+from bridge.project import ProjectClient
+from bridge.project.models import Stats
 from bridge.reports.changes import compare
 from bridge.reports.snapshots import Counts, Snapshot, snapshot_of
-from bridge.slack import parts
-from support.adversarial import TEXTS, of_length
+from support.adversarial import CONVERTERS, TEXTS, of_length, shown_run
 
 LENGTH = 200_000
 SECONDS = 2.0  # of this process; linear is 0.1
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
-AGENTS = [Agent(id=number, name=f"Agent {number}", model="m") for number in range(50)]
-
-
-def laid_out(text: str) -> None:
-    parts.lay_out(answer(text, [text]))
-
-
-def as_a_card(text: str) -> None:
-    reply = shown_run(output=text, nodeResults={text: text})
-    parts.lay_out(reply)
-    parts.pieces(reply.files[0].content if reply.files else "")
-
-
-def shown_run(**results: Any) -> Any:
-    run = runs.Run(workflow=3, name="Report", input="x", started_by="Ada", turn="t")
-    result = RunResult.model_validate(
-        {"runId": 1, "status": "completed", "output": None, "nodeResults": None} | results
-    )
-    runs.node_results(result.nodeResults)
-    return runs.finished(run, result, timedelta(seconds=1))
-
-
-def picked(text: str) -> None:
-    for takes_rest in (True, False):
-        with pytest.raises((NoSuch, SeveralFit)):
-            pick("agent", f"x{text}", AGENTS, takes_rest=takes_rest)
-
-
-def quoted(text: str) -> None:
-    with_quotation(text, Quoted(text, text, (text,)), [Quoted(text, text)] * 3, left_out=0)
-
-
-CONVERTERS: dict[str, Callable[[str], Any]] = {
-    "answer": laid_out,
-    "harmless": neutralised,
-    "run": as_a_card,
-    "pieces": parts.pieces,
-    "message": lambda text: message_text(text, bot_user="U0BOT", user_names={}, channel_names={}),
-    "command": plain_command_text,
-    "quotation": quoted,
-    "agent first": lambda text: named_first(f"a{text}", AGENTS),
-    "name": picked,
-}
 
 
 def seconds(work: Callable[[], Any]) -> float:

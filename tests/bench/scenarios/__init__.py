@@ -10,6 +10,7 @@ from bench.scenarios.burst import burst
 from bench.scenarios.counts import counts
 from bench.scenarios.growth import growth, processes
 from bench.scenarios.latency import commands, even, idle
+from bench.scenarios.layout import layout
 from bench.scenarios.start import start
 from bench.scenarios.turns import turns
 from bench.stage import Stage
@@ -24,6 +25,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "commands": commands,
     "idle": idle,
     "counts": counts,
+    "layout": layout,
     "start": start,
     "growth": growth,
     "processes": processes,

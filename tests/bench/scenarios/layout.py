@@ -1,0 +1,77 @@
+"""What text of strangers costs, whatever it is: milliseconds of the event loop for each 100 kB."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+from bench.figures import Figure, at_most
+from bench.stage import Stage
+from bridge.blocks.answers import answer
+from bridge.slack import parts
+from support.adversarial import CONVERTERS, TEXTS, of_length
+
+_UNIT = 100_000
+_LAID_OUT = 88_000  # what is longer is a file, of which the beginning alone is laid out
+_HUGE = 1_000_000
+_MOST_MS = 50
+
+
+async def layout(stage: Stage) -> list[Figure]:
+    """Take the worst of some fifty texts, most of them made to cost much."""
+    times = stage.length.times(5, 3)
+    answers = {name: _milliseconds(_laid_out, of_length(unit, _LAID_OUT), times) for name, unit in TEXTS.items()}
+    others = {
+        f"{converter}, {name}": _milliseconds(CONVERTERS[converter], of_length(unit, _UNIT), times)
+        for converter in CONVERTERS.keys() - {"answer"}
+        for name, unit in TEXTS.items()
+    }
+    steps = {name: _longest_step(of_length(unit, _HUGE), times) for name, unit in TEXTS.items()}
+    return [
+        at_most("laying out 100 kB of an answer", max(answers.values()), _MOST_MS, "ms", beside=_worst(answers)),
+        at_most("reading or showing other 100 kB", max(others.values()), _MOST_MS, "ms", beside=_worst(others)),
+        at_most("the longest step with an answer of 1 MB", max(steps.values()), _MOST_MS, "ms", beside=_worst(steps)),
+    ]
+
+
+def _laid_out(text: str) -> None:
+    """Go from what the service answered to the messages that are posted."""
+    parts.lay_out(answer(text))
+
+
+def _milliseconds(work: Callable[[str], Any], text: str, times: int) -> float:
+    """Measure, in the middle of some *times*, what 100 kB take."""
+    return median(_took(lambda: work(text)) for _ in range(times)) * _UNIT / len(text)
+
+
+def _longest_step(text: str, times: int) -> float:
+    """Take the longest of all steps, and each as long as it takes when nothing comes in between."""
+    return max(map(min, zip(*(_steps(text) for _ in range(times)), strict=True)))
+
+
+def _steps(text: str) -> list[float]:
+    """Measure each step between which others have their turn, where the answer has to be messages."""
+    reply = answer(text)
+    found, laid_out = [_took(lambda: answer(text))], parts.parts_of(reply)
+    is_over = False
+
+    def step() -> None:
+        nonlocal is_over
+        is_over = next(laid_out, None) is None
+
+    while not is_over:
+        found.append(_took(step))
+    return found
+
+
+def _took(work: Callable[[], Any]) -> float:
+    """Measure the milliseconds of this process alone: it is for others to be busy meanwhile."""
+    began = time.process_time()
+    work()
+    return (time.process_time() - began) * 1000
+
+
+def _worst(found: dict[str, float]) -> str:
+    return f"{max(found, key=found.__getitem__)}; prose {median(found[name] for name in found if 'prose' in name):.1f}"
