@@ -1,7 +1,8 @@
 """Slack's charts and tables of data, as plain dicts: slack_sdk has no classes for them.
 
-A chart shows the shape, a table says everything: who shows a chart also has a table or text for it, for workspaces
-where Slack refuses the block. What does not fit Slack's limits is None here, and its table is all there is.
+A chart shows the shape of what it can show whole: each name and each number. What does not fit, or says nothing as a
+picture, is None here, and is shown as a table in its place; so is every chart in a workspace where Slack refuses the
+block.
 
 https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block
 https://docs.slack.dev/reference/block-kit/blocks/data-table-block
@@ -26,19 +27,20 @@ Counts = Sequence[tuple[str, int]]
 
 
 def pie(title: str, counts: Counts) -> Block | None:
-    """Make a pie of the largest, the rest summed; None where there is nothing to see in one."""
-    positive = [(name, count) for name, count in counts if count > 0]
-    shown = _largest(positive, kit.CHART_SEGMENTS)
-    if len(shown) < _LEAST_SHAPE or not _fit(shown):
+    """Make a pie of all of them; None where it cannot show each, or where there is nothing to see in one."""
+    if not _LEAST_SHAPE <= len(counts) <= kit.CHART_SEGMENTS or any(count <= 0 for _name, count in counts):
         return None
-    segments = [{"label": label, "value": value} for label, value in _labelled(shown)]
+    if not _fit(counts):
+        return None
+    segments = [{"label": label, "value": value} for label, value in _labelled(counts)]
     return _chart(title, {"type": "pie", "segments": segments})
 
 
 def bars(title: str, counts: Counts) -> Block | None:
-    """Make bars of the largest, the rest summed; None where there is nothing to see in them."""
-    shown = _largest(counts, _MOST_BARS)
-    return _series("bar", title, shown) if len(shown) >= _LEAST_SHAPE else None
+    """Make a bar of each of them; None where they are too many, or where there is nothing to see in them."""
+    if not _LEAST_SHAPE <= len(counts) <= _MOST_BARS:
+        return None
+    return _series("bar", title, counts)
 
 
 def line(title: str, points: Counts) -> Block | None:
@@ -61,11 +63,6 @@ def summed(counts: Counts, most: int, style: Style = ENGLISH) -> list[tuple[str,
     return [*counts[:most], (f"{whole(len(rest), style)} {what}", sum(count for _name, count in rest))]
 
 
-def _largest(counts: Counts, most: int) -> list[tuple[str, int]]:
-    """Keep what a picture can show: all of them, or all but the last, which is then the sum of the rest."""
-    return list(counts) if len(counts) <= most else summed(counts, most - 1)
-
-
 def _series(kind: str, title: str, points: Counts) -> Block | None:
     if not _fit(points):
         return None
@@ -81,7 +78,8 @@ def _chart(title: str, chart: Block) -> Block:
 
 
 def _fit(counts: Counts) -> bool:
-    return all(abs(count) <= kit.CHART_NUMBER for _name, count in counts)
+    """Whether each number is one that JSON keeps, and each name one that Slack shows whole."""
+    return all(abs(count) <= kit.CHART_NUMBER and len(kit.one_line(name)) <= kit.CHART_LABEL for name, count in counts)
 
 
 def _labelled(counts: Counts) -> list[tuple[str, int]]:

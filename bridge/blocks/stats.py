@@ -1,6 +1,7 @@
-"""The project's statistics: as charts and tables, as tables, and as text, each of which says all of it.
+"""The project's statistics: the numbers with their changes, and below them each group once, as a chart or as a table.
 
-Slack does not take charts everywhere. `Reply.plainer` has the same without them, and then without tables.
+A chart stands where it says all that a table would: no name is cut or left out, and none has changed. Slack does not
+take charts everywhere: `Reply.plainer` has the same with tables in their place, and then as text.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def _forms(shown: _Shown) -> list[list[Block]]:
     top = [kit.header(words.STATISTICS), *_numbers(shown), *_news(shown)]
     tables, end = [_table(one, shown.style) for one in shown.named], _small_print(shown)
     forms = [
-        [*top, *_charts(shown), *tables, *end],
+        [*top, *_pictures(shown), *end],
         [*top, *_trend_table(shown), *tables, *end],
         [*top, *_trend_text(shown), *_lists(shown), *end],
     ]
@@ -174,13 +175,21 @@ def _small_print(shown: _Shown) -> list[Block]:
     return [dates, *([kit.context(*notes)] if notes else [])]
 
 
-def _charts(shown: _Shown) -> list[Block]:
-    """Draw what is worth a picture, the most telling first: as many as Slack takes."""
-    shapes = {"categories": charts.pie, "tags": charts.bars}
-    over_time = charts.line(_titled(shown.trend), _labelled(shown.trend)) if shown.trend else None
-    drawn = [over_time, *(shapes[one.what](one.title, one.counts) for one in shown.named)]
-    pictures = [chart for chart in drawn if chart is not None][: kit.CHARTS]
-    return pictures if over_time else [*pictures, *_trend_table(shown)]
+def _pictures(shown: _Shown) -> list[Block]:
+    """Show each group once: the first ones as charts, as many as Slack takes, and the others as tables."""
+    trend = charts.line(_titled(shown.trend), _labelled(shown.trend)) if shown.trend else None
+    blocks, left = [trend] if trend else _trend_table(shown), kit.CHARTS - bool(trend)
+    for one in shown.named:
+        picture = _picture(one) if left else None
+        blocks.append(picture or _table(one, shown.style))
+        left -= picture is not None
+    return blocks
+
+
+def _picture(named: _Named) -> Block | None:
+    if named.changed and any(difference.by for difference in named.changed.moved.values()):
+        return None
+    return (charts.pie if named.what == "categories" else charts.bars)(named.title, named.counts)
 
 
 def _table(named: _Named, style: Style) -> Block:

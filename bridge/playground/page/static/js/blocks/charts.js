@@ -1,4 +1,4 @@
-// Charts, drawn as SVG; the same numbers stand below as a table for those who do not see it.
+// Charts, drawn as SVG with their numbers; who does not see them has the same as a table.
 
 import { h, svg } from "../dom.js";
 import { plot } from "./plots.js";
@@ -8,14 +8,14 @@ const RADIUS = 80;
 export function chart(block) {
   const { chart: wanted, title } = block;
   const isPie = wanted.type === "pie";
-  const names = isPie ? wanted.segments.map(({ label, value }) => `${label} ${share(value, wanted.segments)}`) : wanted.series.map((one) => one.name);
+  const names = isPie ? wanted.segments.map(({ label, value }) => `${label} ${value.toLocaleString()} (${share(value, wanted.segments)})`) : wanted.series.map((one) => one.name);
   return h(
     "figure",
     { class: "chart" },
     h("figcaption", {}, title),
     isPie ? pie(wanted.segments, title) : plot(wanted, title),
     (isPie || names.length > 1) && h("ul", { class: "legend", "aria-hidden": "true" }, names.map(legendLine)),
-    h("details", { class: "numbers" }, h("summary", {}, "Numbers"), numbers(wanted, title)),
+    numbers(wanted, title),
   );
 }
 
@@ -23,7 +23,7 @@ const legendLine = (name, index) => h("li", {}, h("span", { class: `swatch tone-
 
 const total = (segments) => segments.reduce((sum, one) => sum + Math.max(0, one.value), 0) || 1;
 
-const share = (value, segments) => `${Math.round((100 * Math.max(0, value)) / total(segments))} %`;
+const share = (value, segments) => `${Math.round((100 * Math.max(0, value)) / total(segments))}%`;
 
 function pie(segments, title) {
   let from = 0;
@@ -55,10 +55,10 @@ function numbers(wanted, title) {
       : [["", ...wanted.series.map((one) => one.name)], seriesRows(wanted)];
   return h(
     "table",
-    {},
-    h("caption", { class: "unseen" }, title),
+    { class: "unseen" },
+    h("caption", {}, title),
     h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, rows.map(([name, ...values]) => h("tr", {}, h("th", { scope: "row" }, name), values.map((one) => h("td", { class: "is-right" }, one?.toLocaleString() ?? "–"))))),
+    h("tbody", {}, rows.map(([name, ...values]) => h("tr", {}, h("th", { scope: "row" }, name), values.map((one) => h("td", {}, one?.toLocaleString() ?? "–"))))),
   );
 }
 

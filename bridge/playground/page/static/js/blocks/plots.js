@@ -6,7 +6,7 @@ const WIDTH = 480;
 const HEIGHT = 220;
 const LEFT = 48;
 const RIGHT = 8;
-const TOP = 10;
+const TOP = 16;
 const BOTTOM = 34;
 const ROOM = WIDTH - LEFT - RIGHT;
 const COMPACT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
@@ -65,7 +65,8 @@ function bars(series, categories, { at }) {
       const value = valueOf(one, name) ?? 0;
       const x = middle(index, categories.length) + (row - series.length / 2) * width;
       const box = { x, width: width - 1, y: Math.min(at(value), at(0)), height: Math.abs(at(value) - at(0)), rx: 2 };
-      return svg("rect", { class: `tone-${row}`, ...box }, tip(one, name, value));
+      const number = svg("text", { class: "tick", x: x + width / 2, y: box.y - 4, "text-anchor": "middle" }, COMPACT.format(value));
+      return [svg("rect", { class: `tone-${row}`, ...box }, tip(one, name, value)), series.length === 1 && number];
     }),
   );
 }
