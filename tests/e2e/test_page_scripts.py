@@ -275,7 +275,7 @@ async def test_a_block_that_is_not_known_is_shown_as_it_came(server: CannedPage,
 
     await expect(page.get_by_text('"riddle": "<b>what</b>"')).to_be_visible()
     await expect(page.get_by_role("img", name="Pie chart: Tags")).to_be_visible()
-    await expect(page.get_by_text("finance 75 %")).to_be_visible()
+    await expect(page.get_by_text("finance 3 (75%)")).to_be_visible()
 
 
 async def height(found: Locator) -> float:
