@@ -7,6 +7,11 @@ script, so that a message is never seen without being queued, and never queued t
 to processes; whoever holds the entry works on the head, and the script that finishes a turn also decides whether
 the lane is empty, so no wake-up is lost. Entries of the dead are claimed when their lease has run out.
 
+Slack repeats what was refused, so messages may come in another order than they were written. One that comes late is put
+before those that were written after it and that nobody has begun to deal with. What became no turn may leave a mark
+where its turn would stand (`voids` in the scripts' prelude): it was deleted, or its earlier texts are void. What hangs
+on a message that was refused is refused too, or kept by its ``ts`` (`Early`, `Kept`); see `bridge.store.refusals`.
+
 Where a worker of this very process is free, `put` and the take that would follow are one step: the entry is pending
 for it from the start (`hand_to`). Where the answer to such a put is lost, nobody knows whether it has run; the worker
 finds out (`settle`), and a put that has not run by then never will. Slack was told to send the message again, and that
