@@ -52,6 +52,7 @@ class InboundMessage(_Inbound):
     is_typed: bool = True
     edited_ts: str = ""  # when it got this text, where that is not its first
     calls_in: bool = False  # a form put it into a thread that others have begun
+    is_text: bool = False  # no command, however it begins: its person said so
 
     @property
     def key(self) -> MessageKey:

@@ -218,6 +218,11 @@ ABOUT_RUN_WITH_THIS = "Run a workflow with the text of this message."
 
 # Messages to the bot, their line, and the buttons below them.
 
+DID_YOU_MEAN = "Did you mean {command}? Nothing was sent to the agent."
+RUN_COMMAND = "Use {command}"
+SEND_AS_TEXT = "Send as text"
+GIVEN_COMMAND = "Taken as {command}."
+SENT_AS_TEXT = "Sent to the agent as text."
 HELLO = "Hello!"
 HELLO_MENTION_ME = "Hello! Mention me with a question, and an agent of this project answers in a thread."
 HELLO_CHOOSE = "Begin with an agent's name to choose it: {example}"

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Final
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from bridge import words
 from bridge.blocks import kit
 from bridge.blocks.agents import CHANGED, told_of_change
@@ -24,6 +26,8 @@ SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
 ASK_EDITED: Final = "turn:edited"
 _NOT_POSTED: Final = "not_posted:"
+SLIP_COMMAND: Final = "slip:command"
+SLIP_TEXT: Final = "slip:text"
 EDITED: Final = "edited:"  # what the name of such an offer begins with; the identity of the message follows
 
 
@@ -80,6 +84,42 @@ def mention_without_text() -> Reply:
 def file_without_text() -> Reply:
     """Answer a file that comes alone."""
     return kit.reply(words.ONLY_TEXT)
+
+
+class Slip(BaseModel):
+    """What a button below `did_you_mean` carries: the *word* that was typed, the *command* that is near it, and where.
+
+    *m* and *t* are the ``ts`` of the message and of its thread; *a*: it mentions the bot.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    word: str
+    command: str
+    m: str
+    t: str = ""
+    a: bool = False
+
+    @classmethod
+    def parse(cls, value: str) -> Slip | None:
+        """Read a button's value; None where it is of another release."""
+        try:
+            return cls.model_validate_json(value)
+        except ValidationError:
+            return None
+
+
+def did_you_mean(command: str, slip: str) -> Reply:
+    """Ask whether one word was meant as a *command*; meanwhile it is sent nowhere. A button's value is the *slip*."""
+    text = words.DID_YOU_MEAN.format(command=f"!{kit.one_line(command, 20)}")
+    run = kit.button(words.RUN_COMMAND.format(command=f"!{kit.one_line(command, 20)}"), SLIP_COMMAND, slip)
+    return kit.reply(text, kit.section(text), kit.actions(run, kit.button(words.SEND_AS_TEXT, SLIP_TEXT, slip)))
+
+
+def slip_settled(command: str) -> Reply:
+    """Take the question's place: *command* was given, or (``""``) the word was sent as text."""
+    text = words.GIVEN_COMMAND.format(command=f"!{kit.one_line(command, 20)}") if command else words.SENT_AS_TEXT
+    return kit.reply(text, kit.context(text), replaces_original=True)
 
 
 def thread_full() -> Reply:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bridge.blocks import conversations
 from bridge.blocks.mrkdwn import mentions_in
-from bridge.blocks.notices import told
+from bridge.blocks.notices import Slip, did_you_mean, told
 from bridge.chats.greeting import greet
 from bridge.chats.planning import SLACK_AWAY, Chats
 from bridge.chats.receive import command_line
@@ -64,10 +64,7 @@ class Decide:
     async def _decide(self, taken: Taken, body: Inbound) -> Plan:
         match body:
             case InboundMessage():
-                line = command_line(body, self.chats.bot_user)
-                if line is None:
-                    return await self.chats.plan(taken, body)
-                return await router.answer(line, self.deps, self._call(taken, body))
+                return await self._about_a_message(taken, body)
             case SlashCommand():
                 return await router.answer(f"{body.command} {body.text}", self.deps, self._call(taken, body))
             case Click(action_id=conversations.MESSAGES_OPENED):
@@ -82,6 +79,15 @@ class Decide:
                 return await used(self.deps, self._call(taken, body), body)
             case Notice() | Report():
                 return await self._our_own(body)
+
+    async def _about_a_message(self, taken: Taken, body: InboundMessage) -> Plan:
+        line = command_line(body, self.chats.bot_user)
+        if line is None:
+            return await self.chats.plan(taken, body)
+        if meant := router.meant_by(line):
+            slip = Slip(word=line[1:], command=meant, m=body.ts, t=body.thread_ts, a=body.is_mention)
+            return Show(did_you_mean(meant, slip.model_dump_json()), what="slip")
+        return await router.answer(line, self.deps, self._call(taken, body))
 
     async def _our_own(self, body: Notice | Report) -> Plan:
         """Say what is to be done about what the bridge itself has begun."""

@@ -40,7 +40,7 @@ STOP = "/stop"  # what `!stop` is written as here
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode repeats as often
 YOUNG = timedelta(minutes=10)  # the last repeat comes some six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # which messages were taken in; the hour is for what is on its way
-IN_ORDER = ("/new", "/agent ", "/session ")  # `!` commands that have to wait for the messages before them
+_IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for the messages before them
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class Receiver:
             event=message.event_id,
             message=message.key,
             thread=message.thread,
-            in_order=line is None or line.casefold().startswith(IN_ORDER),
+            in_order=line is None or _IN_ORDER.match(line.casefold()) is not None,
             condition=condition,
             why=_why(message, condition, is_command=line is not None),
             is_plain=self._is_plain(message),
@@ -251,8 +251,8 @@ def is_addressed(message: InboundMessage) -> bool:
 
 
 def command_line(message: InboundMessage, bot_user: str) -> str | None:
-    """The command that a message is (``!stats`` → ``/stats``), mention or not; None where it is not one."""
-    if "!" not in message.text:
+    """The command that a message is or nearly is (``!stats`` → ``/stats``), mention or not; None where it is none."""
+    if "!" not in message.text or message.is_text:
         return None
     text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
     if not text.lstrip().startswith("!"):

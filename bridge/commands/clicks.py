@@ -16,13 +16,14 @@ from bridge.commands.listing import TURNS, turned
 from bridge.commands.naming import agent_name
 from bridge.commands.running import ask_for_input, ask_to_mend, check_runner, start, start_as_text, workflow_by_id
 from bridge.ids import ThreadKey, TurnId
-from bridge.inbound import Click
+from bridge.inbound import Click, InboundMessage
 from bridge.turns.plan import (
     AskEdited,
     CastVote,
     ChooseAgent,
     Nothing,
     Plan,
+    QueueMessage,
     Resume,
     SendAgain,
     Show,
@@ -63,6 +64,30 @@ async def _about_a_turn(_deps: Deps, _call: Call, click: Click) -> Plan:
         asked_at = click.message_ts if click.action_id == notices.SHOW else ""  # a stop asks for more than that
         return ShowAfterAll(click.value, notices.shown_already(), notices.answer_gone(), asked_at)
     return SendAgain(click.value, notices.sent_again(), notices.message_gone())
+
+
+async def _about_a_slip(_deps: Deps, _call: Call, click: Click) -> Plan:
+    """Queue the message as it was meant: the command in its place, or the word as text."""
+    slip = notices.Slip.parse(click.value)
+    if slip is None:
+        return _unknown(click)
+    is_text = click.action_id == notices.SLIP_TEXT
+    message = InboundMessage(
+        team=click.team,
+        channel=click.channel,
+        user=click.user,
+        user_team=click.user_team,
+        is_shared=click.is_shared,
+        text=f"!{slip.word if is_text else slip.command}",
+        ts=slip.m,
+        thread_ts=slip.t,
+        is_mention=slip.a,
+        is_direct=click.channel.startswith("D"),
+        is_text=is_text,
+    )
+    return QueueMessage(
+        message, notices.slip_settled("" if is_text else slip.command), in_order=is_text or slip.command == "new"
+    )
 
 
 async def _about_an_answer(_deps: Deps, _call: Call, click: Click) -> Plan:
@@ -159,6 +184,8 @@ _PRESSED: Final[dict[str, Callable[[Deps, Call, Click], Awaitable[Plan]]]] = {
     notices.ASK_EDITED: _about_a_turn,
     notices.SHOW: _about_a_turn,
     stops.SHOW: _about_a_turn,
+    notices.SLIP_COMMAND: _about_a_slip,
+    notices.SLIP_TEXT: _about_a_slip,
     answers.FEEDBACK: _about_an_answer,
     menu.CHOOSE: _choose,
     workflows.RUN: _open_chosen,

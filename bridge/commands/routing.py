@@ -34,7 +34,9 @@ _USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_]+>)*(?
 _PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
 _SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
 _BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
+_WORD: Final = re.compile(r"[a-z][\w-]*")
 _HELP: Final = "help"
+_LONG: Final = 6  # letters of a name in which two slips are as likely as one in a shorter one
 _UNTOUCHED: Final = "input"  # goes to a workflow as it was typed
 
 
@@ -114,11 +116,25 @@ class Router:
         return await _carry_out(match, deps, call)
 
     def bang_line(self, text: str) -> str | None:
-        """Turn ``!stats`` into ``/stats``; None where no known command stands behind the exclamation mark."""
-        found = _BANG.match(text)
-        if found is None or found[1].casefold() not in {_HELP, *(command.path[0] for command in self._commands)}:
+        """Turn ``!stats`` into ``/stats``; None where no known command stands behind the exclamation mark.
+
+        One word that is nearly a command becomes a line, too: `meant_by` says what it is nearly.
+        """
+        found, line = _BANG.match(text), "/" + text.strip()[1:]
+        if found is None or not (found[1].casefold() in self._names() or self.meant_by(line)):
             return None
-        return "/" + text.strip()[1:]
+        return line
+
+    def meant_by(self, line: str) -> str:
+        """Name the command of which a *line* of one word is a slip; ``""`` where it is one, or near none."""
+        word, names = line[1:].casefold(), self._names()
+        if word in names or not _WORD.fullmatch(word):
+            return ""
+        near = [name for name in names if _slips(word, name) <= (1 if len(name) < _LONG else 2)]
+        return min(near, key=lambda name: _slips(word, name), default="")
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([_HELP, *(command.path[0] for command in self._commands)]))
 
     def slash_commands(self, prefix: str = "") -> list[SlashCommand]:
         """List the slash commands for the manifest."""
@@ -236,6 +252,22 @@ async def _read(name: str, text: str, deps: Deps, *, takes_rest: bool) -> tuple[
     if not takes_rest:
         return text, ""
     return text.split(maxsplit=1)[0], _rest_of(text, 1)
+
+
+def _slips(typed: str, name: str) -> int:
+    """Count the letters that are missing, too many, wrong, or two of them turned round."""
+    if abs(len(typed) - len(name)) > 2:  # noqa: PLR2004 - never near
+        return len(name)
+    before, last, row = [0] * (len(name) + 1), list(range(len(name) + 1)), [0]
+    for at, letter in enumerate(typed):
+        row = [at + 1]
+        for place, wanted in enumerate(name):
+            count = min(row[-1] + 1, last[place + 1] + 1, last[place] + (letter != wanted))
+            if at and place and (letter, typed[at - 1]) == (name[place - 1], wanted):
+                count = min(count, before[place - 1] + 1)
+            row.append(count)
+        before, last = last, row
+    return row[-1]
 
 
 def _shared(plan: Plan) -> Plan:

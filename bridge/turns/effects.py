@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 
 from bridge.blocks import failures, notices, stops as words
+from bridge.blocks.conversations import is_muted
 from bridge.blocks.reply import Reply
 from bridge.errors import SlackError, SlackRefused, SlackUnreachable, TooOften
 from bridge.ids import MessageKey, TurnId, aside, thread_lane
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Report, Shortcut, SlashCommand, Submission
 from bridge.store.feedback import Votes
-from bridge.store.inbox import Condition, Inbox, Paused
+from bridge.store.inbox import Condition, Duplicate, Full, Inbox, Muted, Paused, Queued
 from bridge.store.lanes import Taken
 from bridge.store.sessions import Sessions
 from bridge.store.stops import Met, Stopped
@@ -33,6 +34,7 @@ SmallPlan = (
     | plans.SendAgain
     | plans.ShowAfterAll
     | plans.AskEdited
+    | plans.QueueMessage
     | plans.CastVote
     | plans.StopTurn
     | plans.Resume
@@ -68,7 +70,7 @@ class Effects:
                 return Outcome(what="thread begun", reply=plan.root, mark="bridge_root", starts=starts)
             case plans.ChooseAgent() | plans.SetDefault():
                 return await self._choose(taken, plan)
-            case plans.SendAgain() | plans.AskEdited():
+            case plans.SendAgain() | plans.AskEdited() | plans.QueueMessage():
                 return await self._again(plan)
             case plans.CastVote():
                 return await self._vote(taken, plan)
@@ -140,7 +142,10 @@ class Effects:
         )
         return Outcome(what=f"vote {how}", reply=plan.reply)
 
-    async def _again(self, plan: plans.SendAgain | plans.AskEdited) -> Outcome:
+    async def _again(self, plan: plans.SendAgain | plans.AskEdited | plans.QueueMessage) -> Outcome:
+        if isinstance(plan, plans.QueueMessage):
+            return await self._queue(plan)
+
         async def queue() -> str:
             if isinstance(plan, plans.AskEdited):
                 return await self._inbox.ask_edited(plan.message)
@@ -180,6 +185,32 @@ class Effects:
             await self._say.update(taken.turn.body.channel, shown.notice, notices.shown_after_all(), mark)
         except SlackError as exc:
             log.info("a question that was answered could not be taken away", extra={"detail": exc.detail})
+
+    async def _queue(self, plan: plans.QueueMessage) -> Outcome:
+        message = plan.message
+        is_addressed = message.is_mention or message.is_direct
+        starts = Condition.START if message.is_text else Condition.NONE  # a command starts no conversation
+        put = await self._patience.through_outages(
+            lambda: self._inbox.put(
+                message,
+                event=f"slip:{message.key}",  # of two buttons, the first counts
+                thread=message.thread,
+                in_order=plan.in_order,
+                condition=starts if is_addressed else Condition.BOUND,
+                is_limited=message.is_text,
+            )
+        )
+        match put:
+            case Queued() | Duplicate():
+                return Outcome(what="queued", reply=plan.reply)
+            case Paused():
+                return Outcome(what="paused", reply=failures.failure(TooOften(put.limited, put.wait)))
+            case Full():
+                return Outcome(what="full", reply=notices.thread_full())
+            case Muted():
+                return Outcome(what="muted", reply=is_muted())
+            case _:
+                return Outcome(what="gone", reply=notices.no_conversation())
 
     async def _about_a_conversation(
         self, taken: Taken, plan: plans.StopTurn | plans.Resume | plans.Greet | plans.ShowAfterAll

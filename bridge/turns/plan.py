@@ -12,7 +12,7 @@ from typing import Any
 
 from bridge.blocks.reply import Reply, View
 from bridge.ids import ThreadKey, TurnId
-from bridge.inbound import Notice
+from bridge.inbound import InboundMessage, Notice
 from bridge.turns.outcome import PostedReport
 
 
@@ -139,6 +139,18 @@ class ShowAfterAll:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueMessage:
+    """Queue *message*, which its person was asked about, once; *reply* takes the question's place.
+
+    *in_order*: it waits for those before it in its thread.
+    """
+
+    message: InboundMessage
+    reply: Reply
+    in_order: bool
+
+
+@dataclass(frozen=True, slots=True)
 class AskEdited:
     """Queue the new text of a *message* (by identity) that was changed too late; *reply* takes the offer's place."""
 
@@ -223,6 +235,7 @@ Plan = (
     | SendAgain
     | ShowAfterAll
     | AskEdited
+    | QueueMessage
     | CastVote
     | StopTurn
     | Resume

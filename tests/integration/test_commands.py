@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bridge.playground.project.answers import Hang
 from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT
 from support.waiting import wait_until
 from support.world import World, words_of
@@ -122,6 +123,44 @@ async def test_new_begins_a_fresh_session_in_its_place_in_the_queue(world: World
 
     bodies = [call.body for call in world.project.calls if call.path.endswith("/chat")]
     assert "sessionId" not in bodies[1]
+
+
+async def test_a_slip_behind_an_exclamation_mark_is_asked_about_in_private_and_sent_nowhere(world: World) -> None:
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    world.project.on("POST", "/api/sdk/agents/1/chat", Hang())
+    root = await world.mention(ALICE, GENERAL, "a long question")
+    await wait_until(world.chats, "the agent is at work")
+
+    await world.slack.say(BOB, GENERAL, "!stpo", thread_ts=root)
+    assert "Did you mean !stop?" in await world.whispered(BOB)
+    question = world.slack.ephemerals(BOB)[-1]
+    assert question.thread_ts == root
+    assert world.answers(GENERAL, root) == []
+    await world.slack.click(BOB, GENERAL, question.ts, "slip:command")
+    said = await world.answered(GENERAL, root)
+
+    assert "Stopped" in said[-1]
+    assert world.chats() == ["a long question"]
+
+
+async def test_a_slip_is_sent_as_text_once_if_its_person_says_so(world: World) -> None:
+    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+    direct = await world.slack.say(ALICE, DM_ALICE, "!nwe")
+    asked = await world.answered(DM_ALICE, direct)
+    await world.mention(BOB, GENERAL, "!Stast")
+    await world.whispered(BOB)
+    question = world.answers(DM_ALICE, direct)[0]
+    assert (len(asked), world.chats()) == (1, [])
+
+    for _ in range(2):
+        await world.slack.click(ALICE, DM_ALICE, question.ts, "slip:text")
+    await world.answered(DM_ALICE, direct, 2)
+    await world.slack.click(BOB, GENERAL, world.slack.ephemerals(BOB)[-1].ts, "slip:command")
+    await wait_until(lambda: len(world.slack.ephemerals(BOB)) == 2, "Bob's statistics are there")
+
+    shown = [words_of(message) for message in world.slack.ephemerals(BOB)]
+    assert any("Statistics" in words for words in shown), shown
+    assert world.chats() == ["!nwe"]
 
 
 @pytest.mark.parametrize("words", ["!important: read this", "! hello", "!!", "!unknown thing"])

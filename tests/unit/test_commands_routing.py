@@ -105,7 +105,6 @@ def test_a_command_has_one_default() -> None:
         ("!session", "/session"),
         ("!project\n", "/project"),
         ("!important: read this", None),
-        ("!workflowsx", None),
         ("!new-idea", None),
         ("! stats", None),
         ("stats", None),
@@ -115,6 +114,35 @@ def test_a_command_has_one_default() -> None:
 )
 def test_only_known_words_behind_an_exclamation_mark_are_commands(text: str, line: str | None) -> None:
     assert bang_line(text) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("!stpo", "stop"),
+        ("!nwe", "new"),
+        ("  !Workflwo\n", "workflows"),
+        ("!workflowsx", "workflows"),
+        ("!sesion", "session"),
+        ("!hlep", "help"),
+        ("!unmuet", "unmute"),
+        ("!stop", ""),
+        ("!hello", ""),
+        ("!yes", ""),
+        ("!important", ""),
+        ("!project-plan", ""),
+    ],
+)
+def test_one_word_near_a_command_is_taken_for_a_slip(text: str, meant: str) -> None:
+    line = bang_line(text)
+
+    assert (line is not None) == bool(meant or text == "!stop")
+    assert router.meant_by(line or text.strip()) == meant
+
+
+@pytest.mark.parametrize("text", ["!stpo it", "stpo", "no !stpo", "!!stpo", "!stpo!", "! stpo"])
+def test_what_is_more_than_one_word_is_never_a_slip(text: str) -> None:
+    assert bang_line(text) is None
 
 
 def test_the_manifest_gets_each_slash_command_once_with_its_hint() -> None:
