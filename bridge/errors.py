@@ -48,7 +48,9 @@ from http import HTTPStatus
 
 
 class BridgeError(Exception):
-    """The base of everything that the bridge raises on purpose."""
+    """The base of everything that the bridge raises on purpose. *about* is what it met, for the audit."""
+
+    about = ""
 
 
 class ConfigurationError(BridgeError):
@@ -257,6 +259,7 @@ class NoSuch(CommandError):
 
     def __init__(self, kind: str, name: str, nearest: Sequence[str] = ()) -> None:
         super().__init__(f"{kind} {name}")
+        self.about = kind
         self.kind = kind
         self.name = name
         self.nearest = tuple(nearest)
@@ -267,6 +270,7 @@ class SeveralFit(CommandError):
 
     def __init__(self, kind: str, name: str, matches: Sequence[tuple[int, str]]) -> None:
         super().__init__(f"{kind} {name}")
+        self.about = kind
         self.kind = kind
         self.name = name
         self.matches = tuple(matches)

@@ -12,6 +12,7 @@ from bridge.commands.naming import agent_name
 from bridge.commands.routing import Router
 from bridge.ids import ThreadKey
 from bridge.project.models import Agent
+from bridge.store.audit import named
 from bridge.store.records import Conversation
 from bridge.store.sessions import Bound
 from bridge.turns.plan import Plan, Show, StopTurn
@@ -22,30 +23,30 @@ router = Router()
 @router.command("!stop", words.HELP_STOP)
 async def stop(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets them
     """Stop what the agent is doing in this thread; its answer is not shown."""
-    return StopTurn(call.thread, call.given) if call.thread else Show(no_conversation())
+    return StopTurn(call.thread, call.given) if call.thread else _none()
 
 
 @router.command("!mute", words.HELP_MUTE)
 async def mute(deps: Deps, call: Call) -> Plan:
     """Let the agent hear nothing of this thread until somebody writes !unmute."""
     is_there = call.thread is not None and await deps.sessions.mute(call.thread, is_muted=True)
-    return Show(conversations.muted() if is_there else no_conversation())
+    return Show(conversations.muted(), "muted") if is_there else _none()
 
 
 @router.command("!unmute", words.HELP_UNMUTE)
 async def unmute(deps: Deps, call: Call) -> Plan:
     """Let the agent hear again what is said in this thread."""
     is_there = call.thread is not None and await deps.sessions.mute(call.thread, is_muted=False)
-    return Show(conversations.unmuted() if is_there else no_conversation())
+    return Show(conversations.unmuted(), "unmuted") if is_there else _none()
 
 
 @router.command("!new", words.HELP_NEW)
 async def begin_anew(deps: Deps, call: Call) -> Plan:
     """Begin a new conversation in this thread, with the same agent."""
     if call.thread is None or await deps.sessions.thread(call.thread) is None:
-        return Show(no_conversation())
+        return _none()
     await deps.sessions.restart(call.thread)
-    return Show(conversation_begins_anew())
+    return Show(conversation_begins_anew(), what="new session")
 
 
 @router.command("!agent <agent>", words.HELP_AGENT)
@@ -54,14 +55,14 @@ async def hand_over(deps: Deps, call: Call, *, agent: Agent) -> Plan:
     thread = call.thread
     conversation = await deps.sessions.thread(thread) if thread else None
     if thread is None or conversation is None:
-        return Show(no_conversation())
+        return _none()
     if conversation.agent == agent.id:
         return Show(conversations.answers_already(agent.name))
     before = await agent_name(deps, conversation.agent) if conversation.agent is not None else ""
     await deps.sessions.choose_agent(thread, agent.id)  # where none was chosen yet, what waits for that goes on
     if not await deps.sessions.rebind(thread, expected=conversation.session, session=None, agent=agent.id):
         return Show(conversations.changed_meanwhile())
-    return Show(conversations.handed_over(agent.name, before, conversation.session))
+    return Show(conversations.handed_over(agent.name, before, conversation.session), what="handed over")
 
 
 @router.command("!session [number]", words.HELP_SESSION)
@@ -71,7 +72,7 @@ async def show_or_continue(deps: Deps, call: Call, *, number: str = "") -> Plan:
     if number and call.thread is not None:
         return await _ask_to_continue(deps, call, call.thread, conversation, number)
     if conversation is None or conversation.agent is None:
-        return Show(no_conversation())
+        return _none()
     return Show(session_info(await agent_name(deps, conversation.agent), conversation.session))
 
 
@@ -103,7 +104,12 @@ async def _continue(deps: Deps, thread: ThreadKey, session: int, agent: int, bef
     if not await deps.sessions.rebind(thread, expected=before, session=session, agent=agent):
         return Show(conversations.changed_meanwhile())
     await deps.sessions.choose_agent(thread, agent)  # what waited for the choice of one goes on
-    return Show(conversations.continued(session, await agent_name(deps, agent), before))
+    told = conversations.continued(session, await agent_name(deps, agent), before)
+    return Show(told, what="session continued", about=named("session", session))
+
+
+def _none() -> Show:
+    return Show(no_conversation(), what="no conversation")
 
 
 async def _bound(deps: Deps, call: Call, number: str) -> Bound | None:

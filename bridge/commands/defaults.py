@@ -11,6 +11,7 @@ from bridge.commands.home import agent_by_id, origin_of
 from bridge.commands.running import check_runner
 from bridge.inbound import Notice
 from bridge.project.models import Agent
+from bridge.store.audit import named
 from bridge.turns.plan import OpenForm, Plan, SetDefault
 
 
@@ -40,4 +41,5 @@ async def change_default(deps: Deps, call: Call, agent: Agent | None, told: Repl
         of="notice",
         is_offer=True,
     )
-    return SetDefault(agent.id if agent else None, told, None if is_own else notice)
+    about = named("agent", agent.id, agent.name) if agent else named("agent", "none")
+    return SetDefault(agent.id if agent else None, told, None if is_own else notice, about)

@@ -15,11 +15,13 @@ from bridge.commands.running import check_runner
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.inbound import Click, Submission
 from bridge.reports.wording import Wanted, read_wanted
+from bridge.store.audit import named
 from bridge.store.schedules import Kept
 from bridge.turns.plan import OpenForm, Plan, Show
 
 BUTTONS: Final = blocks.BUTTONS
 _DIGITS: Final = 5
+_CHANGES: Final = {blocks.PAUSE: "paused", blocks.RESUME: "resumed"}
 
 router = Router()
 
@@ -88,10 +90,11 @@ async def _change(deps: Deps, call: Call, click: Click) -> Plan:
     if kept is None:
         return await redrawn(deps, call, click) if click.view else Show(blocks.report_not_kept())
     await _check_keeper(deps, click.user, kept)
+    about, what = named("report", kept.id), _CHANGES.get(click.action_id, "deleted")
     match click.action_id:
         case blocks.NOW:
             await deps.reports.post_now(kept, call.turn)
-            return Show(blocks.posting_now())
+            return Show(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
             await deps.reports.pause(kept)
         case blocks.RESUME:
@@ -101,8 +104,9 @@ async def _change(deps: Deps, call: Call, click: Click) -> Plan:
     if click.view:
         return await redrawn(deps, call, click)
     if click.value.startswith(f"{blocks.ALONE}:"):
-        return Show(blocks.report_deleted())
-    return Show(blocks.report_list(await deps.reports.lines(page), page, replaces_original=True))
+        return Show(blocks.report_deleted(), what, about)
+    listed = blocks.report_list(await deps.reports.lines(page), page, replaces_original=True)
+    return Show(listed, what, about)
 
 
 def _page(value: str) -> int:
@@ -119,7 +123,7 @@ async def _check_keeper(deps: Deps, user: str, kept: Kept) -> None:
 
 async def _keep(deps: Deps, call: Call, wanted: Wanted, channel: str) -> Plan:
     made = await deps.reports.keep(wanted, id_=call.turn, team=call.team, channel=channel, owner=call.user)
-    return Show(blocks.report_kept(made.line, made.why_zone), what="report kept")
+    return Show(blocks.report_kept(made.line, made.why_zone), what="report kept", about=named("report", made.line.id))
 
 
 async def _meant(deps: Deps, wanted: Wanted, call: Call) -> str:

@@ -15,8 +15,8 @@ import asyncio
 import difflib
 import inspect
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from bridge import words
@@ -25,8 +25,9 @@ from bridge.blocks.notices import help_lines
 from bridge.blocks.reply import Audience, Reply
 from bridge.commands.deps import Call, Deps
 from bridge.commands.picking import pick
-from bridge.errors import BadUsage, UnknownCommand
-from bridge.turns.plan import Plan, Show
+from bridge.errors import BadUsage, BridgeError, UnknownCommand
+from bridge.store.audit import named
+from bridge.turns.plan import OpenForm, Plan, Show, StartThread
 
 Handler = Callable[..., Awaitable[Plan]]
 
@@ -136,6 +137,10 @@ class Router:
     def _names(self) -> list[str]:
         return list(dict.fromkeys([_HELP, *(command.path[0] for command in self._commands)]))
 
+    def usages(self) -> list[str]:
+        """List the usage lines."""
+        return [command.usage for command in self._commands]
+
     def slash_commands(self, prefix: str = "") -> list[SlashCommand]:
         """List the slash commands for the manifest."""
         names = dict.fromkeys(command.path[0] for command in self._commands if command.usage.startswith("/"))
@@ -240,7 +245,20 @@ async def _carry_out(match: _Match, deps: Deps, call: Call) -> Plan:
             break
         is_last = place == len(command.parameters) - 1
         values[parameter.name], rest = await _read(parameter.name, rest, deps, takes_rest=not is_last)
-    return await command.handler(deps, call, **values)
+    try:
+        plan = await command.handler(deps, call, **values)
+    except BridgeError as exc:
+        exc.about = exc.about or _about(values)
+        raise
+    if isinstance(plan, Show | OpenForm | StartThread) and not plan.about:
+        return replace(plan, about=_about(values))
+    return plan
+
+
+def _about(values: Mapping[str, Any]) -> str:
+    """Name for the audit what a command was about; never what was said."""
+    found = ((kind, values.get(kind)) for kind in ("workflow", "agent"))
+    return next((named(kind, one.id, one.name) for kind, one in found if one is not None), "")
 
 
 async def _read(name: str, text: str, deps: Deps, *, takes_rest: bool) -> tuple[Any, str]:

@@ -9,6 +9,7 @@ The stream is trimmed by time with the heartbeat, and by length with each entry.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -35,14 +36,25 @@ from bridge.store.scripting import epoch_ms
 REFUSED: Final = frozenset({"NotAllowed", "TooOften"})
 """Outcomes that say that a person may not: `bridge.errors`."""
 
+SUBCOMMANDS: Final[dict[str, frozenset[str]]] = {
+    "workflows": frozenset({"list", "show", "run", "help"}),
+    "agents": frozenset({"list", "show", "chat", "default", "help"}),
+    "project": frozenset({"help"}),
+    "stats": frozenset({"since", "report", "reports", "help"}),
+    **dict.fromkeys(("stop", "mute", "unmute", "new", "agent", "session", "help"), frozenset[str]()),
+}
+"""The fixed words of commands, which may be named because nobody chose them; a test holds them to the commands."""
+
 _PAGE = 500
+_BANG: Final = re.compile(r"\s*(?:<@[^>]*>\s*)?!([a-z]+)(?:\s+([a-z]+))?(?!\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What one person did: *did* it (``message``, ``/workflows``, ``click run:again``) to *about* (``workflow 3``).
+    """What one person did: *did* it (``message``, ``/workflows run``, ``click run:again``) to *about*.
 
-    *asked_at* is when it came in, *ended_at* when *outcome* was settled.
+    That is a kind, an id and a name (``workflow 3 Daily digest``), or the beginning of these. *asked_at* is when it
+    came in, *ended_at* when *outcome* was settled.
     """
 
     ended_at: datetime
@@ -78,6 +90,11 @@ class Act:
         return {**asdict(self), "ended_at": self.ended_at.isoformat(), "asked_at": self.asked_at.isoformat()}
 
 
+def named(kind: str, id_: object, name: str = "") -> str:
+    """Name what an act was about: ``agent 7 Support``."""
+    return f"{kind} {id_} {name}".rstrip()
+
+
 def facts(turn: Turn | None, about: str, outcome: str) -> tuple[str, ...]:
     """What `finish` writes of a *turn*: user, channel, thread, did, about, allowed. None: it could not be read."""
     if turn is None:
@@ -96,9 +113,9 @@ def deed(inbound: Inbound) -> str:
     """Name what a person did, in words that are ours."""
     match inbound:
         case InboundMessage():
-            return "message"
+            return _command_in(inbound) or "message"
         case SlashCommand():
-            return inbound.command
+            return _with_second(inbound.command, (inbound.text.split(maxsplit=1) or [""])[0])
         case Click():
             return f"click {inbound.action_id}"
         case Submission():
@@ -111,6 +128,19 @@ def deed(inbound: Inbound) -> str:
             return f"shortcut {inbound.name}"
         case Report():
             return "report, by hand" if inbound.is_asked_for else "report"
+
+
+def _command_in(message: InboundMessage) -> str:
+    found = None if message.is_text else _BANG.match(message.text)
+    return (
+        _with_second(f"!{found[1].casefold()}", found[2] or "") if found and found[1].casefold() in SUBCOMMANDS else ""
+    )
+
+
+def _with_second(command: str, second: str) -> str:
+    """Name a command with its second word where that is a fixed one."""
+    is_fixed = second.casefold() in SUBCOMMANDS.get(command[1:].casefold(), ())
+    return f"{command} {second.casefold()}" if is_fixed else command
 
 
 class AuditLog:

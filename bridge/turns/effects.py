@@ -60,14 +60,16 @@ class Effects:
         """Carry out *plan*; returns what is to be shown, or where nothing is, in a word what was done."""
         match plan:
             case plans.Show():
-                return Outcome(what=plan.what, reply=plan.reply)
+                return Outcome(what=plan.what, reply=plan.reply, concerns=plan.about)
             case plans.OpenForm():
                 return await self._open(taken, plan)
             case plans.PublishHome():
                 return await self._publish(taken, plan)
             case plans.StartThread():
                 starts = NewThread(agent=plan.agent, text=plan.text, thread_ts=plan.thread_ts)
-                return Outcome(what="thread begun", reply=plan.root, mark="bridge_root", starts=starts)
+                return Outcome(
+                    what="thread begun", reply=plan.root, mark="bridge_root", starts=starts, concerns=plan.about
+                )
             case plans.ChooseAgent() | plans.SetDefault():
                 return await self._choose(taken, plan)
             case plans.SendAgain() | plans.AskEdited() | plans.QueueMessage():
@@ -91,7 +93,7 @@ class Effects:
                 return "form opened"
         if not whom_of(body).can_be_told:
             return "form not opened"  # the person knows: nothing came
-        return Outcome(what="form offered", reply=plan.otherwise)
+        return Outcome(what="form offered", reply=plan.otherwise, concerns=plan.about)
 
     async def _publish(self, taken: Taken, plan: plans.PublishHome) -> str:
         """Show a person's Home tab. One that Slack does not take now is shown anew when it is opened again."""
@@ -133,7 +135,7 @@ class Effects:
             await self._sessions.set_channel_default(team, channel, plan.agent)
 
         await self._patience.through_outages(change)
-        return Outcome(what="changed", reply=plan.reply)
+        return Outcome(what="changed", reply=plan.reply, concerns=plan.about)
 
     async def _vote(self, taken: Taken, plan: plans.CastVote) -> Outcome:
         user = taken.turn.body.user

@@ -50,7 +50,7 @@ class Outcome(BaseModel):
     *mark*, *agent* and *session* go into the message's metadata; *workflow* is the one that ran. *keeps_text*: the
     reply has a button that sends the text again. *starts*: the reply is the root of a new thread. It *greets* its
     person, or *shows* what an earlier turn recorded. *ran* is the name of the workflow of a run that was started, and
-    *ended* how that ended.
+    *ended* how that ended. *concerns* is what else it was about.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -68,14 +68,17 @@ class Outcome(BaseModel):
     shows: ShownLate | None = None
     ran: str = ""
     ended: str = ""
+    concerns: str = ""
 
     @property
     def about(self) -> str:
-        """What was set to work, for the audit."""
+        """What it was about, for the audit: a kind, an id, and a name where that is known."""
+        if self.concerns:
+            return self.concerns
         if self.report is not None:
             return f"report {self.report.report}"
         if self.workflow is not None:
-            return f"workflow {self.workflow}"
+            return f"workflow {self.workflow} {self.ran}".rstrip()
         agent = self.starts.agent if self.starts else self.agent
         return f"agent {agent}" if agent is not None else ""
 

@@ -18,10 +18,14 @@ from bridge.turns.outcome import PostedReport
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Answer with *reply*; nothing else changes. *what* names it for the trace and the metrics."""
+    """Answer with *reply*; nothing else changes. *what* names it for the trace and the metrics.
+
+    *about* is what it was about, for the audit: a kind, an id and a name (``agent 7 Support``). So it is below.
+    """
 
     reply: Reply
     what: str = "shown"
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class OpenForm:
 
     view: View
     otherwise: Reply
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class StartThread:
     root: Reply
     text: str
     thread_ts: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,7 @@ class SetDefault:
     agent: int | None
     reply: Reply
     notice: Notice | None
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,9 +170,9 @@ class Turns:
         except ProjectError as exc:
             if isinstance(taken.turn.body, InboundMessage) and _passes(exc):
                 return exc
-            return plans.Show(failures.failure(exc), what=type(exc).__name__)
+            return plans.Show(failures.failure(exc), what=type(exc).__name__, about=exc.about)
         except BridgeError as exc:
-            return plans.Show(failures.failure(exc), what=type(exc).__name__)
+            return plans.Show(failures.failure(exc), what=type(exc).__name__, about=exc.about)
 
     async def _carry_out(self, taken: Taken, plan: plans.Plan | ProjectError, lease: Lease) -> bool:
         if not self.say.is_accepted:  # since it was taken
@@ -195,7 +195,9 @@ class Turns:
             case _:
                 outcome = await self.effects.carry_out(taken, plan)
                 if isinstance(outcome, str):
-                    return await self._done(taken, outcome)
+                    return await self._done(
+                        taken, outcome, about=plan.about if isinstance(plan, plans.OpenForm) else ""
+                    )
                 if outcome is None:
                     return await self._done(taken, "prompts" if isinstance(plan, plans.Greet) else "form opened")
                 return await self._record(taken, Answer(outcome), lease)

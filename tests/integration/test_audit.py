@@ -55,8 +55,8 @@ async def test_the_audit_tells_who_did_what_and_who_did_too_much(world: World, t
             (ALICE, "message", True, "answered"),
             (BOB, "message", True, "answered"),
             (ALICE, "message", False, "paused"),
-            (ALICE, "/workflows", True, "ran"),
-            (ALICE, "/workflows", False, "TooOften"),
+            (ALICE, "/workflows run", True, "ran"),
+            (ALICE, "/workflows run", False, "too_often"),
         ]
     )
     assert len(table.splitlines()) == 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.ops.audit import TITLE, line, to_json
+from bridge import errors
+from bridge.commands import router
+from bridge.errors import BridgeError
+from bridge.ops.audit import RESULTS, TITLE, line, result, to_json, word
 from bridge.slack.web import SlackWeb
-from bridge.store.audit import Act, AuditLog
+from bridge.store.audit import SUBCOMMANDS, Act, AuditLog
 from bridge.store.limits import Limits
 from support.front_door import FrontDoor, a_front_door
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM
@@ -60,9 +64,9 @@ async def test_who_did_what_with_which_outcome_is_kept(door: FrontDoor, redis: R
 
     assert await shown(redis) == [
         ("U1", "message", "agent 7", True, "answered"),
-        ("U1", "/workflows", "workflow 3", True, "ran"),
-        ("U1", "/workflows", "", True, "NoSuch"),
-        ("U1", "click run:again", "workflow 3", True, "ran"),
+        ("U1", "/workflows run", "workflow 3 Import", True, "ran"),
+        ("U1", "/workflows show", "workflow", True, "NoSuch"),
+        ("U1", "click run:again", "workflow 3 Import", True, "ran"),
     ]
 
 
@@ -74,8 +78,8 @@ async def test_refusals_are_kept_with_their_reason(door: FrontDoor, redis: Redis
 
     assert await shown(redis) == [
         ("U2", "message", "", False, "user"),
-        ("U2", "/workflows", "", False, "user"),
-        ("U1", "/workflows", "", False, "stranger"),
+        ("U2", "/workflows run", "", False, "user"),
+        ("U1", "/workflows list", "", False, "stranger"),
     ]
 
 
@@ -86,9 +90,9 @@ async def test_who_may_not_run_and_who_ran_too_often_are_refused(redis: Redis, w
         await do(door, text="run 3 hello")
 
     assert await shown(redis) == [
-        ("U2", "/workflows", "", False, "NotAllowed"),
-        ("U1", "/workflows", "workflow 3", True, "ran"),
-        ("U1", "/workflows", "workflow 3", False, "TooOften"),
+        ("U2", "/workflows run", "workflow 3 Import", False, "NotAllowed"),
+        ("U1", "/workflows run", "workflow 3 Import", True, "ran"),
+        ("U1", "/workflows run", "workflow 3", False, "TooOften"),
     ]
 
 
@@ -103,6 +107,64 @@ async def test_no_words_of_anybody_are_in_the_audit(door: FrontDoor, redis: Redi
     assert WORDS.split(maxsplit=1)[0] not in repr(entries)
 
 
+async def test_each_command_is_named_with_its_object_and_what_came_of_it(door: FrontDoor, redis: Redis) -> None:
+    typed = ("default Support", "default none", "default Sup-port", "chat", f"chat Support {WORDS}", "shwo", "show")
+    for text in typed:
+        await do(door, command="/agents", text=text)
+    await do(door, command="/stats", text="report daily 09:00")
+    await do(door, text='run 3 {"x": }')
+    await do(door, text="run Import")
+    await door.event(mention("U1", "!agents show Support"))
+    await door.bench.work()
+    await door.event(mention("U1", "!stpo") | {"ts": f"{ROOT[:-3]}300"})
+    await door.bench.work()
+
+    told = [json.loads(to_json(act)) for act in await acts(redis)]
+    (report,) = [act.pop("about") for act in told if act["did"] == "/stats report"]
+    assert report.startswith("report ")
+    assert [(act["did"], act.get("about"), act["name"], act["outcome"]) for act in told if act["did"] != "notice"] == [
+        ("/agents default", "agent 7", "Support", "changed"),
+        ("/agents default", "agent none", "", "changed"),
+        ("/agents default", "agent", "", "no_such"),
+        ("/agents chat", "", "", "form_opened"),
+        ("/agents chat", "agent 7", "Support", "thread_begun"),
+        ("message", "agent 7", "", "answered"),
+        ("/agents", "", "", "unknown_command"),
+        ("/agents show", "", "", "bad_usage"),
+        ("/stats report", None, "", "report_kept"),
+        ("/workflows run", "workflow 3", "Import", "bad_input"),
+        ("/workflows run", "workflow 3", "Import", "form_opened"),
+        ("!agents show", "agent 7", "Support", "shown"),
+        ("message", "", "", "slip"),
+    ]
+
+
+def test_every_failure_has_a_result_for_people() -> None:
+    failures = {name for name, one in vars(errors).items() if isinstance(one, type) and issubclass(one, BridgeError)}
+
+    assert failures - set(RESULTS) == set()
+    for outcome in RESULTS:
+        act = Act.from_redis("1772625600123-0", {"outcome": outcome})
+        assert not re.search(r"[a-z][A-Z]", result(act).replace("JSON", ""))
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", word(act))
+
+
+def test_a_dead_letter_says_why_to_people_and_stays_one_word_for_programs() -> None:
+    act = Act.from_redis("1772625600123-0", {"outcome": "dead: slack: is_archived"})
+
+    assert (result(act), word(act)) == ("could not be finished (slack: is_archived)", "dead")
+
+
+def test_the_audit_knows_the_fixed_words_of_every_command() -> None:
+    usages: dict[str, set[str]] = {}
+    for usage in router.usages():
+        name, *rest = usage[1:].split(" ")
+        fixed = usages.setdefault(name, {"help"} if usage.startswith("/") else set())
+        fixed |= {word for word in rest[:1] if word[0] not in "<["}
+
+    assert {**usages, "help": set()} == {name: set(words) for name, words in SUBCOMMANDS.items()}
+
+
 def test_an_act_is_one_line_for_people_and_one_for_programs() -> None:
     act = Act.from_redis(
         "1772625600123-0",
@@ -110,8 +172,8 @@ def test_an_act_is_one_line_for_people_and_one_for_programs() -> None:
     )
 
     assert (
-        line(act)
-        == "2026-03-04 12:00:00   U1           C1           refused  click ?[2J                              user"
+        line(act) == "2026-03-04 12:00:00   U1           C1           refused  click ?[2J                "
+        "                              BRIDGE_ALLOWED_USERS does not name them"
     )
     assert line(act).index("U1") == TITLE.index("who")
     assert json.loads(to_json(act))["ended_at"] == "2026-03-04T12:00:00.123000+00:00"
