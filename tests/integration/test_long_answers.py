@@ -115,7 +115,7 @@ async def test_a_long_answer_of_short_lines_holds_nobody_up(world: World) -> Non
 
     await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "the file is there")
     assert (world.slack.files[-1].content or b"").decode() == answer
-    assert max(waited) < 3  # it took 30 s, time after time
+    assert max(waited) < 8  # it took twenty and more, time after time
 
 
 async def test_without_the_permission_for_files_it_is_messages_after_all(redis_server: RealRedis) -> None:

@@ -3,7 +3,7 @@
 import { svg } from "../dom.js";
 
 const WIDTH = 480;
-const HEIGHT = 220;
+const HEIGHT = 180;
 const LEFT = 48;
 const RIGHT = 8;
 const TOP = 16;
