@@ -141,8 +141,10 @@ async def is_slow(_world: World, server: RealRedis) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def is_loading(_world: World, server: RealRedis) -> AsyncIterator[None]:
+async def is_loading(world: World, server: RealRedis) -> AsyncIterator[None]:
     """It was killed, and takes a while to read its file again: the longer the more was written, so this comes first."""
+    for number in range(50):  # 10 ms each, however little was said until now
+        await world.redis.set(f"ballast:{number}", "x" * 1024, ex=60)
     server.kill()
     starting = asyncio.create_task(asyncio.to_thread(server.start, *SLOWLY))
     yield

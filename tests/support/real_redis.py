@@ -13,7 +13,7 @@ from typing import Self
 from redis import Redis
 from redis.exceptions import ConnectionError as NoConnection, TimeoutError as NoAnswer
 
-START_SECONDS = 10.0
+START_SECONDS = 20.0  # it may have to load its data
 ON_DISK = "/var/tmp"  # a folder whose syncs are real: the usual temporary one is in memory on some systems
 
 
