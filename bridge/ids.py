@@ -60,6 +60,17 @@ class MessageKey(NamedTuple):
         return f"{self.team}:{self.channel}:{self.ts}"
 
 
+class PersonKey(NamedTuple):
+    """A Slack *user* of a *team*."""
+
+    team: str
+    user: str
+
+    def __str__(self) -> str:
+        """The stored form."""
+        return f"{self.team}:{self.user}"
+
+
 def thread_lane(thread: ThreadKey) -> Lane:
     """The lane of a thread: its messages go to the agent one after the other."""
     return Lane(f"t:{thread}")

@@ -29,7 +29,7 @@ from bridge.inbound import (
     Submission,
 )
 from bridge.store.connection import translated
-from bridge.store.keys import prefix
+from bridge.store.keys import Keys
 from bridge.store.records import Turn
 from bridge.store.scripting import epoch_ms
 
@@ -148,7 +148,7 @@ class AuditLog:
 
     def __init__(self, redis: Redis, namespace: str) -> None:
         self._redis = redis
-        self._key = f"{prefix(namespace)}audit"
+        self._key = Keys(namespace).audit()
 
     async def since(self, moment: datetime) -> AsyncIterator[Act]:
         """Every act that ended at *moment* or later, oldest first. Raises `StoreUnavailable`."""

@@ -11,7 +11,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.store.connection import translated
-from bridge.store.keys import prefix
+from bridge.store.keys import Keys
 
 _PINGS = 5
 _CONFIRM_MS = 200
@@ -44,7 +44,7 @@ class Condition:
 async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> Condition:
     """Ask the server that has the keys of *namespace*. Raises `StoreUnavailable`."""
     with translated():
-        owner = await redis.hmget(f"{prefix(namespace)}owner", ["team", "bot"])  # the key leads to the right node
+        owner = await redis.hmget(Keys(namespace).owner(), ["team", "bot"])  # the key leads to the right node
         about = await redis.info()
         replicas = int(about.get("connected_slaves", 0))
         confirming = int(await redis.wait(1, _CONFIRM_MS)) if replicas else 0

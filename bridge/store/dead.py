@@ -66,12 +66,12 @@ class DeadLetters:
 
     async def all(self) -> list[DeadLetter]:
         """List them, oldest first."""
-        prefix = self._scripts.prefix
+        keys = self._scripts.keys
         with translated():
-            found: Any = await self._scripts.redis.zrange(f"{prefix}dead", 0, -1, withscores=True)
+            found: Any = await self._scripts.redis.zrange(keys.dead(), 0, -1, withscores=True)
             async with self._scripts.redis.pipeline(transaction=False) as pipe:
                 for turn, _score in found:
-                    pipe.hgetall(f"{prefix}turn:{turn}")
+                    pipe.hgetall(keys.turn(turn))
                 records = await pipe.execute()
         return [_letter(TurnId(turn), score, fields) for (turn, score), fields in zip(found, records, strict=True)]
 

@@ -61,10 +61,9 @@ def deliveries(lines: str) -> list[Delivery]:
     return [delivery for line in lines.split("\n") if line and (delivery := Delivery.from_line(line))]
 
 
-def passed_key(prefix: str, message: MessageKey) -> str:
+def _key(scripts: Scripts, message: MessageKey) -> str:
     """Where the messages that became no turn stand together with *message*: those of its channel and day."""
-    day = int(message.ts.partition(".")[0]) // _DAY
-    return f"{prefix}passed:{message.team}:{message.channel}:{day}"
+    return scripts.keys.passed(message.team, message.channel, int(message.ts.partition(".")[0]) // _DAY)
 
 
 class PassedOver:
@@ -95,7 +94,7 @@ class PassedOver:
     async def _write(self, batch: list[tuple[MessageKey, Delivery]]) -> None:
         by_key: dict[str, list[str]] = {}
         for message, delivery in batch:
-            by_key.setdefault(passed_key(self._scripts.prefix, message), []).append(_line(message, delivery))
+            by_key.setdefault(_key(self._scripts, message), []).append(_line(message, delivery))
         with translated():
             async with self._scripts.redis.pipeline(transaction=True) as pipe:
                 for key, lines in by_key.items():
@@ -112,6 +111,6 @@ def _line(message: MessageKey, delivery: Delivery) -> str:
 async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:
     """Read the deliveries of *message* that became no turn. Raises `StoreUnavailable`."""
     with translated():
-        found: Any = await scripts.redis.lrange(passed_key(scripts.prefix, message), 0, -1)
+        found: Any = await scripts.redis.lrange(_key(scripts, message), 0, -1)
     lines = [line.removeprefix(f"{message.ts} ") for line in found if line.startswith(f"{message.ts} ")]
     return [delivery for line in lines if (delivery := Delivery.from_line(line))]

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from bridge.ids import TurnId
 from bridge.metrics import Metrics
 from bridge.store.connection import translated
-from bridge.store.keys import VOTED_LENGTH, VOTES, milliseconds, prefix
+from bridge.store.keys import VOTED_LENGTH, VOTES, Keys, milliseconds
 from bridge.store.scripting import Scripts, epoch_ms, or_empty
 
 UP, DOWN = "up", "down"
@@ -65,7 +65,7 @@ class Ballot:
 
     def __init__(self, redis: Redis, namespace: str) -> None:
         self._redis = redis
-        self._prefix = prefix(namespace)
+        self._keys = Keys(namespace)
 
     async def since(self, moment: datetime) -> AsyncIterator[Vote]:
         """Every vote of *moment* or later, by the time of each answer's last one. Raises `StoreUnavailable`."""
@@ -74,7 +74,7 @@ class Ballot:
             start += len(turns)
             for turn in turns:
                 with translated():
-                    fields = await cast(Any, self._redis.hgetall(f"{self._prefix}votes:{turn}"))
+                    fields = await cast(Any, self._redis.hgetall(self._keys.votes(turn)))
                 for vote in sorted(_votes(turn, fields), key=lambda vote: vote.at):
                     if vote.at >= moment:
                         yield vote
@@ -82,7 +82,7 @@ class Ballot:
     async def _answers(self, moment: datetime, start: int) -> list[str]:
         with translated():
             found = await self._redis.zrangebyscore(
-                f"{self._prefix}voted", epoch_ms(moment), "+inf", start=start, num=_PAGE
+                self._keys.voted(), epoch_ms(moment), "+inf", start=start, num=_PAGE
             )
         return cast(list[str], found)
 

@@ -21,5 +21,5 @@ class Hourglasses:
     async def is_over(self, turn: TurnId) -> bool:
         """Whether *turn* has ended."""
         with translated():
-            step = await self._scripts.redis.hget(f"{self._scripts.prefix}turn:{turn}", "step")
+            step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
         return step not in {Step.QUEUED, Step.SENT, Step.POSTING}

@@ -139,7 +139,7 @@ class Inbox:
     ) -> None:
         self.consumer = consumer
         self._scripts = scripts
-        self._ready = f"{scripts.prefix}ready"
+        self._ready = scripts.keys.ready()
         self._session_ms = milliseconds(session_lifetime)
         self._now = now
         self._limits = limits
@@ -298,7 +298,7 @@ class Inbox:
 
     async def drop_kept(self, turn: TurnId) -> None:
         """Keep it no longer: it was shown. A dead letter keeps it, for whoever retries that."""
-        key = f"{self._scripts.prefix}turn:{turn}"
+        key = self._scripts.keys.turn(turn)
         with translated():
             if await self._scripts.redis.hget(key, "step") == "done":
                 await self._scripts.redis.hdel(key, "outcome")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from bridge.ids import PersonKey
 from bridge.inbound import Inbound
 
 
@@ -26,4 +27,4 @@ UNLIMITED: Final = Limits()
 
 def person(inbound: Inbound) -> str:
     """Under whom it is counted."""
-    return f"{inbound.team}:{inbound.user}"
+    return str(PersonKey(inbound.team, inbound.user))

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bridge.ids import ThreadKey, TurnId
+from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.store.connection import translated
 from bridge.store.keys import REMEMBERED, SHOWN_LATELY, TYPED, TYPED_USED, milliseconds
 from bridge.store.records import Conversation
@@ -87,15 +87,16 @@ class Recent:
     """Reads and keeps it. Every method may raise `StoreUnavailable`; what cannot be read any more is left out."""
 
     def __init__(self, scripts: Scripts) -> None:
-        self._scripts = scripts
         self._redis = scripts.redis
+        self._keys = scripts.keys
 
     async def of(self, team: str, user: str) -> Lately:
         """List what a person did lately."""
+        person = PersonKey(team, user)
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
-                pipe.lrange(self._key("recent:r", team, user), 0, MOST - 1)
-                pipe.zrevrange(self._key("recent:t", team, user), 0, MOST - 1, withscores=True)
+                pipe.lrange(self._keys.recent_runs(person), 0, MOST - 1)
+                pipe.zrevrange(self._keys.recent_threads(person), 0, MOST - 1, withscores=True)
                 runs, talks = await pipe.execute()
         threads = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in talks]
         return Lately(_runs(runs), await self._talks(threads))
@@ -106,7 +107,7 @@ class Recent:
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
                 for thread, _ in threads:
-                    pipe.hgetall(f"{self._scripts.prefix}thread:{thread}")
+                    pipe.hgetall(self._keys.thread(thread))
                 bound: list[dict[str, str]] = await pipe.execute()
         found = zip(threads, bound, strict=True)
         return tuple(RecentTalk(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found)
@@ -114,17 +115,17 @@ class Recent:
     async def home(self, team: str, user: str) -> str:
         """What was kept of a person's Home tab by `keep_home`; ``""`` where they never opened it."""
         with translated():
-            return str(await self._redis.get(self._key("home", team, user)) or "")
+            return str(await self._redis.get(self._keys.home(PersonKey(team, user))) or "")
 
     async def keep_home(self, team: str, user: str, place: str) -> None:
         """Keep that a person looks at Home, and *place*: where in it, and their direct message with the bot."""
         with translated():
-            await self._redis.set(self._key("home", team, user), place, px=milliseconds(SHOWN_LATELY))
+            await self._redis.set(self._keys.home(PersonKey(team, user)), place, px=milliseconds(SHOWN_LATELY))
 
     async def input_of(self, team: str, user: str, workflow: int) -> Remembered | None:
         """What a person wanted to be remembered of a workflow."""
         with translated():
-            text = await self._redis.get(self._input_key(team, user, workflow))
+            text = await self._redis.get(self._keys.input(PersonKey(team, user), workflow))
         match _loaded(text):
             case {"kind": str() as kind, "typed": str() as typed}:
                 return Remembered(kind, typed)
@@ -132,7 +133,7 @@ class Recent:
 
     async def remember(self, team: str, user: str, workflow: int, remembered: Remembered | None) -> None:
         """Remember an input for a month, or forget it with None."""
-        key = self._input_key(team, user, workflow)
+        key = self._keys.input(PersonKey(team, user), workflow)
         with translated():
             if remembered is None:
                 await self._redis.delete(key)
@@ -143,7 +144,7 @@ class Recent:
     async def keep_typed(self, team: str, user: str, turn: TurnId, text: str) -> None:
         """Keep what a *turn* brought as input, for the buttons that ask its person what it is."""
         with translated():
-            await self._redis.set(self._typed_key(team, user, turn), text, px=milliseconds(TYPED))
+            await self._redis.set(self._keys.typed(PersonKey(team, user), turn), text, px=milliseconds(TYPED))
 
     async def typed(self, team: str, user: str, turn: str, *, is_last_use: bool = False) -> str | None:
         """Read that again; for anybody else, and after half an hour, it is not there.
@@ -152,17 +153,8 @@ class Recent:
         """
         with translated():
             lifetime = milliseconds(TYPED_USED) if is_last_use else None
-            found = await self._redis.getex(self._typed_key(team, user, turn), px=lifetime)
+            found = await self._redis.getex(self._keys.typed(PersonKey(team, user), turn), px=lifetime)
         return None if found is None else str(found)
-
-    def _typed_key(self, team: str, user: str, turn: str) -> str:
-        return f"{self._key('typed', team, user)}:{turn}"
-
-    def _input_key(self, team: str, user: str, workflow: int) -> str:
-        return f"{self._key('input', team, user)}:{workflow}"
-
-    def _key(self, what: str, team: str, user: str) -> str:
-        return f"{self._scripts.prefix}{what}:{team}:{user}"
 
 
 def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:

@@ -90,6 +90,7 @@ class Schedules:
         self, scripts: Scripts, *, consumer: str, session_lifetime: timedelta, now: Callable[[], datetime]
     ) -> None:
         self._scripts = scripts
+        self._keys = scripts.keys
         self._consumer = consumer
         self._session_ms = milliseconds(session_lifetime)
         self._now = now
@@ -102,17 +103,17 @@ class Schedules:
     async def get(self, id_: str) -> Kept | None:
         """Read one; None where it is not kept any more. Raises `RecordNotUnderstood`."""
         with translated():
-            fields: Any = await self._scripts.redis.hgetall(self._key(id_))
+            fields: Any = await self._scripts.redis.hgetall(self._keys.report(id_))
         return Kept.from_redis(id_, fields) if fields else None
 
     async def all(self) -> list[Kept]:
         """List them, oldest first; one that a newer release wrote and this one cannot read is left out."""
         redis = self._scripts.redis
         with translated():
-            ids: Any = await redis.zrange(f"{self._scripts.prefix}reports", 0, -1)
+            ids: Any = await redis.zrange(self._keys.reports(), 0, -1)
             async with redis.pipeline(transaction=False) as pipe:
                 for id_ in ids:
-                    pipe.hgetall(self._key(id_))
+                    pipe.hgetall(self._keys.report(id_))
                 records = await pipe.execute()
         return _readable(zip(ids, records, strict=True))
 
@@ -142,8 +143,8 @@ class Schedules:
     async def skip(self, id_: str, slot: datetime) -> None:
         """Note that nothing is posted for a slot that was claimed."""
         with translated():
-            if await self._scripts.redis.exists(self._key(id_)):
-                await self._scripts.redis.hsetnx(self._key(id_), "skipped", str(epoch_ms(slot)))
+            if await self._scripts.redis.exists(self._keys.report(id_)):
+                await self._scripts.redis.hsetnx(self._keys.report(id_), "skipped", str(epoch_ms(slot)))
 
     async def pause(self, id_: str, why: str, tell: Notice | None = None) -> bool:
         """Let a report rest; False where it does already, or is gone. With *tell* its owner hears of it, once."""
@@ -161,12 +162,11 @@ class Schedules:
 
     async def forget(self, id_: str) -> None:
         """Keep a report no longer."""
-        prefix = self._scripts.prefix
         with translated():
             async with self._scripts.redis.pipeline(transaction=True) as pipe:
-                pipe.zrem(f"{prefix}due", id_)
-                pipe.zrem(f"{prefix}reports", id_)
-                pipe.delete(self._key(id_))
+                pipe.zrem(self._keys.due(), id_)
+                pipe.zrem(self._keys.reports(), id_)
+                pipe.delete(self._keys.report(id_))
                 await pipe.execute()
 
     async def posted(
@@ -187,9 +187,6 @@ class Schedules:
             self._session_ms,
             numbers,
         )
-
-    def _key(self, id_: str) -> str:
-        return f"{self._scripts.prefix}report:{id_}"
 
 
 def asked_for(kept: Kept, turn: TurnId, at: datetime) -> tuple[Report, str]:

@@ -20,16 +20,17 @@ from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.store.batching import Batches
 from bridge.store.connection import translated
-from bridge.store.keys import prefix
+from bridge.store.keys import Keys, helpers
 
 _REPLICA_WAIT_MS = 50
 
 
 @cache
 def source(name: str) -> str:
-    """The text of ``scripts/<name>.lua`` with the prelude before it."""
+    """The text of ``scripts/<name>.lua`` with the prelude before it, and the helpers for the keys that both use."""
     folder = files("bridge.store") / "scripts"
-    return f"{(folder / 'prelude.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
+    text = f"{(folder / 'prelude.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
+    return f"{helpers(text)}\n{text}"
 
 
 @cache
@@ -59,7 +60,7 @@ class Scripts:
 
     def __init__(self, redis: Redis, namespace: str, metrics: Metrics) -> None:
         self.redis = redis
-        self.prefix = prefix(namespace)
+        self.keys = Keys(namespace)
         self.has_replicas = False
         self.clock_ahead = timedelta(0)  # how far this server's clock is ahead of ours
         self._metrics = metrics
@@ -95,7 +96,7 @@ class Scripts:
 
     async def _send(self, verb: str, script: str, args: tuple[str | int, ...], *, confirmed: bool) -> tuple[Any, bool]:
         """Run it; gives the answer, and False where a replica should have it and none says so."""
-        command = (verb, script, 1, self.prefix, *args)
+        command = (verb, script, 1, self.keys.prefix, *args)
         if not (confirmed and self.has_replicas):
             return await self._batches.run(command), True
         async with self.redis.pipeline(transaction=False) as pipe:  # WAIT speaks of its own connection's writes

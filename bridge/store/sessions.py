@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from bridge.errors import RecordNotUnderstood
-from bridge.ids import ThreadKey, TurnId, thread_lane
+from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.store.connection import translated
 from bridge.store.keys import GREETED, GREETING, SEEN, milliseconds
 from bridge.store.records import Conversation
@@ -40,12 +40,13 @@ class Sessions:
     def __init__(self, scripts: Scripts, *, session_lifetime: timedelta) -> None:
         self._scripts = scripts
         self._redis = scripts.redis
+        self._keys = scripts.keys
         self._session_ms = milliseconds(session_lifetime)
 
     async def thread(self, thread: ThreadKey) -> Conversation | None:
         """What *thread* is bound to; None where it is not bound."""
         with translated():
-            fields: dict[str, str] = await self._redis.hgetall(self._thread_key(thread))  # type: ignore[assignment]
+            fields: dict[str, str] = await self._redis.hgetall(self._keys.thread(thread))  # type: ignore[assignment]
         return Conversation.from_redis(fields) if fields else None
 
     async def choose_agent(self, thread: ThreadKey, agent: int) -> int:
@@ -75,72 +76,63 @@ class Sessions:
     async def bound_to(self, team: str, session: int) -> list[Bound]:
         """List the threads that this bridge has bound to *session*."""
         with translated():
-            key = f"{self._scripts.prefix}bound:{team}:{session}"
+            key = self._keys.bound(team, session)
             found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
         return [Bound.parse(thread, value) for thread, value in found.items()]
 
     async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
         """Whether *user* is to be greeted by *turn*: nobody has, and no other turn is about to."""
-        return await self._has(f"greeted:{team}:{user}", turn, GREETING)
+        return await self._has(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
 
     async def greeted(self, team: str, user: str) -> None:
         """Remember that *user* was greeted. Only now: a turn that ended before may greet once more."""
-        await self._mark(f"greeted:{team}:{user}", GREETED)
+        await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
 
     async def may_tell(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn* is to tell *thread* that the service is down: since its last answer nobody has."""
-        return await self._has(f"told:{thread}", turn, SEEN)
+        return await self._has(self._keys.told(thread), turn, SEEN)
 
     async def told(self, thread: ThreadKey) -> None:
         """Remember that *thread* was told."""
-        await self._mark(f"told:{thread}", SEEN)
+        await self._mark(self._keys.told(thread), SEEN)
 
-    async def _has(self, name: str, turn: TurnId, lifetime: timedelta) -> bool:
+    async def _has(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
         """Give what may be done once to *turn*, which finds that it has it whenever it is begun again."""
         with translated():
-            key = f"{self._scripts.prefix}{name}"
             await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
             return str(await self._redis.get(key)) == turn
 
-    async def _mark(self, name: str, lifetime: timedelta) -> None:
+    async def _mark(self, key: str, lifetime: timedelta) -> None:
         with translated():
-            await self._redis.set(f"{self._scripts.prefix}{name}", "1", px=milliseconds(lifetime))
+            await self._redis.set(key, "1", px=milliseconds(lifetime))
 
     async def was_searched(self, thread: ThreadKey) -> bool:
         """Whether *thread* was searched for a lost binding lately."""
         with translated():
-            return bool(await self._redis.exists(f"{self._scripts.prefix}looked:{thread}"))
+            return bool(await self._redis.exists(self._keys.looked(thread)))
 
     async def mark_searched(self, thread: ThreadKey) -> None:
         """Remember that *thread* was searched for a lost binding and has none."""
-        with translated():
-            await self._redis.set(f"{self._scripts.prefix}looked:{thread}", "1", px=milliseconds(SEEN))
+        await self._mark(self._keys.looked(thread), SEEN)
 
     async def report_words(self, thread: ThreadKey) -> str:
         """The words of the report that is the root of *thread*, until an agent has answered there; else ``""``."""
         with translated():
-            return str(await self._redis.get(f"{self._scripts.prefix}words:{thread}") or "")
+            return str(await self._redis.get(self._keys.words(thread)) or "")
 
     async def channel_default(self, team: str, channel: str) -> int | None:
         """The agent that answers in *channel* where nothing else chooses."""
         with translated():
-            agent = await self._redis.hget(self._defaults_key, f"{team}:{channel}")
+            agent = await self._redis.hget(self._keys.defaults(), f"{team}:{channel}")
         return int(agent) if agent else None
 
     async def set_channel_default(self, team: str, channel: str, agent: int | None) -> None:
         """Set that agent, or take it away with None."""
         with translated():
             if agent is None:
-                await self._redis.hdel(self._defaults_key, f"{team}:{channel}")
+                await self._redis.hdel(self._keys.defaults(), f"{team}:{channel}")
             else:
-                await self._redis.hset(self._defaults_key, f"{team}:{channel}", str(agent))
-
-    @property
-    def _defaults_key(self) -> str:
-        return f"{self._scripts.prefix}defaults"
-
-    def _thread_key(self, thread: ThreadKey) -> str:
-        return f"{self._scripts.prefix}thread:{thread}"
+                await self._redis.hset(self._keys.defaults(), f"{team}:{channel}", str(agent))
 
 
 class Results:
@@ -152,7 +144,7 @@ class Results:
     async def get(self, turn: TurnId) -> Any | None:
         """The node results of the run that *turn* started, as JSON; None where they are gone."""
         with translated():
-            text = await self._scripts.redis.get(f"{self._scripts.prefix}results:{turn}")
+            text = await self._scripts.redis.get(self._scripts.keys.results(turn))
         if text is None:
             return None
         try:

@@ -18,8 +18,8 @@ class SnapshotStore:
 
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
-        self._key = f"{scripts.prefix}snapshots"
-        self._claim = f"{scripts.prefix}snapshotting"
+        self._keys = scripts.keys
+        self._key = scripts.keys.snapshots()
 
     async def hours(self) -> list[int]:
         """List the hours of which there is a snapshot, in order."""
@@ -59,5 +59,5 @@ class SnapshotStore:
     async def claim(self, hour: int, whose: str) -> bool:
         """Let one process for a while be the one that takes a snapshot of its own accord."""
         with translated():
-            claimed = await self._redis.set(f"{self._claim}:{hour}", whose, nx=True, px=milliseconds(SNAPSHOTTING))
-        return bool(claimed)
+            key = self._keys.snapshotting(hour)
+            return bool(await self._redis.set(key, whose, nx=True, px=milliseconds(SNAPSHOTTING)))

@@ -83,7 +83,7 @@ class Stops:
         with translated():
             async with self._scripts.redis.pipeline(transaction=False) as pipe:
                 for turn in turns:
-                    pipe.hexists(f"{self._scripts.prefix}turn:{turn}", "stopped")
+                    pipe.hexists(self._scripts.keys.turn(turn), "stopped")
                 found = await pipe.execute() if turns else []
         return [turn for turn, is_stopped in zip(turns, found, strict=True) if is_stopped]
 
@@ -93,7 +93,7 @@ class Stops:
         pubsub = self._scripts.redis.pubsub(ignore_subscribe_messages=True)
         try:
             with translated():
-                await pubsub.subscribe(f"{self._scripts.prefix}stops")
+                await pubsub.subscribe(self._scripts.keys.stops())
             yield Heard(pubsub)
         finally:
             await pubsub.aclose()  # type: ignore[no-untyped-call] # redis-py leaves it so

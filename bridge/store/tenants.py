@@ -12,7 +12,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.store.connection import connect, translated
-from bridge.store.keys import GROUP, prefix
+from bridge.store.keys import GROUP, Keys
 
 _AT_WORK: Final = timedelta(seconds=20)  # a worker asks for work every five
 _SCAN: Final = 10_000  # keys at a time, of which a server looks through millions in a second
@@ -50,25 +50,27 @@ async def tenants(url: str, namespace: str) -> tuple[Tenant | None, list[Tenant]
 
 async def _namespaces(redis: Redis) -> list[str]:
     names: set[str] = set()
+    owners = Keys("*").owner()
+    before, _, behind = owners.partition("*")
     cursor = 0
     with suppress(StoreUnavailable), translated():  # SCAN may be forbidden
         for _ in range(_ROUNDS):
-            cursor, keys = await redis.scan(cursor, match="{*}:owner", count=_SCAN)
-            names.update(str(key).removeprefix("{").removesuffix("}:owner") for key in keys)
+            cursor, keys = await redis.scan(cursor, match=owners, count=_SCAN)
+            names.update(str(key).removeprefix(before).removesuffix(behind) for key in keys)
             if cursor == 0:
                 break
     return sorted(names)
 
 
 async def _tenant(redis: Redis, namespace: str) -> Tenant | None:
-    begin = prefix(namespace)
-    since = await redis.hget(f"{begin}owner", "since")
+    keys = Keys(namespace)
+    since = await redis.hget(keys.owner(), "since")
     if since is None:
         return None
     try:
         # The ids of a stream are times of this server, and outlive its restarts.
-        latest = int(str((await redis.xinfo_stream(f"{begin}ready"))["last-generated-id"]).partition("-")[0])
-        consumers: list[dict[str, Any]] = await redis.xinfo_consumers(f"{begin}ready", GROUP)
+        latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
+        consumers: list[dict[str, Any]] = await redis.xinfo_consumers(keys.ready(), GROUP)
     except ResponseError:  # wiped, and not set up again yet
         latest, consumers = 0, []
     seconds, _ = await redis.time()

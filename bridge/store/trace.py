@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bridge.ids import MessageKey, TurnId
+from bridge.ids import Lane, MessageKey, TurnId
 from bridge.store.connection import translated
 from bridge.store.deliveries import Delivery, deliveries, passed_over
 from bridge.store.scripting import Scripts
@@ -130,15 +130,14 @@ class Known:
 async def owner_of(scripts: Scripts) -> Owner | None:
     """Say whose namespace it is; None where no bridge has used it. Raises `StoreUnavailable`."""
     with translated():
-        found: Any = await scripts.redis.hmget(f"{scripts.prefix}owner", ["team", "url"])
+        found: Any = await scripts.redis.hmget(scripts.keys.owner(), ["team", "url"])
     return Owner(str(found[0]), str(found[1] or "")) if found[0] else None
 
 
 async def trace_of(scripts: Scripts, message: MessageKey) -> Known:
     """Find everything about *message*, be it a person's or the bridge's own. Raises `StoreUnavailable`."""
     with translated():
-        keys = [f"{scripts.prefix}{kind}:{message}" for kind in ("shown", "seen:m")]
-        found: Any = await scripts.redis.mget(keys)
+        found: Any = await scripts.redis.mget(scripts.keys.shown(message), scripts.keys.seen_message(message))
     waiting = [TurnId(turn) for turn in dict.fromkeys(found) if turn]
     turns: dict[TurnId, TurnTrace] = {}
     while waiting and len(turns) < _MOST_TURNS:
@@ -151,12 +150,12 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> Known:
 
 async def _turn(scripts: Scripts, id_: TurnId) -> TurnTrace | None:
     with translated():
-        fields: Any = await scripts.redis.hgetall(f"{scripts.prefix}turn:{id_}")
+        fields: Any = await scripts.redis.hgetall(scripts.keys.turn(id_))
         if not fields:
             return None
-        lane = fields.get("lane", "")
-        ahead: Any = await scripts.redis.lpos(f"{scripts.prefix}box:{lane}", id_)
-        parked: Any = await scripts.redis.hget(f"{scripts.prefix}parked", lane)
+        lane = Lane(fields.get("lane", ""))
+        ahead: Any = await scripts.redis.lpos(scripts.keys.box(lane), id_)
+        parked: Any = await scripts.redis.hget(scripts.keys.parked(), lane)
     return TurnTrace.from_redis(id_, fields, ahead=ahead, is_parked=parked == id_)
 
 

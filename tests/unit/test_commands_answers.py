@@ -418,7 +418,7 @@ async def test_input_that_is_kept_for_a_question_is_only_for_who_was_asked(deps:
 
 
 async def test_node_results_are_shown_in_the_card_s_thread(deps: Deps, scripts: Scripts) -> None:
-    await scripts.redis.set(f"{scripts.prefix}results:turn-9", '{"writer": {"words": 3}}', ex=60)
+    await scripts.redis.set(scripts.keys.results("turn-9"), '{"writer": {"words": 3}}', ex=60)
 
     reply = shown(await clicked(deps, CALL, click("run:nodes", "turn-9")))
     gone = shown(await clicked(deps, CALL, click("run:nodes", "turn-8")))

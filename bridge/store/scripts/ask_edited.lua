@@ -2,19 +2,19 @@
 -- however often asked. From then on the message is the new turn: while that waits it can be edited and withdrawn.
 -- ARGV: message identity, new turn, waiting limit, now (ms), lifetime of the message's mark (ms).
 -- Returns 'queued' | 'already' | 'gone' | 'full'.
-local mark, new, limit, now = prefix .. 'seen:m:' .. ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local mark, new, limit, now = seen_message_key(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local turn = redis.call('GET', mark)
 if not turn then return 'gone' end
-local old = turn_of(turn)
+local old = turn_key(turn)
 local seen = redis.call('HMGET', old, 'edited', 'edited_plain', 'lane', 'thread', 'of_edit',
   'edited_version')
 local body, lane = seen[1], seen[3]
 if not body then return seen[5] and 'already' or 'gone' end
 if waiting_in(lane) >= limit then return 'full' end
 redis.call('HDEL', old, 'edited', 'edited_plain', 'edited_version')
-redis.call('HSET', turn_of(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+redis.call('HSET', turn_key(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
   'thread', seen[4] or '', 'kind', 'message', 'of', turn, 'of_edit', 1, 'version', seen[6] or '')
-if seen[2] == '1' then redis.call('HSET', turn_of(new), 'plain', 1) end
+if seen[2] == '1' then redis.call('HSET', turn_key(new), 'plain', 1) end
 redis.call('SET', mark, new, 'PX', ARGV[5])
-if redis.call('RPUSH', box_of(lane), new) == 1 then activate(lane) else let_go_on(lane) end
+if redis.call('RPUSH', box_key(lane), new) == 1 then activate(lane) else let_go_on(lane) end
 return 'queued'

@@ -1,6 +1,6 @@
 -- Give a thread its agent; the first choice wins. A lane that waited for it goes on.
 -- ARGV: thread, lane, agent, thread lifetime (ms). Returns the agent that the thread has now.
-local conversation = prefix .. 'thread:' .. ARGV[1]
+local conversation = thread_key(ARGV[1])
 redis.call('HSETNX', conversation, 'v', 1)
 redis.call('HSETNX', conversation, 'agent', ARGV[3])
 redis.call('PEXPIRE', conversation, ARGV[4])

@@ -1,7 +1,7 @@
 -- Give up a dead letter: its texts leave, and what the trace tells stays for a while.
 -- ARGV: turn, now (ms), lifetime of the trace (ms). Returns 'dropped' | 'unknown'.
-local key = turn_of(ARGV[1])
-if redis.call('ZREM', prefix .. 'dead', ARGV[1]) == 0 then return 'unknown' end
+local key = turn_key(ARGV[1])
+if redis.call('ZREM', dead_key(), ARGV[1]) == 0 then return 'unknown' end
 if redis.call('EXISTS', key) == 1 then
   redis.call('HDEL', key, 'body', 'run', 'outcome')
   redis.call('HSET', key, 'dropped', ARGV[2])

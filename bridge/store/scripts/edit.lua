@@ -5,7 +5,7 @@
 -- ARGV: message identity, body, nothing to decide ('1'), version of the text, how long an unknown message's earlier
 --       texts are void (ms) or ''.
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
-local mark, version = prefix .. 'seen:m:' .. ARGV[1], tonumber(ARGV[4]) or 0
+local mark, version = seen_message_key(ARGV[1]), tonumber(ARGV[4]) or 0
 local turn = redis.call('GET', mark)
 local since = voids(turn)
 if since and (version < since or since == math.huge) then return 'late' end
@@ -13,7 +13,7 @@ if not turn or since then
   if ARGV[5] ~= '' and version > 0 then redis.call('SET', mark, '=' .. ARGV[4], 'PX', ARGV[5]) end
   return 'unknown'
 end
-local key = turn_of(turn)
+local key = turn_key(turn)
 local seen = redis.call('HMGET', key, 'step', 'kind', 't_sent', 'lane', 'version', 'edited_version')
 local before = tonumber(seen[5] or '') or 0
 if version < before or (version > 0 and version == before and seen[1] ~= 'queued') then return 'known' end

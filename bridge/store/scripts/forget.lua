@@ -1,7 +1,7 @@
 -- Drop the consumers of processes that ended long ago. One step, because a consumer that is dropped while
 -- something is pending for it takes that with it. What the audit has kept for long enough leaves too.
 -- ARGV: idle for at least (ms), oldest entry of the audit (ms). Returns how many consumers were dropped.
-redis.call('XTRIM', prefix .. 'audit', 'MINID', ARGV[2])
+redis.call('XTRIM', audit_key(), 'MINID', ARGV[2])
 local dropped, consumers = 0, redis.pcall('XINFO', 'CONSUMERS', READY, GROUP)
 if consumers.err then return 0 end -- the store was wiped under us
 for _, flat in ipairs(consumers) do

@@ -1,9 +1,9 @@
 -- A message gets the sign that it waits, once, and only while it does: not when it is the head, which is in work or
 -- about to be.
 -- ARGV: turn. Returns 'ok' | 'no'.
-local key = turn_of(ARGV[1])
+local key = turn_key(ARGV[1])
 local seen = redis.call('HMGET', key, 'step', 'lane', 'hourglass', 'withdrawn')
 if seen[1] ~= 'queued' or seen[3] or seen[4] then return 'no' end
-if redis.call('LINDEX', box_of(seen[2]), 0) == ARGV[1] then return 'no' end
+if redis.call('LINDEX', box_key(seen[2]), 0) == ARGV[1] then return 'no' end
 redis.call('HSET', key, 'hourglass', 1)
 return 'ok'

@@ -1,7 +1,7 @@
 -- Give an answer that was recorded and perhaps never posted to a button: once for each message that has the button, and
 -- to the same click as often as it asks.
 -- ARGV: turn, the click's own turn, ts of the message with the button. Returns {'kept', outcome} | {'already'} | {'gone'}.
-local key, own, button = turn_of(ARGV[1]), ARGV[2], 'shown:' .. ARGV[3]
+local key, own, button = turn_key(ARGV[1]), ARGV[2], 'shown:' .. ARGV[3]
 local seen = redis.call('HMGET', key, 'outcome', 'stopped', 'doubt', button)
 if seen[4] and seen[4] ~= own then return {'already'} end
 if not seen[1] or not (seen[3] or seen[2] == 'posting') then return {'gone'} end

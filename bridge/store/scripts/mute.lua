@@ -1,6 +1,6 @@
 -- Let nothing of a thread go to the agent any more, or again.
 -- ARGV: thread, mute ('1'), thread lifetime (ms). Returns '1', or '0': it is not bound.
-local conversation = prefix .. 'thread:' .. ARGV[1]
+local conversation = thread_key(ARGV[1])
 if redis.call('EXISTS', conversation) == 0 then return '0' end
 if ARGV[2] == '1' then
   redis.call('HSET', conversation, 'muted', 1)

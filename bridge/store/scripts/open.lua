@@ -4,7 +4,7 @@
 -- ARGV: team, bot user, now (ms), address of the workspace or '', how long that may have been (ms), and for how long it is
 --       remembered (ms) how many times it was longer. Returns {'ours', since (ms), this server's clock (ms)} or {'taken', owner}.
 local team, bot, now = ARGV[1], ARGV[2], ARGV[3]
-local owner = prefix .. 'owner'
+local owner = owner_key()
 local held = redis.call('HMGET', owner, 'team', 'bot', 'since', 'url', 'alive')
 if held[1] and (held[1] ~= team or held[2] ~= bot) then
   return {'taken', held[1] .. '/' .. held[2]}

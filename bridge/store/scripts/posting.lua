@@ -5,7 +5,7 @@
 -- Returns 'ok' | 'lost' | 'stopped' | 'again' (it went by url in an earlier take) | 'by url' (it is in doubt, and did).
 local entry, consumer, lane, turn, how, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
-local key = turn_of(turn)
+local key = turn_key(turn)
 local seen = redis.call('HMGET', key, 'step', 'stopped', 'out')
 local step, stopped, out = seen[1], seen[2], seen[3]
 if step ~= 'posting' and step ~= 'queued' then return 'lost' end

@@ -1,11 +1,6 @@
--- Stands before every script. KEYS[1] is the prefix of all keys, "{namespace}:"; see keys.py for the table.
-local prefix = KEYS[1]
-local READY, GROUP = prefix .. 'ready', 'workers'
+-- Stands before every script, below the helpers that keys.py makes of its table: `turn_key(turn)` names a turn's key.
+local READY, GROUP = ready_key(), 'workers'
 local YOUNG = 600 -- seconds: Slack sends again what is younger; the third and last time after some six minutes
-
-local function box_of(lane) return prefix .. 'box:' .. lane end
-local function turn_of(id) return prefix .. 'turn:' .. id end
-local function refusal_of(id) return prefix .. 'refused:' .. id end
 
 -- A list of fields and values, for HSET: one more. And a line of a record's story, below what was written earlier.
 local function add(fields, name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
@@ -25,30 +20,30 @@ end
 
 -- Queue a turn that the bridge begins by itself, in a lane where nothing else is.
 local function queue_our_own(turn, lane, version, now, body, kind, came)
-  redis.call('HSET', turn_of(turn), 'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+  redis.call('HSET', turn_key(turn), 'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
     'thread', '', 'kind', kind, 'came', came)
-  redis.call('RPUSH', box_of(lane), turn)
+  redis.call('RPUSH', box_key(lane), turn)
   activate(lane)
 end
 
 -- How many wait in a lane: the one in work does not.
 local function waiting_in(lane)
-  local head = redis.call('LINDEX', box_of(lane), 0)
+  local head = redis.call('LINDEX', box_key(lane), 0)
   if not head then return 0 end
-  local is_in_work = redis.call('HGET', turn_of(head), 'step') ~= 'queued'
-  return redis.call('LLEN', box_of(lane)) - (is_in_work and 1 or 0)
+  local is_in_work = redis.call('HGET', turn_key(head), 'step') ~= 'queued'
+  return redis.call('LLEN', box_key(lane)) - (is_in_work and 1 or 0)
 end
 
 -- Messages were refused from one time to another, in seconds, as their ts says; `most` such stretches are kept.
 local function note_refusals(first, last, lifetime, most)
-  redis.call('ZADD', prefix .. 'refusing', last, first .. ' ' .. last)
-  redis.call('ZREMRANGEBYRANK', prefix .. 'refusing', 0, -1 - tonumber(most))
-  redis.call('PEXPIRE', prefix .. 'refusing', lifetime)
+  redis.call('ZADD', refusing_key(), last, first .. ' ' .. last)
+  redis.call('ZREMRANGEBYRANK', refusing_key(), 0, -1 - tonumber(most))
+  redis.call('PEXPIRE', refusing_key(), lifetime)
 end
 
 -- What a lane waited for has come.
 local function unpark(lane)
-  if redis.call('HDEL', prefix .. 'parked', lane) == 1 then activate(lane) end
+  if redis.call('HDEL', parked_key(), lane) == 1 then activate(lane) end
 end
 
 -- The mark of a message that became no turn yet, if that is what `mark` is: from which version on its texts are not
@@ -62,24 +57,24 @@ end
 -- A message was deleted: while it waits, it is marked, and done with as soon as it is the head. One that became no
 -- turn yet leaves a mark for `lifetime` (ms, '': none), for Slack may be about to send it again.
 local function withdraw(message, lifetime)
-  local mark = prefix .. 'seen:m:' .. message
+  local mark = seen_message_key(message)
   local turn = redis.call('GET', mark)
   if not turn or voids(turn) then
     if lifetime ~= '' then redis.call('SET', mark, '=', 'PX', lifetime) end
     return 'unknown'
   end
-  local key = turn_of(turn)
+  local key = turn_key(turn)
   local seen = redis.call('HMGET', key, 'step', 'lane')
   if seen[1] ~= 'queued' then return 'late' end
   redis.call('HSET', key, 'withdrawn', 1)
-  if redis.call('HGET', prefix .. 'parked', seen[2]) == turn then unpark(seen[2]) end
+  if redis.call('HGET', parked_key(), seen[2]) == turn then unpark(seen[2]) end
   return 'withdrawn'
 end
 
 -- A stop holds what waits behind the turn that it stopped, until somebody wants it to go on. Whatever is parked in a
 -- lane that is held is parked for that. Says whether it was held.
 local function let_go_on(lane)
-  if redis.call('HDEL', prefix .. 'held', lane) == 0 then return false end
+  if redis.call('HDEL', held_key(), lane) == 0 then return false end
   unpark(lane)
   return true
 end
@@ -87,12 +82,12 @@ end
 -- The head of the lane was popped. If more waits, wake somebody for it, unless it is held; what was withdrawn is not
 -- waited with, because it only has to be done with.
 local function go_on_behind(lane)
-  local head = redis.call('LINDEX', box_of(lane), 0)
+  local head = redis.call('LINDEX', box_key(lane), 0)
   if not head then
-    redis.call('HDEL', prefix .. 'held', lane)
-  elseif redis.call('HEXISTS', prefix .. 'held', lane) == 1
-      and redis.call('HEXISTS', turn_of(head), 'withdrawn') == 0 then
-    redis.call('HSET', prefix .. 'parked', lane, head)
+    redis.call('HDEL', held_key(), lane)
+  elseif redis.call('HEXISTS', held_key(), lane) == 1
+      and redis.call('HEXISTS', turn_key(head), 'withdrawn') == 0 then
+    redis.call('HSET', parked_key(), lane, head)
   else
     activate(lane)
   end
@@ -110,7 +105,7 @@ end
 local function owns(entry, consumer, lane, turn)
   local pending = redis.pcall('XPENDING', READY, GROUP, entry, entry, 1)
   if pending.err or #pending == 0 or pending[1][2] ~= consumer then return false end
-  return turn == nil or redis.call('LINDEX', box_of(lane), 0) == turn, pending[1][4]
+  return turn == nil or redis.call('LINDEX', box_key(lane), 0) == turn, pending[1][4]
 end
 
 -- Look at the head of a lane, for a worker that holds its entry. Where nothing is left to decide (a plain reply in a
@@ -122,12 +117,12 @@ end
 --          none, or ''}.
 local function look_at_head(id, consumer, handed_out, how)
   local now, token, may_send, oldest, begins, newest = how[1], how[2], how[3], how[4], how[5], how[6]
-  local key = turn_of(id)
+  local key = turn_key(id)
   local seen = redis.call('HMGET', key, 'v', 'step', 'by', 'plain', 'withdrawn', 'at', 'thread', 'process', 'takes')
   if tonumber(seen[1] or '0') > tonumber(newest) then return {'newer', id} end
   local step, by, plain, withdrawn, at = seen[2], seen[3], seen[4], seen[5], tonumber(seen[6] or '0')
   local thread = seen[7] or ''
-  local conversation = redis.call('HGETALL', prefix .. 'thread:' .. thread)
+  local conversation = redis.call('HGETALL', thread_key(thread))
   local has_agent = false
   for field = 1, #conversation, 2 do has_agent = has_agent or conversation[field] == 'agent' end
   local changes = {}
@@ -141,7 +136,7 @@ local function look_at_head(id, consumer, handed_out, how)
     add(changes, 'process', below(seen[8], now .. ' ' .. consumer)) -- a line for each take, for the trace
   end
   if #changes > 0 then redis.call('HSET', key, unpack(changes)) end
-  local default = not has_agent and redis.call('HGET', prefix .. 'defaults', string.match(thread, '^(.*):') or '') or ''
+  local default = not has_agent and redis.call('HGET', defaults_key(), string.match(thread, '^(.*):') or '') or ''
   return {'turn', id, redis.call('HGETALL', key), conversation, fresh and '1' or '0', handed_out, default}
 end
 

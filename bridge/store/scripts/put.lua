@@ -25,9 +25,9 @@ end
 -- What the first use of a command costs after a pause, ten times what a second one does, is most of what this costs:
 -- so as few different commands as possible.
 local text_version, is_last, worker = ARGV[22], ARGV[23] == '1', ARGV[24]
-local event_mark, message_mark = prefix .. 'seen:e:' .. event, prefix .. 'seen:m:' .. message
-local kept = prefix .. 'kept:' .. thread -- replies that came before the first message of their thread
-local known = redis.call('MGET', refusal_of(turn), event_mark, message_mark, prefix .. 'seen:m:' .. thread, kept)
+local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
+local kept = kept_key(thread) -- replies that came before the first message of their thread
+local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), kept)
 if known[1] then return {'late'} end -- nothing is marked by the empty name
 local since, is_pending = voids(known[3])
 if since and (tonumber(text_version) or 0) < since then
@@ -36,8 +36,8 @@ if since and (tonumber(text_version) or 0) < since then
 end
 local earlier = known[2] or not since and known[3]
 if earlier then
-  local came = redis.call('HGET', turn_of(earlier), 'came')
-  if came and #came < 2000 then redis.call('HSET', turn_of(earlier), 'came', came .. '\n' .. ARGV[19]) end
+  local came = redis.call('HGET', turn_key(earlier), 'came')
+  if came and #came < 2000 then redis.call('HSET', turn_key(earlier), 'came', came .. '\n' .. ARGV[19]) end
   return {'duplicate', earlier}
 end
 
@@ -46,24 +46,24 @@ end
 -- was stopped. A head that is parked is looked at by nobody. Also returns how many it overtakes.
 local function overtaken_by(written)
   local first, count = nil, 0
-  for place = -1, -redis.call('LLEN', box_of(lane)), -1 do
-    local id = redis.call('LINDEX', box_of(lane), place)
-    local seen = redis.call('HMGET', turn_of(id), 'ts', 'step', 'takes', 'withdrawn')
+  for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
+    local id = redis.call('LINDEX', box_key(lane), place)
+    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'withdrawn')
     if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
-    if redis.call('LINDEX', box_of(lane), 0) == id
-        and (seen[4] or (seen[3] and redis.call('HGET', prefix .. 'parked', lane) ~= id)) then break end
+    if redis.call('LINDEX', box_key(lane), 0) == id
+        and (seen[4] or (seen[3] and redis.call('HGET', parked_key(), lane) ~= id)) then break end
     first, count = id, count + 1
   end
   return first, count
 end
 
-local conversation, speaker = prefix .. 'thread:' .. thread, ARGV[21]
+local conversation, speaker = thread_key(thread), ARGV[21]
 local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker')
 local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
 
 -- Whether messages were refused when this one was written, give or take a second.
 local function was_refused(written)
-  local ends = redis.call('ZRANGEBYSCORE', prefix .. 'refusing', string.format('%.6f', written - 1), '+inf')
+  local ends = redis.call('ZRANGEBYSCORE', refusing_key(), string.format('%.6f', written - 1), '+inf')
   for _, stretch in ipairs(ends) do
     if tonumber(string.match(stretch, '^%S+')) <= written + 1 then return true end
   end
@@ -88,13 +88,13 @@ if condition == 'bound' and not talk[1] then
   redis.call('SET', kept, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
   return {'kept'}
 end
-if condition == 'search' and redis.call('EXISTS', prefix .. 'looked:' .. thread) == 1 then return {'unbound'} end
+if condition == 'search' and redis.call('EXISTS', looked_key(thread)) == 1 then return {'unbound'} end
 if speaker ~= '' and talk[2] then return {'muted'} end
 local waiting = waiting_in(lane)
 if waiting >= limit then return {'full'} end
 local minute, paces = 60000, {}
-if ARGV[16] ~= '0' then paces[#paces + 1] = {'thread', prefix .. 'pace:t:' .. thread, tonumber(ARGV[16])} end
-if ARGV[18] ~= '0' then paces[#paces + 1] = {'person', prefix .. 'pace:u:' .. ARGV[17], tonumber(ARGV[18])} end
+if ARGV[16] ~= '0' then paces[#paces + 1] = {'thread', thread_pace_key(thread), tonumber(ARGV[16])} end
+if ARGV[18] ~= '0' then paces[#paces + 1] = {'person', person_pace_key(ARGV[17]), tonumber(ARGV[18])} end
 for _, pace in ipairs(paces) do
   if is_used_up(pace[2], pace[3]) then
     local counted = count(pace[2], minute)
@@ -136,13 +136,13 @@ if known[5] and message == thread and condition == 'start' then
   redis.call('DEL', kept)
 end
 if condition == 'search' then add(record, 'searches', 1) end
-redis.call('HSET', turn_of(turn), unpack(record))
+redis.call('HSET', turn_key(turn), unpack(record))
 local length
 if first then
-  length = redis.call('LINSERT', box_of(lane), 'BEFORE', first, turn)
-  if redis.call('HGET', prefix .. 'parked', lane) == first then redis.call('HSET', prefix .. 'parked', lane, turn) end
+  length = redis.call('LINSERT', box_key(lane), 'BEFORE', first, turn)
+  if redis.call('HGET', parked_key(), lane) == first then redis.call('HSET', parked_key(), lane, turn) end
 else
-  length = redis.call('RPUSH', box_of(lane), turn)
+  length = redis.call('RPUSH', box_key(lane), turn)
 end
 local ahead = length - 1 - overtaken
 if length == 1 then
@@ -151,7 +151,7 @@ if length == 1 then
   if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 25)})} end
   if entry then return {'queued', waiting, ahead, entry, woken} end -- one that has waited for longer
 else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
-  local held = redis.call('HGET', prefix .. 'held', lane)
+  local held = redis.call('HGET', held_key(), lane)
   if held and (tonumber(ts) or 0) > tonumber(held) then let_go_on(lane) end
 end
 return {'queued', waiting, ahead}

@@ -1,7 +1,7 @@
 -- Replace what a thread is bound to, if it is still bound to what the caller saw.
 -- ARGV: thread, expected session or '', agent or '' (as it is), session or '' (none), thread lifetime (ms).
 -- Returns '1' if it was replaced.
-local conversation = prefix .. 'thread:' .. ARGV[1]
+local conversation = thread_key(ARGV[1])
 if (redis.call('HGET', conversation, 'session') or '') ~= ARGV[2] then return '0' end
 redis.call('HSET', conversation, 'v', 1)
 if ARGV[3] ~= '' then redis.call('HSET', conversation, 'agent', ARGV[3]) end
@@ -12,7 +12,7 @@ else
 end
 redis.call('PEXPIRE', conversation, ARGV[5])
 if ARGV[4] ~= '' and ARGV[3] ~= '' then
-  local bound = prefix .. 'bound:' .. string.match(ARGV[1], '^[^:]*') .. ':' .. ARGV[4]
+  local bound = bound_key(string.match(ARGV[1], '^[^:]*'), ARGV[4])
   redis.call('HSETNX', bound, ARGV[1], ARGV[3] .. ':')
   redis.call('PEXPIRE', bound, ARGV[5])
 end

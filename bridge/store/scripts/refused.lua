@@ -9,7 +9,7 @@ for i = 4 + 2 * count, #ARGV, 2 do
   if version == '' then
     withdraw(message, lifetime)
   else
-    local mark = prefix .. 'seen:m:' .. message
+    local mark = seen_message_key(message)
     local found = redis.call('GET', mark)
     if not found or (voids(found) or math.huge) < tonumber(version) then
       redis.call('SET', mark, '~' .. version, 'PX', lifetime)

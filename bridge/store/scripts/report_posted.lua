@@ -1,7 +1,7 @@
 -- A report was posted: note when, keep its words for the first question about it, and bind its thread where
 -- something chooses the agent. May be repeated.
 -- ARGV: report, slot (ms), thread, bind ('1'), thread lifetime (ms), words, their lifetime (ms), the numbers of now or ''. Returns 'ok'.
-local key = prefix .. 'report:' .. ARGV[1]
+local key = report_key(ARGV[1])
 if redis.call('EXISTS', key) == 1 then
   if tonumber(redis.call('HGET', key, 'last') or '0') < tonumber(ARGV[2]) then
     redis.call('HSET', key, 'last', ARGV[2], 'numbers', ARGV[8])
@@ -9,7 +9,7 @@ if redis.call('EXISTS', key) == 1 then
   local skipped = redis.call('HGET', key, 'skipped')
   if skipped and tonumber(skipped) <= tonumber(ARGV[2]) then redis.call('HDEL', key, 'skipped') end
 end
-local conversation, words = prefix .. 'thread:' .. ARGV[3], prefix .. 'words:' .. ARGV[3]
+local conversation, words = thread_key(ARGV[3]), words_key(ARGV[3])
 if ARGV[4] == '1' then
   redis.call('HSETNX', conversation, 'v', 1)
   redis.call('PEXPIRE', conversation, ARGV[5])

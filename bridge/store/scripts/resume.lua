@@ -1,15 +1,15 @@
 -- Somebody has decided about what waits behind a stopped turn: it goes on, or it is withdrawn and done with.
 -- The turn of the click that decided remembers what it did, so that it may be asked for again, and again.
 -- ARGV: lane, drop ('1'), the click's own turn. Returns how many waited, or -1: nothing is held (any more).
-local lane, count, own = ARGV[1], 0, turn_of(ARGV[3])
+local lane, count, own = ARGV[1], 0, turn_key(ARGV[3])
 local met = redis.call('HGET', own, 'met')
 if met then return tonumber(met) end
-if redis.call('HEXISTS', prefix .. 'held', lane) == 0 then return -1 end
-for _, id in ipairs(redis.call('LRANGE', box_of(lane), 0, -1)) do
-  local seen = redis.call('HMGET', turn_of(id), 'step', 'withdrawn')
+if redis.call('HEXISTS', held_key(), lane) == 0 then return -1 end
+for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
+  local seen = redis.call('HMGET', turn_key(id), 'step', 'withdrawn')
   if not seen[2] and seen[1] ~= 'sent' then
     count = count + 1
-    if ARGV[2] == '1' and seen[1] == 'queued' then redis.call('HSET', turn_of(id), 'withdrawn', 1) end
+    if ARGV[2] == '1' and seen[1] == 'queued' then redis.call('HSET', turn_key(id), 'withdrawn', 1) end
   end
 end
 let_go_on(lane)

@@ -4,7 +4,7 @@
 -- ARGV: turn, now (ms), waiting limit, id of a new turn, lifetime of the trace (ms).
 -- Returns {'queued' | 'showing' | 'asking', waiting before it} | {'unknown'} | {'gone'} (its texts are) | {'full'}.
 local turn, now, limit, new = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local key, dead = turn_of(turn), prefix .. 'dead'
+local key, dead = turn_key(turn), dead_key()
 if not redis.call('ZSCORE', dead, turn) then return {'unknown'} end
 local seen = redis.call('HMGET', key, 'step', 'lane', 'body', 'died', 'was', 'outcome', 'retries', 't_sent')
 local lane, body, died, outcome = seen[2], seen[3], seen[4], seen[6]
@@ -21,10 +21,10 @@ local how, queued = 'queued', turn
 if died == 'sent' or (died == 'posting' and (seen[5] == 'unknown' or not outcome)) then
   how, queued = 'asking', new
   local kept = redis.call('HMGET', key, 'thread', 'kind', 'plain', 'starts', 'searches')
-  redis.call('HSET', turn_of(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+  redis.call('HSET', turn_key(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
     'thread', kept[1] or '', 'kind', kept[2] or '', 'of', turn)
   for i, name in ipairs({'plain', 'starts', 'searches'}) do
-    if kept[i + 2] then redis.call('HSET', turn_of(new), name, 1) end
+    if kept[i + 2] then redis.call('HSET', turn_key(new), name, 1) end
   end
   redis.call('HSET', key, 'again', new)
   redis.call('HDEL', key, 'body', 'run', 'outcome')
@@ -41,6 +41,6 @@ else
   redis.call('HSET', key, 'retries', (seen[7] and seen[7] .. '\n' or '') .. now)
   redis.call('PERSIST', key)
 end
-redis.call('RPUSH', box_of(lane), queued)
-if redis.call('LLEN', box_of(lane)) == 1 then activate(lane) end
+redis.call('RPUSH', box_key(lane), queued)
+if redis.call('LLEN', box_key(lane)) == 1 then activate(lane) end
 return {how, waiting}

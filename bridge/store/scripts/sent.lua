@@ -6,18 +6,18 @@
 --         'paused:<ms>' (no run before that).
 local entry, consumer, lane, turn, now, token, edits = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
-local key = turn_of(turn)
+local key = turn_key(turn)
 local seen = redis.call('HMGET', key, 'step', 'by', 'withdrawn', 'edits')
 if seen[1] == 'sent' and seen[2] == token then return 'ok' end
 if seen[1] ~= 'queued' then return 'lost' end
 if seen[3] or (seen[4] or '0') ~= edits then return 'changed' end
 if ARGV[8] ~= '' and ARGV[10] ~= '0' then
-  local runs = prefix .. 'pace:r:' .. ARGV[9]
+  local runs = run_pace_key(ARGV[9])
   if is_used_up(runs, tonumber(ARGV[10])) then return 'paused:' .. redis.call('PTTL', runs) end
   count(runs, 3600000)
 end
 if ARGV[11] ~= '' then
-  local conversation = prefix .. 'thread:' .. ARGV[11]
+  local conversation = thread_key(ARGV[11])
   redis.call('HSETNX', conversation, 'v', 1)
   redis.call('HSETNX', conversation, 'agent', ARGV[12]) -- the first choice wins
   redis.call('PEXPIRE', conversation, ARGV[13])

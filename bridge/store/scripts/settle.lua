@@ -3,12 +3,12 @@
 -- ARGV: turn, consumer, how long it is refused (ms), and how the prelude's `look_at_head` is to look.
 -- Returns {entry, lane, what that gives}, and the lease is renewed | {}.
 local turn, consumer = ARGV[1], ARGV[2]
-local lane = redis.call('HGET', turn_of(turn), 'lane')
+local lane = redis.call('HGET', turn_key(turn), 'lane')
 if not lane then
-  redis.call('SET', refusal_of(turn), 1, 'PX', ARGV[3])
+  redis.call('SET', refused_key(turn), 1, 'PX', ARGV[3])
   return {}
 end
-if redis.call('LINDEX', box_of(lane), 0) ~= turn then return {} end
+if redis.call('LINDEX', box_key(lane), 0) ~= turn then return {} end
 local pending = redis.pcall('XPENDING', READY, GROUP, '-', '+', 10000, consumer)
 if pending.err then return {} end -- the store was wiped under us
 for _, one in ipairs(pending) do

@@ -6,25 +6,25 @@
 -- Returns {'queued' | 'sent' | 'posting' (how far the turn was) | 'withdrawn' (it waited) | 'late' (its answer is on its
 --          way) | 'nothing', turn or '', how many wait, thread or ''}.
 local self, lane, message, given = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local turn = self ~= '' and redis.call('HGET', turn_of(self), 'met')
+local turn = self ~= '' and redis.call('HGET', turn_key(self), 'met')
 if not turn then
-  if message ~= '' then turn = redis.call('GET', prefix .. 'seen:m:' .. message)
-  else turn = redis.call('LINDEX', box_of(lane), 0) end
-  if self ~= '' and redis.call('EXISTS', turn_of(self)) == 1 then
-    redis.call('HSET', turn_of(self), 'met', turn or '')
+  if message ~= '' then turn = redis.call('GET', seen_message_key(message))
+  else turn = redis.call('LINDEX', box_key(lane), 0) end
+  if self ~= '' and redis.call('EXISTS', turn_key(self)) == 1 then
+    redis.call('HSET', turn_key(self), 'met', turn or '')
   end
 end
 if not turn or turn == '' then return {'nothing', '', 0, ''} end
 
-local key = turn_of(turn)
+local key = turn_key(turn)
 local seen = redis.call('HMGET', key, 'lane', 'step', 'stopped', 'withdrawn', 'kind', 'body', 'at', 'of', 'retries',
   'thread', 'waits')
 local step, kind = seen[2], seen[5] or 'message'
 lane = seen[1] or lane
 local function others() -- that wait behind it
   local count = 0
-  for _, id in ipairs(redis.call('LRANGE', box_of(lane), 0, -1)) do
-    if id ~= turn and redis.call('HEXISTS', turn_of(id), 'withdrawn') == 0 then count = count + 1 end
+  for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
+    if id ~= turn and redis.call('HEXISTS', turn_key(id), 'withdrawn') == 0 then count = count + 1 end
   end
   return count
 end
@@ -40,15 +40,15 @@ local is_open = (step == 'queued' or step == 'sent' or step == 'posting') and no
 if not is_open or begun > given then return {'nothing', '', 0, ''} end
 if step == 'posting' and not seen[11] then return {'late', turn, others(), seen[10] or ''} end
 
-local is_head = redis.call('LINDEX', box_of(lane), 0) == turn
-if not is_head or redis.call('HEXISTS', prefix .. 'held', lane) == 1 then
+local is_head = redis.call('LINDEX', box_key(lane), 0) == turn
+if not is_head or redis.call('HEXISTS', held_key(), lane) == 1 then
   if message == '' then return {'nothing', turn, others() + 1, ''} end -- all of them wait since an earlier stop
   redis.call('HSET', key, 'stopped', 'withdrawn', 'withdrawn', 1, 't_stopped', ARGV[5])
   if is_head then unpark(lane) end
   return {'withdrawn', turn, 0, seen[10] or ''}
 end
 redis.call('HSET', key, 'stopped', step, 'withdrawn', 1, 't_stopped', ARGV[5])
-redis.call('HSET', prefix .. 'held', lane, ARGV[4])
+redis.call('HSET', held_key(), lane, ARGV[4])
 unpark(lane)
-redis.call('PUBLISH', prefix .. 'stops', turn)
+redis.call('PUBLISH', stops_key(), turn)
 return {step, turn, others(), seen[10] or ''}

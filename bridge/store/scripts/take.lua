@@ -4,7 +4,7 @@
 local entry, consumer, lane = ARGV[1], ARGV[2], ARGV[3]
 local is_ours, handed_out = owns(entry, consumer, lane)
 if not is_ours then return {'lost'} end
-local id = redis.call('LINDEX', box_of(lane), 0)
+local id = redis.call('LINDEX', box_key(lane), 0)
 if not id then
   retire(entry)
   return {'empty'}

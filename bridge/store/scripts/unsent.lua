@@ -2,7 +2,7 @@
 -- ARGV: entry, consumer, lane, turn. Returns 'ok' | 'lost'.
 local entry, consumer, lane, turn = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
-local key = turn_of(turn)
+local key = turn_key(turn)
 if redis.call('HGET', key, 'step') == 'sent' then
   redis.call('HSET', key, 'step', 'queued')
   redis.call('HINCRBY', key, 'unsent', 1)

@@ -2,7 +2,7 @@
 -- ARGV: turn of the answer, person, vote, now (ms), agent, session or '', lifetime (ms), most answers that are kept.
 -- Returns 'new' | 'changed' | 'same'.
 local turn, user, vote, now, lifetime = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[7]
-local key, all = prefix .. 'votes:' .. turn, prefix .. 'voted'
+local key, all = votes_key(turn), voted_key()
 local earlier = redis.call('HGET', key, 'u:' .. user)
 local was = earlier and string.match(earlier, '^%S+')
 if was == vote then return 'same' end
