@@ -154,16 +154,13 @@ class AuditLog:
         """Every act that ended at *moment* or later, oldest first. Raises `StoreUnavailable`."""
         start = str(epoch_ms(moment))
         while True:
-            entries = await self._page(start)
+            with translated():
+                entries = cast(Any, await self._redis.xrange(self._key, min=start, count=_PAGE)) or []
             for entry, fields in entries:
                 yield Act.from_redis(entry, fields)
             if len(entries) < _PAGE:
                 return
             start = f"({entries[-1][0]}"
-
-    async def _page(self, start: str) -> list[tuple[str, dict[str, str]]]:
-        with translated():
-            return cast(Any, await self._redis.xrange(self._key, min=start, count=_PAGE)) or []
 
 
 def _moment(milliseconds: str) -> datetime:

@@ -94,7 +94,7 @@ class PassedOver:
     async def _write(self, batch: list[tuple[MessageKey, Delivery]]) -> None:
         by_key: dict[str, list[str]] = {}
         for message, delivery in batch:
-            by_key.setdefault(_key(self._scripts, message), []).append(_line(message, delivery))
+            by_key.setdefault(_key(self._scripts, message), []).append(f"{message.ts} {delivery.to_line()}")
         with translated():
             async with self._scripts.redis.pipeline(transaction=True) as pipe:
                 for key, lines in by_key.items():
@@ -102,10 +102,6 @@ class PassedOver:
                     pipe.ltrim(key, -PASSED_IN_A_DAY, -1)
                     pipe.pexpire(key, milliseconds(TRACE))
                 await pipe.execute()
-
-
-def _line(message: MessageKey, delivery: Delivery) -> str:
-    return f"{message.ts} {delivery.to_line()}"
 
 
 async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:

@@ -97,20 +97,13 @@ class Recent:
             async with self._redis.pipeline(transaction=False) as pipe:
                 pipe.lrange(self._keys.recent_runs(person), 0, MOST - 1)
                 pipe.zrevrange(self._keys.recent_threads(person), 0, MOST - 1, withscores=True)
-                runs, talks = await pipe.execute()
-        threads = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in talks]
-        return Lately(_runs(runs), await self._talks(threads))
-
-    async def _talks(self, threads: Sequence[tuple[ThreadKey, datetime]]) -> tuple[RecentTalk, ...]:
-        if not threads:
-            return ()
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                for thread, _ in threads:
+                runs, scores = await pipe.execute()
+                talks = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in scores]
+                for thread, _ in talks:
                     pipe.hgetall(self._keys.thread(thread))
-                bound: list[dict[str, str]] = await pipe.execute()
-        found = zip(threads, bound, strict=True)
-        return tuple(RecentTalk(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found)
+                found = zip(talks, await pipe.execute(), strict=True)  # no round trip where there are none
+        answered = [RecentTalk(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found]
+        return Lately(_runs(runs), tuple(answered))
 
     async def home(self, team: str, user: str) -> str:
         """What was kept of a person's Home tab by `keep_home`; ``""`` where they never opened it."""

@@ -76,13 +76,10 @@ class Scripts:
         if not is_sure:
             self._metrics.wait_missing()
             if repeatable:
-                await self._be_sure_of_a_replica()
+                await self.look_for_replicas()
+                if not self.has_replicas:
+                    raise StoreUnavailable("away")
         return answer
-
-    async def _be_sure_of_a_replica(self) -> None:
-        await self.look_for_replicas()
-        if not self.has_replicas:
-            raise StoreUnavailable("away")
 
     async def look_for_replicas(self) -> None:
         """Find out whether there are any now."""
