@@ -100,6 +100,24 @@ class Click(_Inbound):
     private_metadata: str = ""
 
 
+class StopRequest(_Inbound):
+    """A stop that is no message and no button of ours: Slack's own Stop, or the ❌ on one's own message.
+
+    *given* is Slack's ts of it. *message_ts* is the message that was crossed out (``""``: whatever is in work in
+    *thread_ts* is meant); which thread that belongs to is known once its turn is found.
+    """
+
+    kind: Literal["stop"] = "stop"
+    given: str
+    thread_ts: str = ""
+    message_ts: str = ""
+
+    @property
+    def thread(self) -> ThreadKey:
+        """The thread that is meant, as far as it is known: that of the message alone, or the one it stands in."""
+        return ThreadKey(self.team, self.channel, self.thread_ts or self.message_ts)
+
+
 class Submission(_Inbound):
     """A form that was filled in and already found valid: *form* is its callback_id, *values* by input name.
 
@@ -143,6 +161,12 @@ class HomeOpened(_Inbound):
     refusal: str = ""
 
 
+class MessagesTabOpened(_Inbound):
+    """Somebody looks at the bot's Messages tab; *channel* is that direct message."""
+
+    kind: Literal["messages_opened"] = "messages_opened"
+
+
 class Shortcut(_Inbound):
     """A shortcut that was used: *name* is its callback_id. One on a message carries that message's *text*.
 
@@ -173,7 +197,18 @@ class Report(_Inbound):
     is_asked_for: bool = False
 
 
-Inbound = InboundMessage | SlashCommand | Click | Submission | Notice | HomeOpened | Shortcut | Report
+Inbound = (
+    InboundMessage
+    | SlashCommand
+    | Click
+    | StopRequest
+    | Submission
+    | Notice
+    | HomeOpened
+    | MessagesTabOpened
+    | Shortcut
+    | Report
+)
 
 _adapter: TypeAdapter[Inbound] = TypeAdapter(Annotated[Inbound, Field(discriminator="kind")])
 

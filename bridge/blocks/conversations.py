@@ -14,9 +14,6 @@ from bridge.project.models import Agent
 CONTINUE: Final = "session:continue"
 """Its value is ``<session>:<the session that the thread had, or nothing>``."""
 
-MESSAGES_OPENED: Final = "messages:opened"
-"""What stands for an opened Messages tab in the inbox."""
-
 PROMPTS: Final = 4
 TITLE: Final = 60
 _TITLE_WORDS = 9

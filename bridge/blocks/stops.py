@@ -9,9 +9,6 @@ from bridge.blocks import kit
 from bridge.blocks.notices import SEND_AGAIN
 from bridge.blocks.reply import Audience, Block, Reply
 
-STOP: Final = "turn:stop"
-"""What asks for a stop other than by a command: Slack's own Stop, and a reaction. Its value is the ts of that."""
-
 SHOW: Final = "stopped:show"
 GO_ON: Final = "held:go-on"
 DROP: Final = "held:drop"

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from bridge.blocks import conversations
 from bridge.blocks.mrkdwn import mentions_in
 from bridge.blocks.notices import Slip, did_you_mean, told
 from bridge.chats.greeting import greet
@@ -25,15 +24,17 @@ from bridge.inbound import (
     HomeOpened,
     Inbound,
     InboundMessage,
+    MessagesTabOpened,
     Notice,
     Report,
     Shortcut,
     SlashCommand,
+    StopRequest,
     Submission,
 )
 from bridge.reports.reporter import plan_post
 from bridge.store.lanes import Taken
-from bridge.turns.plan import Plan, Show, TryLater
+from bridge.turns.plan import Plan, Show, StopTurn, TryLater
 
 log = logging.getLogger(__name__)
 
@@ -67,10 +68,12 @@ class Decide:
                 return await self._about_a_message(taken, body)
             case SlashCommand():
                 return await router.answer(f"{body.command} {body.text}", self.deps, self._call(taken, body))
-            case Click(action_id=conversations.MESSAGES_OPENED):
-                return await greet(self.chats, taken.turn.id, body)
             case Click():
                 return await clicked(self.deps, self._call(taken, body), body)
+            case StopRequest():
+                return StopTurn(body.thread, body.given, only=body.message_ts)
+            case MessagesTabOpened():
+                return await greet(self.chats, taken.turn.id, body)
             case Submission():
                 return await submitted(self.deps, self._call(taken, body), body)
             case HomeOpened():

@@ -6,11 +6,11 @@ from bridge.blocks import conversations
 from bridge.chats.planning import Chats
 from bridge.errors import ProjectError
 from bridge.ids import TurnId
-from bridge.inbound import Click
+from bridge.inbound import MessagesTabOpened
 from bridge.turns.plan import Greet, Nothing
 
 
-async def greet(chats: Chats, turn: TurnId, click: Click) -> Greet | Nothing:
+async def greet(chats: Chats, turn: TurnId, opened: MessagesTabOpened) -> Greet | Nothing:
     """Offer what fits the agents there are; the default one's own words of welcome greet.
 
     Who only looks is not told that the service is away.
@@ -19,7 +19,7 @@ async def greet(chats: Chats, turn: TurnId, click: Click) -> Greet | Nothing:
         agents = await chats.catalog.get_agents()
     except ProjectError as exc:
         return Nothing("the service is away", {"why": type(exc).__name__})
-    default = chats.default_of(await chats.sessions.channel_default(click.team, click.channel), agents)
+    default = chats.default_of(await chats.sessions.channel_default(opened.team, opened.channel), agents)
     prompts = conversations.prompts(agents, default)
-    is_new = await chats.sessions.may_greet(click.team, click.user, turn)
-    return Greet(click.channel, prompts, conversations.greeting(default) if is_new else None)
+    is_new = await chats.sessions.may_greet(opened.team, opened.user, turn)
+    return Greet(opened.channel, prompts, conversations.greeting(default) if is_new else None)

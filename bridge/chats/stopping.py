@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bridge.chats.access import Access
-from bridge.ids import MessageKey, ThreadKey, thread_lane
-from bridge.inbound import Click, Notice
+from bridge.ids import MessageKey, thread_lane
+from bridge.inbound import Notice, StopRequest
 from bridge.store.audit import deed
 from bridge.store.inbox import Inbox, Queued
 from bridge.store.stops import Met
@@ -22,45 +22,49 @@ Decision = Literal["queued", "duplicate", "refused", "ignored"]
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """Stops what is in work. Every method may raise `StoreUnavailable` and `SlackError`: Slack shall send it again."""
+    """Stops what is in work. May raise `StoreUnavailable` and `SlackError`: Slack shall send it again."""
 
     inbox: Inbox
     access: Access
 
-    async def thread(self, click: Click, *, event: str) -> Decision:
-        """Stop what is in work in the thread that *click* names; its value is when that was asked for."""
-        refusal = await self.access.refusal(click)
+    async def stop(self, request: StopRequest, *, event: str) -> Decision:
+        """Stop what *request* names, a thread or one message; it may be repeated."""
+        if request.message_ts:
+            return await self._stop_message(request, event)
+        return await self._stop_thread(request, event)
+
+    async def _stop_thread(self, request: StopRequest, event: str) -> Decision:
+        refusal = await self.access.refusal(request)
         if refusal is not None:
-            return await self._refuse(click, refusal, event)
-        put = await self.inbox.put(click, event=event)
+            return await self._refuse(request, refusal, event)
+        put = await self.inbox.put(request, event=event)
         if not isinstance(put, Queued):
             return "duplicate"
-        lane = thread_lane(ThreadKey(click.team, click.channel, click.thread_ts))
-        await self.inbox.stops.stop(lane, click.value, by=put.turn)
+        await self.inbox.stops.stop(thread_lane(request.thread), request.given, by=put.turn)
         return "queued"
 
-    async def message(self, click: Click, *, event: str) -> Decision:
-        """Stop the turn of the person's own message that *click* names, if it is one; it may be repeated.
+    async def _stop_message(self, request: StopRequest, event: str) -> Decision:
+        """Stop the turn of the person's own message, if it is one.
 
         Most messages that somebody crosses out are none of ours, and nothing is said about them.
         """
-        if await self.access.refusal(click) is not None:
+        if await self.access.refusal(request) is not None:
             return "ignored"
-        only = MessageKey(click.team, click.channel, click.message_ts)
-        stopped = await self.inbox.stops.stop(thread_lane(ThreadKey(*only)), click.value, only=only)
+        only = MessageKey(request.team, request.channel, request.message_ts)
+        stopped = await self.inbox.stops.stop(thread_lane(request.thread), request.given, only=only)
         if stopped.met in {Met.NOTHING, Met.LATE} or stopped.thread is None:
             return "ignored"
-        put = await self.inbox.put(click.model_copy(update={"thread_ts": stopped.thread.root}), event=event)
+        put = await self.inbox.put(request.model_copy(update={"thread_ts": stopped.thread.root}), event=event)
         return "queued" if isinstance(put, Queued) else "duplicate"
 
-    async def _refuse(self, click: Click, refusal: str, event: str) -> Decision:
+    async def _refuse(self, request: StopRequest, refusal: str, event: str) -> Decision:
         notice = Notice(
-            team=click.team,
-            channel=click.channel,
-            user=click.user,
+            team=request.team,
+            channel=request.channel,
+            user=request.user,
             what=refusal,
-            of=deed(click),
-            thread_ts=click.thread_ts,
+            of=deed(request),
+            thread_ts=request.thread_ts,
         )
         await self.inbox.put(notice, event=event)
         return "refused"

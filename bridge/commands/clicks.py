@@ -28,7 +28,6 @@ from bridge.turns.plan import (
     SendAgain,
     Show,
     ShowAfterAll,
-    StopTurn,
 )
 
 
@@ -99,10 +98,7 @@ async def _about_an_answer(_deps: Deps, _call: Call, click: Click) -> Plan:
 
 
 async def _about_a_stop(_deps: Deps, _call: Call, click: Click) -> Plan:
-    thread = _thread_of(click)
-    if click.action_id == stops.STOP:
-        return StopTurn(thread, click.value, only=click.message_ts)
-    return Resume(thread, drop=click.action_id == stops.DROP)
+    return Resume(_thread_of(click), drop=click.action_id == stops.DROP)
 
 
 async def _continue(deps: Deps, call: Call, click: Click) -> Plan:
@@ -191,7 +187,7 @@ _PRESSED: Final[dict[str, Callable[[Deps, Call, Click], Awaitable[Plan]]]] = {
     workflows.RUN: _open_chosen,
     asking.OPEN_DEFAULT: _open_default_form,
     conversations.CONTINUE: _continue,
-    **dict.fromkeys((stops.STOP, stops.GO_ON, stops.DROP), _about_a_stop),
+    **dict.fromkeys((stops.GO_ON, stops.DROP), _about_a_stop),
     **dict.fromkeys(reports.BUTTONS, reports.pressed),
     **dict.fromkeys(home.BUTTONS, home.pressed),
     **dict.fromkeys(TURNS, turned),

@@ -204,6 +204,8 @@ _KINDS: Final = {
     "message": "a message",
     "command": "a slash command",
     "click": "a click",
+    "stop": "a stop",
+    "messages_opened": "a look at the Messages tab",
     "submission": "a form",
     "notice": "told to the person in private",
 }

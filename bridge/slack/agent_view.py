@@ -10,12 +10,18 @@ from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
-from bridge.blocks.conversations import MESSAGES_OPENED
 from bridge.errors import SlackError
-from bridge.inbound import Click
+from bridge.inbound import MessagesTabOpened
 from bridge.slack.door import Body, Door, NotTaken
 from bridge.slack.payloads import mapping, text
 from bridge.slack.web import Identity
+
+
+def parse(body: Body, identity: Identity) -> MessagesTabOpened | None:
+    """Make a value of an ``app_home_opened`` event of this tab; None where it does not say whose."""
+    event = mapping(body.get("event"))
+    channel, user = text(event, "channel"), text(event, "user")
+    return MessagesTabOpened(team=identity.team, channel=channel, user=user) if channel and user else None
 
 
 class AgentView:
@@ -31,21 +37,16 @@ class AgentView:
 
     async def on_opened(self, body: Body) -> None:
         """Keep that somebody looks. Who may not talk to the bot finds nothing here, and is told when they write."""
-        event = mapping(body.get("event"))
-        click = Click(
-            team=self._identity.team,
-            channel=text(event, "channel"),
-            user=text(event, "user"),
-            action_id=MESSAGES_OPENED,
-        )
-        if click.channel and click.user and await self._is_welcome(click):
-            identity = text(body, "event_id") or f"opened:{click.user}:{text(event, 'event_ts')}"
+        opened = parse(body, self._identity)
+        if opened is not None and await self._is_welcome(opened):
+            given = text(mapping(body.get("event")), "event_ts")
+            identity = text(body, "event_id") or f"opened:{opened.user}:{given}"
             with suppress(NotTaken):  # a greeting is not worth being sent again
-                await self._door.take(click, identity=identity)
+                await self._door.take(opened, identity=identity)
 
-    async def _is_welcome(self, click: Click) -> bool:
+    async def _is_welcome(self, opened: MessagesTabOpened) -> bool:
         try:
-            return await self._door.access.refusal(click) is None
+            return await self._door.access.refusal(opened) is None
         except SlackError:
             return False
 

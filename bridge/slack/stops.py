@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 
 from slack_bolt.async_app import AsyncApp
 
-from bridge.blocks.stops import STOP
-from bridge.chats.stopping import Decision, Stopping
+from bridge.chats.stopping import Stopping
 from bridge.errors import SlackError, StoreUnavailable
-from bridge.inbound import SLACK_ITSELF, Click
+from bridge.inbound import SLACK_ITSELF, StopRequest
 from bridge.metrics import Metrics
 from bridge.slack.door import IN_TIME, Body, NotTaken
 from bridge.slack.payloads import mapping, text
@@ -27,6 +25,42 @@ log = logging.getLogger(__name__)
 
 CROSS = "x"
 """Slack's name for ❌."""
+
+
+def parse_stop(body: Body, identity: Identity) -> StopRequest | None:
+    """Make a value of an ``agent_session_stopped`` event; None where it does not say what is to be stopped."""
+    event = mapping(body.get("event"))
+    thread_ts = text(event, "thread_ts")
+    return _request(body, identity, text(event, "channel"), thread_ts=thread_ts) if _is_ts(thread_ts) else None
+
+
+def parse_reaction(body: Body, identity: Identity) -> StopRequest | None:
+    """Make a value of a ``reaction_added`` event; None of all but a ❌ that people put on their own message."""
+    event = mapping(body.get("event"))
+    item, user = mapping(event.get("item")), text(event, "user")
+    is_own = text(event, "item_user") == user != identity.bot_user
+    ts = text(item, "ts")
+    if not (is_own and text(event, "reaction") == CROSS and _is_ts(ts)):
+        return None
+    return _request(body, identity, text(item, "channel"), message_ts=ts)
+
+
+def _request(
+    body: Body, identity: Identity, channel: str, *, thread_ts: str = "", message_ts: str = ""
+) -> StopRequest | None:
+    event = mapping(body.get("event"))
+    user, given = text(event, "user"), text(event, "event_ts")
+    if not (channel and user and _is_ts(given)) or user in SLACK_ITSELF:
+        return None
+    return StopRequest(
+        team=identity.team,
+        channel=channel,
+        user=user,
+        is_shared=body.get("is_ext_shared_channel") is not False,  # where Slack does not say, it may be
+        given=given,
+        thread_ts=thread_ts,
+        message_ts=message_ts,
+    )
 
 
 class StopsSurface:
@@ -44,52 +78,26 @@ class StopsSurface:
 
     async def on_stop(self, body: Body) -> None:
         """Stop what is in work in a thread. Raises `NotTaken`."""
-        event = mapping(body.get("event"))
-        thread_ts, given = text(event, "thread_ts"), text(event, "event_ts")
-        click = self._click(body, text(event, "channel"), given, thread_ts=thread_ts)
-        if not (click.channel and click.user and _is_ts(thread_ts) and _is_ts(given)):
-            self._metrics.event("agent_session_stopped", "ignored")
-            return
-        identity = text(body, "event_id") or f"stop:{click.channel}:{thread_ts}:{given}"
-        await self._take("agent_session_stopped", click, lambda: self._stopping.thread(click, event=identity))
+        await self._take(parse_stop(body, self._identity), body)
 
     async def on_reaction(self, body: Body) -> None:
         """Stop the turn of a message that its own author crosses out. Raises `NotTaken`."""
-        event = mapping(body.get("event"))
-        item, given = mapping(event.get("item")), text(event, "event_ts")
-        ts = text(item, "ts")
-        click = self._click(body, text(item, "channel"), given, message_ts=ts)
-        is_ours = text(event, "reaction") == CROSS and text(event, "item_user") == click.user != self._identity.bot_user
-        if not (is_ours and click.user and click.channel and _is_ts(ts) and _is_ts(given)):
-            self._metrics.event("reaction_added", "ignored")
-            return
-        identity = text(body, "event_id") or f"cross:{click.channel}:{ts}:{given}"
-        await self._take("reaction_added", click, lambda: self._stopping.message(click, event=identity))
+        await self._take(parse_reaction(body, self._identity), body)
 
-    def _click(self, body: Body, channel: str, given: str, *, thread_ts: str = "", message_ts: str = "") -> Click:
-        return Click(
-            team=self._identity.team,
-            channel=channel,
-            user=text(mapping(body.get("event")), "user"),
-            is_shared=body.get("is_ext_shared_channel") is not False,  # where Slack does not say, it may be
-            action_id=STOP,
-            value=given,
-            thread_ts=thread_ts,
-            message_ts=message_ts,
-        )
-
-    async def _take(self, kind: str, click: Click, stop: Callable[[], Awaitable[Decision]]) -> None:
-        if click.user in SLACK_ITSELF:
-            self._metrics.event(kind, "ignored")
+    async def _take(self, request: StopRequest | None, body: Body) -> None:
+        if request is None:
+            self._metrics.event("stop", "ignored")
             return
+        place = f"{request.channel}:{request.thread_ts}:{request.message_ts}"
+        identity = text(body, "event_id") or f"stop:{place}:{request.given}"
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                decision = await stop()
+                decision = await self._stopping.stop(request, event=identity)
         except (StoreUnavailable, SlackError, TimeoutError) as exc:
             log.warning("a stop could not be taken in, slack will repeat it", extra={"why": type(exc).__name__})
-            self._metrics.event(kind, "not taken")
+            self._metrics.event(request.kind, "not taken")
             raise NotTaken from exc
-        self._metrics.event(kind, decision)
+        self._metrics.event(request.kind, decision)
 
 
 def _is_ts(value: str) -> bool:

@@ -22,10 +22,12 @@ from bridge.inbound import (
     HomeOpened,
     Inbound,
     InboundMessage,
+    MessagesTabOpened,
     Notice,
     Report,
     Shortcut,
     SlashCommand,
+    StopRequest,
     Submission,
 )
 from bridge.store.connection import translated
@@ -109,7 +111,7 @@ def refusal_of(inbound: Inbound) -> str:
     return inbound.refusal if isinstance(inbound, HomeOpened | Shortcut) else ""
 
 
-def deed(inbound: Inbound) -> str:
+def deed(inbound: Inbound) -> str:  # noqa: C901 - a line for each kind
     """Name what a person did, in words that are ours."""
     match inbound:
         case InboundMessage():
@@ -118,12 +120,16 @@ def deed(inbound: Inbound) -> str:
             return _with_second(inbound.command, (inbound.text.split(maxsplit=1) or [""])[0])
         case Click():
             return f"click {inbound.action_id}"
+        case StopRequest():
+            return "click turn:stop"
         case Submission():
             return f"form {inbound.form}"
         case Notice():
             return inbound.of or "message"
         case HomeOpened():
             return "home"
+        case MessagesTabOpened():
+            return "click messages:opened"
         case Shortcut():
             return f"shortcut {inbound.name}"
         case Report():

@@ -15,7 +15,7 @@ from typing import Any
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import TurnId, new_turn_id
-from bridge.inbound import WAITING_LIMIT, Click, Inbound, InboundMessage, Notice, from_json
+from bridge.inbound import WAITING_LIMIT, Click, Inbound, InboundMessage, Notice, StopRequest, from_json
 from bridge.store.connection import translated
 from bridge.store.keys import TRACE, milliseconds
 from bridge.store.scripting import Scripts, epoch_ms
@@ -123,11 +123,11 @@ def _ts(body: Inbound | None) -> str:
     match body:
         case InboundMessage() | Notice():
             return body.ts
-        case Click():
+        case Click() | StopRequest():
             return body.message_ts
         case _:
             return ""
 
 
 def _thread_ts(body: Inbound | None) -> str:
-    return body.thread_ts if isinstance(body, InboundMessage | Notice | Click) else ""
+    return body.thread_ts if isinstance(body, InboundMessage | Notice | Click | StopRequest) else ""

@@ -19,10 +19,12 @@ from bridge.inbound import (
     HomeOpened,
     Inbound,
     InboundMessage,
+    MessagesTabOpened,
     Notice,
     Report,
     Shortcut,
     SlashCommand,
+    StopRequest,
     Submission,
 )
 from bridge.store.journal import Journal
@@ -62,11 +64,9 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread.root)
         case Click() if audience is Audience.THREAD and not body.is_ephemeral:
             return Place(body.channel, body.thread_ts or body.message_ts)
-        case Click() | Notice():
+        case Click() | StopRequest() | Submission() | Notice():
             return Place(body.channel, body.thread_ts)
-        case Submission():
-            return Place(body.channel, body.thread_ts)
-        case SlashCommand() | HomeOpened() | Shortcut() | Report():
+        case SlashCommand() | HomeOpened() | MessagesTabOpened() | Shortcut() | Report():
             return Place(body.channel)
 
 
@@ -75,7 +75,7 @@ def whom_of(body: Inbound) -> Whom:
     response_url = getattr(body, "response_url", "")
     if isinstance(body, Submission):  # where it was opened, not where what comes of it is shown
         return Whom(body.opened_in or body.channel, body.user, "", response_url)
-    thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | Notice) else ""
+    thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | StopRequest | Notice) else ""
     return Whom(body.channel, body.user, thread_ts, response_url)
 
 

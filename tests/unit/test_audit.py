@@ -70,6 +70,21 @@ async def test_who_did_what_with_which_outcome_is_kept(door: FrontDoor, redis: R
     ]
 
 
+async def test_a_stop_and_an_opened_tab_are_acts_of_their_person(door: FrontDoor, redis: Redis) -> None:
+    await door.bench.store.conversation(agent=7)
+    stop = {"type": "agent_session_stopped", "channel": CHANNEL, "thread_ts": ROOT, "event_ts": "1700000900.000001"}
+    opened = {"type": "app_home_opened", "channel": "D1", "tab": "messages", "event_ts": "1700000900.000002"}
+    for user, event, about in (("U1", stop, "1"), ("U2", stop, "2"), ("U1", opened, "3")):
+        await door.event({**event, "user": user}, event_id=f"Ev{about}", is_ext_shared_channel=False)
+        await door.bench.work()
+
+    assert (await shown(redis))[1:] == [
+        ("U1", "click turn:stop", "", True, "stop: queued"),
+        ("U2", "click turn:stop", "", False, "user"),
+        ("U1", "click messages:opened", "", True, "greeted"),
+    ]
+
+
 async def test_refusals_are_kept_with_their_reason(door: FrontDoor, redis: Redis) -> None:
     await door.event(mention("U2", WORDS))
     await door.bench.work()

@@ -8,11 +8,11 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.conversations import CONTINUE, MESSAGES_OPENED, title_of
+from bridge.blocks.conversations import CONTINUE, title_of
 from bridge.chats.access import Access
 from bridge.chats.receive import Receiver
 from bridge.ids import ThreadKey, TurnId
-from bridge.inbound import Click, InboundMessage
+from bridge.inbound import Click, InboundMessage, MessagesTabOpened
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, THREAD, USER, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, a_bench
 
@@ -215,8 +215,8 @@ def test_a_title_has_no_secrets(said_first: str, title: str) -> None:
 
 
 async def open_messages(bench: Bench, number: int = 1) -> None:
-    click = Click(team=TEAM, channel=DM, user=USER, action_id=MESSAGES_OPENED)
-    await bench.store.process().inbox.put(click, event=f"EvOpened{number}")
+    opened = MessagesTabOpened(team=TEAM, channel=DM, user=USER)
+    await bench.store.process().inbox.put(opened, event=f"EvOpened{number}")
     await bench.work()
 
 

@@ -11,12 +11,12 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.blocks.notices import SEND_AGAIN
-from bridge.blocks.stops import DROP, GO_ON, SHOW, STOP
+from bridge.blocks.stops import DROP, GO_ON, SHOW
 from bridge.chats.access import Access
 from bridge.chats.receive import Receiver
 from bridge.chats.stopping import Stopping
 from bridge.errors import SlackUnreachable, StoreUnavailable
-from bridge.inbound import Click
+from bridge.inbound import Click, StopRequest
 from bridge.store.inbox import Queued
 from support.store import CHANNEL, LANE, ROOT, START, TEAM, USER, message, ts
 from support.turns import BOT, REFUSED, SALES, SUPPORT, Bench, a_bench, killed
@@ -32,11 +32,14 @@ async def bench(redis: Redis) -> AsyncIterator[Bench]:
         yield bench
 
 
-def a_click(action: str = STOP, **changes: Any) -> Click:
-    fields: dict[str, Any] = {
-        "team": TEAM, "channel": CHANNEL, "user": USER, "action_id": action, "value": LATER, "thread_ts": ROOT,
-    }  # fmt: skip
-    return Click(**fields | changes)
+def a_click(action: str, **changes: Any) -> Click:
+    fields = {"team": TEAM, "channel": CHANNEL, "user": USER, "action_id": action, "thread_ts": ROOT}
+    return Click.model_validate(fields | changes)
+
+
+def a_request(**changes: Any) -> StopRequest:
+    fields = {"team": TEAM, "channel": CHANNEL, "user": USER, "given": LATER, "thread_ts": ROOT}
+    return StopRequest.model_validate(fields | changes)
 
 
 def access(bench: Bench, **rules: Any) -> Access:
@@ -45,7 +48,7 @@ def access(bench: Bench, **rules: Any) -> Access:
 
 async def press_stop(bench: Bench, *, event: str = "EvStop", name: str = "a", **changes: Any) -> str:
     stopping = Stopping(bench.store.process(name).inbox, access(bench))
-    return await stopping.thread(a_click(**changes), event=event)
+    return await stopping.stop(a_request(**changes), event=event)
 
 
 async def say_in_thread(bench: Bench, text: str, number: int) -> str:
@@ -236,7 +239,7 @@ async def test_a_menu_is_stopped_too(bench: Bench) -> None:
 async def test_a_stop_leaves_a_turn_alone_that_was_begun_after_it(bench: Bench) -> None:
     await bench.store.conversation(agent=7)
 
-    await press_stop(bench, value=EARLIER)
+    await press_stop(bench, given=EARLIER)
     await bench.work()
 
     assert bench.service.messages == ["hello there"]
@@ -259,7 +262,7 @@ async def test_a_stop_that_comes_again_touches_no_other_turn(bench: Bench) -> No
 
 async def test_a_stop_that_was_kept_but_not_given_is_given_by_its_own_turn(bench: Bench) -> None:
     await bench.store.conversation(agent=7)
-    put = await bench.store.process().inbox.put(a_click(), event="EvStop")  # and then the process ended
+    put = await bench.store.process().inbox.put(a_request(), event="EvStop")  # and then the process ended
     assert isinstance(put, Queued)
     held = await bench.store.process().hold()
     stop = next(one for one in held if one.lane != LANE)
@@ -324,7 +327,7 @@ async def test_who_decides_before_the_stopped_turn_has_ended_is_heard(bench: Ben
 async def test_who_writes_on_wants_to_go_on(bench: Bench) -> None:
     await bench.store.conversation(agent=7)
     await bench.store.queue(message("two", ts(1)))
-    await press_stop(bench, value=ts(5))
+    await press_stop(bench, given=ts(5))
     await bench.work()
 
     await bench.store.queue(message("late", ts(3)), is_limited=True)
@@ -378,8 +381,8 @@ async def test_stop_can_be_written_and_does_not_wait_behind_what_it_stops(bench:
 
 
 async def cross_out(bench: Bench, root: str, **changes: Any) -> str:
-    click = a_click(message_ts=root, thread_ts="", **changes)
-    return await Stopping(bench.store.process().inbox, access(bench)).message(click, event="EvX")
+    request = a_request(message_ts=root, thread_ts="", **changes)
+    return await Stopping(bench.store.process().inbox, access(bench)).stop(request, event="EvX")
 
 
 async def test_a_cross_on_ones_own_message_stops_its_turn_in_its_thread(bench: Bench) -> None:
@@ -417,8 +420,8 @@ async def test_who_may_not_talk_to_the_bot_may_not_stop_it(bench: Bench) -> None
     stopping = Stopping(bench.store.process().inbox, only_others)
 
     decisions = [
-        await stopping.thread(a_click(), event="EvStop"),
-        await stopping.message(a_click(message_ts=ROOT), event="EvX"),
+        await stopping.stop(a_request(), event="EvStop"),
+        await stopping.stop(a_request(message_ts=ROOT, thread_ts=""), event="EvX"),
     ]
     await bench.work()
 

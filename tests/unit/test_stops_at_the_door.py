@@ -76,6 +76,19 @@ async def test_what_is_no_stop_is_taken_and_left(
     assert door.bench.say.whispers == []
 
 
+@pytest.mark.parametrize(("event", "kind"), [(STOP, "stop"), (CROSS, "stop"), (OPENED, "messages_opened")])
+async def test_a_stop_and_an_opened_tab_are_counted_as_kinds_of_their_own(
+    door: FrontDoor, event: dict[str, Any], kind: str
+) -> None:
+    await door.bench.store.conversation(agent=7)
+
+    await sent(door, event)
+
+    await door.bench.work()
+    assert door.counted(f'bridge_events_total{{kind="{kind}",outcome="queued"}} 1.0')
+    assert door.counted(f'bridge_turn_seconds_count{{kind="{kind}",')
+
+
 async def test_opening_the_messages_tab_offers_prompts(door: FrontDoor) -> None:
     assert await sent(door, OPENED) == 200
     await door.bench.work()
