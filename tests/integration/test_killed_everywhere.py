@@ -32,7 +32,6 @@ AT_ONCE = 16
 ELSEWHERE = {
     "drop": "an operator's, on the command line",
     "retry": "an operator's, on the command line",
-    "settle": "only where the answer to a put was lost: test_handed_over",
 }
 """Scripts that no bridge runs by itself, and who does."""
 

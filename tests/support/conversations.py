@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from bridge.playground.project.answers import Answer
@@ -218,6 +219,37 @@ async def looks_around(town: Town) -> None:
     await town.world.slack.command(CAROL, SHARED, "/workflows", "list")
     await town.world.slack.say(CAROL, SHARED, f"<@{BRIDGE}>")
     await town.world.slack.command(CAROL, SHARED, "/workflows", "run 1")
+
+
+async def is_refused_by_redis(town: Town) -> None:
+    """Redis refuses for a moment; the rest is written before Slack sends again what was refused."""
+    world = town.world
+    async with refusing(world):
+        thread = await town.begin(ALICE, GENERAL, "away-one", agent="Memory", is_patient=False)
+        changed = await town.begin(BOB, DM_BOB, "away-two", agent="Memory", is_patient=False)
+        deleted = await town.begin(CAROL, DM_CAROL, "away-three", agent="Memory", is_patient=False)
+        changed.written[0].changed = "away-other"
+        deleted.written[0].withdrawn = True
+        await world.slack.edit(DM_BOB, changed.root, "Memory: away-other")
+        await world.slack.delete(DM_CAROL, deleted.root)
+
+    async def is_known() -> bool:
+        return bool(await world.redis.exists(f"{{{world.namespace}}}:refusing")) or thread.are_all_accepted()
+
+    await wait_until(is_known, "it is known what was refused, or it was taken", PATIENCE)
+    await town.reply(thread, ALICE, "away-four")
+    for one in (thread, changed, deleted):
+        await town.settled(one)
+
+
+@asynccontextmanager
+async def refusing(world: World) -> AsyncIterator[None]:
+    """Let Redis run no script for the bridges of *world*, which have a user of their own there."""
+    await world.redis.execute_command("ACL", "SETUSER", world.namespace, "-eval", "-evalsha")  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        await world.redis.execute_command("ACL", "SETUSER", world.namespace, "+eval", "+evalsha")  # type: ignore[no-untyped-call]
 
 
 async def waits_long(town: Town) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
 
-from support.conversations import EVERYTHING, Story, Town, meets_a_busy_service, waits_long
+from support.conversations import EVERYTHING, Story, Town, is_refused_by_redis, meets_a_busy_service, waits_long
 from support.mortals import Mortal, a_mortal
 from support.side_conversations import BESIDE
 from support.waiting import wait_until
@@ -63,12 +63,23 @@ async def lived(life: Life, url: str, diaries: Path) -> Life:
     """Let it happen, and note what is wrong in the end."""
     began = time.monotonic()
     try:
-        async with a_world(url, f"life-{secrets.token_hex(4)}", retry_delays=RETRIES) as world:
+        async with a_world(url, f"life-{secrets.token_hex(4)}", retry_delays=RETRIES) as world, known_to_redis(world):
             await _in_world(life, world, diaries)
     except (AssertionError, TimeoutError) as exc:  # what the world itself finds: an error in a log, nobody ever ready
         life.faults.append(f"{type(exc).__name__}: {str(exc)[-1500:]}")
     life.seconds = time.monotonic() - began
     return life
+
+
+@asynccontextmanager
+async def known_to_redis(world: World) -> AsyncIterator[None]:
+    """Let the bridges of *world* have a user of their own at Redis, called as their namespace, who may do anything."""
+    await world.redis.execute_command("ACL", "SETUSER", world.namespace, "on", "nopass", "~*", "&*", "+@all")  # type: ignore[no-untyped-call]
+    world.redis_url = world.redis_url.replace("://", f"://{world.namespace}@")
+    try:
+        yield
+    finally:
+        await world.redis.execute_command("ACL", "DELUSER", world.namespace)  # type: ignore[no-untyped-call]
 
 
 async def _in_world(life: Life, world: World, diaries: Path) -> None:
@@ -184,6 +195,7 @@ SCENES: tuple[tuple[tuple[Story, ...], Accident | None], ...] = (
     (EVERYTHING, None),
     (BESIDE, None),
     ((waits_long,), None),  # for longer than a quarter of a lease: it is renewed
+    ((is_refused_by_redis,), None),  # alone: it befalls the whole world
     ((meets_a_busy_service,), told_to_end),  # an end in peace: a lane is given back
 )
 """Stories that together pass every point there is, and what befalls their bridge."""
