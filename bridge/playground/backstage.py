@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from bridge.playground.bridge_process import BridgeProcess
 from bridge.playground.page.machinery import Command, Part, Shortcut, Switch
-from bridge.playground.project import SampleProject
+from bridge.playground.sample_project import SampleProject
 
 Json = dict[str, Any]
 

@@ -17,10 +17,10 @@ from typing import Final
 
 from bridge.playground.backstage import Backstage, OwnRedis
 from bridge.playground.bridge_process import BridgeProcess
+from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.page.routes import Page
 from bridge.playground.plain import PlainPage
-from bridge.playground.project import SampleProject
-from bridge.playground.slack.emulator import EmulatedSlack
+from bridge.playground.sample_project import SampleProject
 
 NAMESPACE: Final = "playground"  # not the one of a bridge on the real Slack, which may share the Redis
 _RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds and until it listens: whoever kills the bridge here is watching

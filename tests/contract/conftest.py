@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.page.routes import Page
-from bridge.playground.project import SampleProject
-from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.sample_project import SampleProject
 from support.page import Stage, Window
 from support.slack_app import SECRET, TOKEN, App
 

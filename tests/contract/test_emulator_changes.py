@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.slack import Change, EmulatedSlack, sample
+from bridge.playground.emulator import Change, EmulatedSlack, sample
 from support.slack_app import SECRET, TOKEN
 
 HOME = {"type": "home", "blocks": []}

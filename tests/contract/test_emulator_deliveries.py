@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 from starlette.responses import PlainTextResponse
 
-from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.wire import Silence
 from support.slack_app import SECRET, TOKEN, App
 

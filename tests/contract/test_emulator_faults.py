@@ -7,7 +7,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.slack import DropAfter, DropBefore, EmulatedSlack, Error, Http, RateLimited, Slow, sample
+from bridge.playground.emulator import DropAfter, DropBefore, EmulatedSlack, Error, Http, RateLimited, Slow, sample
 from support.slack_app import SECRET, TOKEN, refusal
 
 

@@ -10,8 +10,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 from starlette.responses import JSONResponse, PlainTextResponse
 
-from bridge.playground.slack import EmulatedSlack, sample
-from bridge.playground.slack.hands import NoSuchCommand
+from bridge.playground.emulator import EmulatedSlack, sample
+from bridge.playground.emulator.hands import NoSuchCommand
 from support.slack_app import SECRET, TOKEN, App, Clock
 
 BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}, "value": "7"}

@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 from starlette.responses import PlainTextResponse
 
-from bridge.playground.slack import EmulatedSlack, keeping, sample
+from bridge.playground.emulator import EmulatedSlack, keeping, sample
 from bridge.playground.wire import Silence
 from support.slack_app import SECRET, TOKEN, App
 from support.socket_app import APP_TOKEN, connected
@@ -174,7 +174,7 @@ async def test_a_killed_process_leaves_all_that_it_answered(app: App, tmp_path: 
     async def served() -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "bridge.playground.slack", "--port", "0", "--kept-in", str(tmp_path), "--events-url", app.url),
+            *("-m", "bridge.playground.emulator", "--port", "0", "--kept-in", str(tmp_path), "--events-url", app.url),
             *("--signing-secret", SECRET, "--bot-token", TOKEN),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from bridge.playground.slack import limits
-from bridge.playground.slack.refusal import Refusal
+from bridge.playground.emulator import limits
+from bridge.playground.emulator.refusal import Refusal
 
 Block = dict[str, Any]
 

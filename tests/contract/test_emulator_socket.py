@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.emulator import EmulatedSlack, sample
 from support.slack_app import SECRET, TOKEN, refusal
 from support.socket_app import APP_TOKEN, SocketApp, connected, envelopes
 from support.waiting import wait_until

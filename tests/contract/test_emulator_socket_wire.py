@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientWebSocketResponse, WSMsgType, WSServerHandshakeError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.emulator import EmulatedSlack, sample
 from support.ports import free_port
 from support.slack_app import SECRET, TOKEN, refusal
 from support.socket_app import APP_TOKEN, connected, envelopes
@@ -216,7 +216,7 @@ async def test_a_warned_connection_works_until_it_is_closed(slack: EmulatedSlack
 
 async def test_by_itself_it_speaks_over_sockets_when_it_has_the_apps_token(http: aiohttp.ClientSession) -> None:
     port = free_port()
-    command = [sys.executable, "-m", "bridge.playground.slack", "--port", str(port), "--app-token", APP_TOKEN]
+    command = [sys.executable, "-m", "bridge.playground.emulator", "--port", str(port), "--app-token", APP_TOKEN]
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
     assert process.stdin is not None

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.slack import EmulatedSlack, coverage, sample, web_api
+from bridge.playground.emulator import EmulatedSlack, coverage, sample, web_api
 from support.slack_app import SECRET, TOKEN, Clock, refusal
 
 

@@ -11,7 +11,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bridge.playground.slack import EmulatedSlack, sample, web_api
+from bridge.playground.emulator import EmulatedSlack, sample, web_api
 from support.slack_app import SECRET, TOKEN, App
 
 APP_TOKEN = "xapp-a-token"

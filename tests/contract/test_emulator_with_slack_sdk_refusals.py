@@ -9,7 +9,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.slack import EmulatedSlack, limits, sample, web_api
+from bridge.playground.emulator import EmulatedSlack, limits, sample, web_api
 from support.slack_app import SECRET, TOKEN
 
 HERE = sample.GENERAL

@@ -17,8 +17,8 @@ import bridge
 from bridge.commands import router
 from bridge.errors import ConfigurationError
 from bridge.ops.manifest import manifest, where_slack_sends
-from bridge.playground.slack import EmulatedSlack, sample, web_api
-from bridge.playground.slack.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest
+from bridge.playground.emulator import EmulatedSlack, sample, web_api
+from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest
 from bridge.slack.scopes import EVENTS, SCOPES
 from support.slack_app import SECRET, TOKEN, refusal
 

@@ -6,7 +6,7 @@ import json
 
 import httpx
 
-from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.emulator import EmulatedSlack, sample
 
 
 async def test_the_page_and_its_scripts_are_served_with_a_strict_policy(http: httpx.AsyncClient) -> None:

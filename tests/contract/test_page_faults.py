@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.emulator import EmulatedSlack, sample
 from support.page import Window
 from support.slack_app import TOKEN, App
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from bridge.playground.slack import EmulatedSlack, sample
-from bridge.playground.slack.entities import Message
+from bridge.playground.emulator import EmulatedSlack, sample
+from bridge.playground.emulator.entities import Message
 from support.page import Stage, Window
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.emulator import EmulatedSlack, sample
 from support.page import Json, Window, calls
 from support.slack_app import App
 

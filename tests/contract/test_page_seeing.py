@@ -6,8 +6,8 @@ import json
 
 import httpx
 
-from bridge.playground.slack import EmulatedSlack, sample
-from bridge.playground.slack.entities import Person
+from bridge.playground.emulator import EmulatedSlack, sample
+from bridge.playground.emulator.entities import Person
 from support.page import Window, calls
 
 

@@ -7,7 +7,7 @@ import json
 import httpx
 from starlette.responses import PlainTextResponse
 
-from bridge.playground.slack import EmulatedSlack, sample
+from bridge.playground.emulator import EmulatedSlack, sample
 from support.page import Stage, Window, calls
 from support.slack_app import TOKEN, App
 

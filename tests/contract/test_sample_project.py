@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.playground.project import Agent, Answer, DropAfter, DropBefore, Hang, Proper, SampleProject, scripted
+from bridge.playground.sample_project import Agent, Answer, DropAfter, DropBefore, Hang, Proper, SampleProject, scripted
 
 CHAT = "/api/sdk/agents/1/chat"
 

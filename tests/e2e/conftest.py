@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
-from bridge.playground.slack.sample import ALICE
+from bridge.playground.emulator.sample import ALICE
 from support.browser import NoBrowser, a_browser
 from support.playground import Playground
 from support.window import Opens, Window, a_window

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser
 
-from bridge.playground.slack.sample import ALICE, BOB
+from bridge.playground.emulator.sample import ALICE, BOB
 from support.browser import a_browser
 from support.playground import Playground
 from support.window import Window, a_window

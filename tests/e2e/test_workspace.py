@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
-from bridge.playground.slack.sample import ALICE, BOB, CAROL
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL
 from support.window import PATIENCE, Opens
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

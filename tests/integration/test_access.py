@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.faults import Error
-from bridge.playground.slack.sample import (
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
     BRIDGE,

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL, RANDOM, RUNNERS
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL, RANDOM, RUNNERS
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world

@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 
 import bridge
-from bridge.playground.project.answers import Proper
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, RANDOM
+from bridge.playground.sample_project.answers import Proper
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import bridge
-from bridge.playground.slack.sample import ALICE, BOB, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from support.secrecy import secrets_in
 from support.waiting import wait_until
 from support.world import World

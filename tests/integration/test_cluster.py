@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
-from bridge.playground.slack.sample import ALICE, BOB, GENERAL, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
 from bridge.store.connection import blocking_connection, connect, translated
 from bridge.store.inbox import Duplicate, Queued
 from bridge.turns.patience import Patience

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.playground.project.answers import Hang
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT
+from bridge.playground.sample_project.answers import Hang
 from support.waiting import wait_until
 from support.world import World, words_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.playground.slack.sample import ALICE, GENERAL
+from bridge.playground.emulator.sample import ALICE, GENERAL
 from support.world import World
 
 

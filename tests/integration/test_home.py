@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from bridge.playground.slack.entities import Message, View
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, DM_BOB, GENERAL, STRANGER
+from bridge.playground.emulator.entities import Message, View
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, DM_BOB, GENERAL, STRANGER
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of

@@ -14,7 +14,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from bridge.playground.slack.sample import ALICE, GENERAL, TEAM
+from bridge.playground.emulator.sample import ALICE, GENERAL, TEAM
 from support.real_redis import RealRedis
 from support.world import SIGNING_SECRET, World, a_shared_world
 

@@ -6,9 +6,9 @@ import secrets
 import signal
 import time
 
-from bridge.playground.project.answers import Hang, Proper
-from bridge.playground.slack.faults import DropAfter, Slow
-from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL, RANDOM
+from bridge.playground.emulator.faults import DropAfter, Slow
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RANDOM
+from bridge.playground.sample_project.answers import Hang, Proper
 from support.lives import end_leases
 from support.real_redis import RealRedis
 from support.waiting import wait_until

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.playground.project.answers import Answer, Hang
-from bridge.playground.slack.faults import Slow
-from bridge.playground.slack.sample import ALICE, BOB, DM_BOB, GENERAL
+from bridge.playground.emulator.faults import Slow
+from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
+from bridge.playground.sample_project.answers import Answer, Hang
 from support.lives import end_leases
 from support.mortals import a_mortal
 from support.waiting import wait_until

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from bridge.playground.project.answers import Proper
-from bridge.playground.slack.sample import ALICE, BOB, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
+from bridge.playground.sample_project.answers import Proper
 from support.waiting import wait_until
 from support.world import World
 

@@ -11,9 +11,9 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from bridge.playground.project.answers import Answer
-from bridge.playground.slack.faults import Error
-from bridge.playground.slack.sample import ALICE, GENERAL
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import ALICE, GENERAL
+from bridge.playground.sample_project.answers import Answer
 from support.real_redis import RealRedis
 from support.shown import active
 from support.waiting import wait_until

@@ -9,8 +9,8 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.sample import ALICE, BOB, CAROL, DM_ALICE, GENERAL
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, GENERAL
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of

@@ -8,8 +8,8 @@ import pytest
 
 from bridge.ops.project_rows import project_rows
 from bridge.ops.rows import Row, State
-from bridge.playground.project.answers import Answer, DropBefore, Planned
-from bridge.playground.project.server import SampleProject
+from bridge.playground.sample_project.answers import Answer, DropBefore, Planned
+from bridge.playground.sample_project.server import SampleProject
 
 KEY = "the-key"
 OPERATIONS = ["get_project", "get_workflows", "get_workflow", "get_agents", "get_agent", "get_stats"]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.playground.project.answers import Answer
-from bridge.playground.slack.faults import RateLimited
-from bridge.playground.slack.sample import ALICE, BOB, GENERAL, RANDOM
+from bridge.playground.emulator.faults import RateLimited
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
+from bridge.playground.sample_project.answers import Answer
 from support.busy_disk import busy_disk
 from support.real_redis import ON_DISK, RealRedis
 from support.waiting import wait_until

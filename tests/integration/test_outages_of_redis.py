@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 import bridge
-from bridge.playground.project.answers import Proper
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, PRIVATE, RANDOM, SHARED
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, PRIVATE, RANDOM, SHARED
+from bridge.playground.sample_project.answers import Proper
 from support.flow import flow
 from support.real_redis import RealRedis
 from support.waiting import wait_until

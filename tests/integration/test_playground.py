@@ -18,9 +18,9 @@ import pytest
 import pytest_asyncio
 from redis import Redis
 
-from bridge.playground.project import SampleProject
-from bridge.playground.slack.emulator import EmulatedSlack
-from bridge.playground.slack.sample import ALICE, GENERAL, PRIVATE
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.sample import ALICE, GENERAL, PRIVATE
+from bridge.playground.sample_project import SampleProject
 from support.playground import Playground, bare_environment
 from support.real_redis import RealRedis
 from support.waiting import wait_until

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.faults import DropAfter, DropBefore, Error, Fault, Http, RateLimited
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT, RANDOM
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Http, RateLimited
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT, RANDOM
 from support.lives import end_leases
 from support.mortals import a_mortal
 from support.real_redis import RealRedis

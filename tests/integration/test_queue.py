@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from bridge.playground.project.answers import Proper
-from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.sample_project.answers import Proper
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from http import HTTPStatus
 
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world, words_of

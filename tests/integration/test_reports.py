@@ -11,8 +11,8 @@ import pytest_asyncio
 
 from bridge.commands import router
 from bridge.ops.manifest import manifest
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.sample import ALICE, BRIDGE, CAROL, DM_ALICE, GENERAL, NOBOT, PRIVATE, RANDOM
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.sample import ALICE, BRIDGE, CAROL, DM_ALICE, GENERAL, NOBOT, PRIVATE, RANDOM
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of

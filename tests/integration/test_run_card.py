@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bridge.playground.project.answers import Hang, Proper
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, GENERAL, NOBOT, RUNNERS
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, NOBOT, RUNNERS
+from bridge.playground.sample_project.answers import Hang, Proper
 from support.waiting import wait_until
 from support.world import TAKEOVER_SECONDS, World, words_of
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bridge.playground.project.answers import Answer, Proper
-from bridge.playground.project.conversation import scripted
-from bridge.playground.project.sample import Agent, Workflow
-from bridge.playground.slack.faults import Error
-from bridge.playground.slack.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
-from bridge.playground.slack.server import ApiCall
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
+from bridge.playground.emulator.server import ApiCall
+from bridge.playground.sample_project.answers import Answer, Proper
+from bridge.playground.sample_project.conversation import scripted
+from bridge.playground.sample_project.sample import Agent, Workflow
 from support.real_redis import RealRedis
 from support.shown import active
 from support.waiting import wait_until

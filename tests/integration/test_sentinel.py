@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bridge.errors import StoreUnavailable
-from bridge.playground.slack.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
 from bridge.store.connection import blocking_connection, connect, translated
 from support.flow import flow
 from support.redis_groups import MASTER_NAME, Watched, started

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bridge.playground.project.answers import Hang, Proper
-from bridge.playground.slack.sample import ALICE, BOB, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
+from bridge.playground.sample_project.answers import Hang, Proper
 from support.waiting import wait_until
 from support.world import BridgeProcess, World
 

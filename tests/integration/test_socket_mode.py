@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from bridge.playground.project.answers import Proper
-from bridge.playground.slack.faults import Error
-from bridge.playground.slack.sample import ALICE, BOB, GENERAL
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
+from bridge.playground.sample_project.answers import Proper
 from bridge.store.deliveries import deliveries
 from support.real_redis import RealRedis
 from support.waiting import wait_until

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from bridge.playground.slack.faults import Error
-from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL, RUNNERS
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RUNNERS
 from support.waiting import wait_until
 from support.world import BridgeProcess, World
 

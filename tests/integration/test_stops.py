@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from bridge.playground.project.answers import Proper
-from bridge.playground.project.conversation import scripted
-from bridge.playground.project.sample import Agent
-from bridge.playground.slack.faults import Slow
-from bridge.playground.slack.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB, GENERAL
+from bridge.playground.emulator.faults import Slow
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB, GENERAL
+from bridge.playground.sample_project.answers import Proper
+from bridge.playground.sample_project.conversation import scripted
+from bridge.playground.sample_project.sample import Agent
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of

@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from bridge.playground.project.answers import Proper
-from bridge.playground.slack.faults import DropAfter, Error
-from bridge.playground.slack.sample import (
+from bridge.playground.emulator.faults import DropAfter, Error
+from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
     BRIDGE,
@@ -22,6 +21,7 @@ from bridge.playground.slack.sample import (
     SLACKBOT,
     TEAM,
 )
+from bridge.playground.sample_project.answers import Proper
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from bridge.playground.project.answers import Proper
-from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.sample_project.answers import Proper
 from support.real_redis import RealRedis
 from support.secrecy import BOT_TOKEN
 from support.waiting import wait_until

@@ -14,9 +14,9 @@ import pytest
 import pytest_asyncio
 
 import bridge
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.faults import Error
-from bridge.playground.slack.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of

@@ -17,9 +17,9 @@ from redis.asyncio import Redis
 
 from bridge.blocks import forms, menu, notices, runs
 from bridge.blocks.reply import View
-from bridge.playground.slack import sample
-from bridge.playground.slack.entities import Channel, Person
-from bridge.playground.slack.sample import BRIDGE, OTHER_TEAM, TEAM
+from bridge.playground.emulator import sample
+from bridge.playground.emulator.entities import Channel, Person
+from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
 from bridge.project import ProjectClient
 from bridge.slack.web import SlackWeb
 from support.gate import HOME, Gate, Somebody

@@ -20,7 +20,7 @@ import pytest
 import bridge
 from bridge.blocks import kit
 from bridge.blocks.reply import Block, Reply, View
-from bridge.playground.slack.server import ApiCall
+from bridge.playground.emulator.server import ApiCall
 from bridge.slack import parts
 from bridge.slack.say import SlackSay
 from bridge.slack.web import SlackWeb

@@ -7,7 +7,7 @@ import itertools
 import random
 from contextlib import suppress
 
-from bridge.playground.slack.sample import (
+from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
     CAROL,

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from bridge.playground.project.answers import Answer, DropAfter, DropBefore
-from bridge.playground.slack import faults
+from bridge.playground.emulator import faults
+from bridge.playground.sample_project.answers import Answer, DropAfter, DropBefore
 from soak.fleet import Fleet
 from support.real_redis import RealRedis
 from support.world import World

@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bridge.playground.project.answers import Answer
-from bridge.playground.slack.deliver import Delivery
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.sample import (
+from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
     BRIDGE,
@@ -24,6 +23,7 @@ from bridge.playground.slack.sample import (
     RANDOM,
     SHARED,
 )
+from bridge.playground.sample_project.answers import Answer
 from support.ledger import AGAIN, AGENTS, Deliveries, Started, Thread, Written
 from support.waiting import wait_until
 from support.world import World, words_of

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bridge.playground.slack.deliver import Delivery
+from bridge.playground.emulator.deliver import Delivery
 from support.waiting import wait_until
 from support.world import World
 

@@ -22,8 +22,8 @@ from bridge.commands.deps import Deps
 from bridge.errors import NotAllowed
 from bridge.inbound import Notice
 from bridge.metrics import Metrics
-from bridge.playground.slack import payloads, sample
-from bridge.playground.slack.entities import Channel, Message, Person, View
+from bridge.playground.emulator import payloads, sample
+from bridge.playground.emulator.entities import Channel, Message, Person, View
 from bridge.project import Catalog, ProjectClient
 from bridge.reports.statistics import Statistics
 from bridge.slack.actions import Actions

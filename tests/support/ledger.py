@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from bridge.playground.project.conversation import Reply, Talk
-from bridge.playground.project.sample import Agent
-from bridge.playground.project.server import ProjectCall
-from bridge.playground.slack.deliver import Delivery
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.sample import BRIDGE
+from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.sample import BRIDGE
+from bridge.playground.sample_project.conversation import Reply, Talk
+from bridge.playground.sample_project.sample import Agent
+from bridge.playground.sample_project.server import ProjectCall
 from support.world import World, words_of
 
 UNKNOWN = "not known"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bridge.playground.slack.server import ApiCall
+from bridge.playground.emulator.server import ApiCall
 
 _PARSED = re.compile(r"<(?:[!@#][^<>\n]*>|[a-z][a-z0-9+.-]*:[^<>\n|]*\|)", re.IGNORECASE)
 _OUR_DATE = re.compile(r"<!date\^\d+\^[^<>|]*\|[^<>]*>")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.faults import DropAfter
-from bridge.playground.slack.sample import (
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.faults import DropAfter
+from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
     BRIDGE,

@@ -10,7 +10,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.slack import Connection, EmulatedSlack
+from bridge.playground.emulator import Connection, EmulatedSlack
 from support.waiting import wait_until
 
 APP_TOKEN = "xapp-1-A0BRIDGE-a-token"

@@ -19,11 +19,11 @@ from typing import Any, Self
 import httpx
 from redis.asyncio import Redis
 
-from bridge.playground.project.server import SampleProject
-from bridge.playground.slack.emulator import EmulatedSlack
-from bridge.playground.slack.entities import Message
-from bridge.playground.slack.sample import BRIDGE
-from bridge.playground.slack.server import ApiCall
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.sample import BRIDGE
+from bridge.playground.emulator.server import ApiCall
+from bridge.playground.sample_project.server import SampleProject
 from support import forks
 from support.forks import Fork
 from support.lifetimes import keys_without_lifetime

@@ -15,7 +15,7 @@ from bridge.blocks.changes import Changes, Difference, NamesChanged, change
 from bridge.blocks.numbers import ENGLISH, signed, style_of, whole
 from bridge.blocks.reply import Block, Reply
 from bridge.blocks.stats import Trend, stats_card
-from bridge.playground.slack.limits import check_blocks
+from bridge.playground.emulator.limits import check_blocks
 from bridge.project.models import Stats
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -22,7 +22,7 @@ from bridge.errors import BadUsage, NoSuch, NotAllowed, UnknownCommand
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click, Submission
 from bridge.metrics import Metrics
-from bridge.playground.slack.limits import check_view
+from bridge.playground.emulator.limits import check_view
 from bridge.project.catalog import Catalog
 from bridge.project.client import ProjectClient
 from bridge.reports.statistics import Statistics

@@ -13,7 +13,7 @@ from bridge.blocks.home import AGENTS_A_PAGE, NEXT_WORKFLOWS, WORKFLOWS_A_PAGE, 
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.ids import TurnId
 from bridge.inbound import Click, HomeOpened, Inbound, SlashCommand
-from bridge.playground.slack.limits import check_view
+from bridge.playground.emulator.limits import check_view
 from bridge.project.models import Agent, Workflow
 from bridge.store.inbox import Condition, Queued
 from support.store import CHANNEL, ROOT, TEAM, USER, message

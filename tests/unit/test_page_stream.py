@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from contextlib import aclosing
 
+from bridge.playground.emulator import sample
+from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.page.live import Live
 from bridge.playground.page.sight import Sight
-from bridge.playground.slack import sample
-from bridge.playground.slack.workspace import Workspace
 
 
 async def test_a_quiet_stream_says_now_and_then_that_it_lives() -> None:

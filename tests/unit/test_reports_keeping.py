@@ -13,7 +13,7 @@ from bridge.blocks.forms import Origin
 from bridge.blocks.reply import Block, Reply
 from bridge.commands.reports import problems_of
 from bridge.inbound import Click, Inbound, SlashCommand, Submission
-from bridge.playground.slack.limits import check_blocks, check_view
+from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.store.schedules import Kept
 from support.reports import schedules_of
 from support.store import CHANNEL, TEAM, USER

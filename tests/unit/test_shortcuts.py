@@ -15,9 +15,9 @@ from bridge.chats.access import Access
 from bridge.errors import SlackUnreachable
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
-from bridge.playground.slack import payloads
-from bridge.playground.slack.entities import Person
-from bridge.playground.slack.limits import check_view
+from bridge.playground.emulator import payloads
+from bridge.playground.emulator.entities import Person
+from bridge.playground.emulator.limits import check_view
 from bridge.slack.actions import parse_submission
 from bridge.slack.home import parse as parse_home
 from bridge.slack.shortcuts import parse

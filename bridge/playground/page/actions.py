@@ -8,6 +8,10 @@ from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
+from bridge.playground.emulator import EmulatedSlack
+from bridge.playground.emulator.entities import Json, Message
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.sample import SLACKBOT
 from bridge.playground.page.bodies import (
     Body,
     Clicked,
@@ -34,10 +38,6 @@ from bridge.playground.page.messages import shown_option
 from bridge.playground.page.names import Names
 from bridge.playground.page.sight import Sight
 from bridge.playground.page.typed import as_slack_writes
-from bridge.playground.slack import EmulatedSlack
-from bridge.playground.slack.entities import Json, Message
-from bridge.playground.slack.refusal import Refusal
-from bridge.playground.slack.sample import SLACKBOT
 
 MOST_TEXT: Final = 40_000
 MOST_FILES: Final = 10

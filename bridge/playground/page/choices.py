@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
+from bridge.playground.emulator import widgets
+from bridge.playground.emulator.entities import Json
 from bridge.playground.page.failing import Sorry
-from bridge.playground.slack import widgets
-from bridge.playground.slack.entities import Json
 
 _REMEMBERED: Final = 5000
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from bridge.playground.emulator import Delivery
+from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.page.sight import NotSeen
-from bridge.playground.slack import Delivery
-from bridge.playground.slack.refusal import Refusal
 
 _LATE: Final = frozenset({"http_timeout", "timeout"})
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from bridge.playground.emulator import DropAfter, EmulatedSlack, RateLimited, Slow
+from bridge.playground.emulator.faults import Fault
 from bridge.playground.page.machinery import Switch, Switchboard
-from bridge.playground.project import Answer, Proper, SampleProject
-from bridge.playground.project.answers import Planned
-from bridge.playground.slack import DropAfter, EmulatedSlack, RateLimited, Slow
-from bridge.playground.slack.faults import Fault
+from bridge.playground.sample_project import Answer, Proper, SampleProject
+from bridge.playground.sample_project.answers import Planned
 
 _SLACK: Final = "Slack"
 _SERVICE: Final = "Project service"

@@ -7,9 +7,9 @@ import json
 from collections.abc import AsyncIterator, Callable, Hashable
 from typing import Final
 
+from bridge.playground.emulator.changes import Change
+from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.page.sight import Sight
-from bridge.playground.slack.changes import Change
-from bridge.playground.slack.workspace import Workspace
 
 TOGETHER: Final = 0.05  # seconds: changes that come closer are told as one
 LOOKS: Final = 1.0  # seconds between two looks at what tells nobody when it changes

@@ -6,13 +6,13 @@ import re
 from typing import Any, Final
 from urllib.parse import quote
 
+from bridge.playground.emulator.entities import Json, Message, View
 from bridge.playground.page.blocks import plain_html, shown_blocks
 from bridge.playground.page.emojis import glyph
 from bridge.playground.page.mrkdwn import mrkdwn_html
 from bridge.playground.page.names import Names
 from bridge.playground.page.sight import Sight
 from bridge.playground.page.typed import as_typed
-from bridge.playground.slack.entities import Json, Message, View
 
 THINKING: Final = "is thinking…"  # what Slack itself says while a session is processing
 _COLOUR: Final = re.compile(r"#?([0-9A-Fa-f]{6})")

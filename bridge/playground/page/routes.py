@@ -12,6 +12,9 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
+from bridge.playground.emulator import EmulatedSlack
+from bridge.playground.emulator.entities import File, Person
+from bridge.playground.emulator.tickets import in_window
 from bridge.playground.page.actions import Hand, act
 from bridge.playground.page.choices import Choices
 from bridge.playground.page.faults import ProjectFaults, SlackFaults, Switchboards
@@ -22,10 +25,7 @@ from bridge.playground.page.names import Names
 from bridge.playground.page.sight import NotSeen, Sight
 from bridge.playground.page.state import Around, Asked, state
 from bridge.playground.page.wires import Traces, steps_of
-from bridge.playground.project import SampleProject
-from bridge.playground.slack import EmulatedSlack
-from bridge.playground.slack.entities import File, Person
-from bridge.playground.slack.tickets import in_window
+from bridge.playground.sample_project import SampleProject
 
 STATIC: Final = Path(__file__).parent / "static"
 _FILE_POLICY: Final = "default-src 'none'; sandbox"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from bridge.playground.emulator.changes import Change
+from bridge.playground.emulator.entities import Channel, Message, Person, View
+from bridge.playground.emulator.sample import SLACK, SLACKBOT
+from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.page.names import Names
-from bridge.playground.slack.changes import Change
-from bridge.playground.slack.entities import Channel, Message, Person, View
-from bridge.playground.slack.sample import SLACK, SLACKBOT
-from bridge.playground.slack.workspace import Workspace
 
 _NOBODYS: Final = frozenset({"waiting", "scheduled", "pin", "ticket"})  # kept by Slack, shown nowhere on the page
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from bridge.playground.emulator.entities import Channel, Json, Message, Person
 from bridge.playground.page.emojis import COMMON, glyph
 from bridge.playground.page.machinery import Machinery, Switch
 from bridge.playground.page.messages import shown_message, shown_view
 from bridge.playground.page.names import Names
 from bridge.playground.page.sight import Sight
-from bridge.playground.slack.entities import Channel, Json, Message, Person
 
 MOST_MESSAGES: Final = 200
 

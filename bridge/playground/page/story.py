@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from bridge.playground.emulator import ApiCall, Delivery, EmulatedSlack, Response
+from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.page.sight import Sight
-from bridge.playground.project import ProjectCall
-from bridge.playground.slack import ApiCall, Delivery, EmulatedSlack, Response
-from bridge.playground.slack.entities import Json, Message
+from bridge.playground.sample_project import ProjectCall
 
 _CLOCKS: Final = 0.25  # seconds by which two processes may see the same moment differently
 _AFTERWARDS: Final = 2.0  # for what is still to be done after the last step: to take a status away, to update a card

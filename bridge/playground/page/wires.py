@@ -8,12 +8,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Final
 
+from bridge.playground.emulator import ApiCall, Delivery, EmulatedSlack
+from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.page.machinery import Trace
 from bridge.playground.page.sight import Sight
 from bridge.playground.page.story import api_calls_of, deliveries_of, service_calls_of, story_of
-from bridge.playground.project import ProjectCall, SampleProject
-from bridge.playground.slack import ApiCall, Delivery, EmulatedSlack
-from bridge.playground.slack.entities import Json, Message
+from bridge.playground.sample_project import ProjectCall, SampleProject
 
 TO_BRIDGE: Final = "Slack → bridge"
 TO_SLACK: Final = "bridge → Slack"

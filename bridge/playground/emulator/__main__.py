@@ -1,0 +1,115 @@
+"""Run the emulated Slack by itself.
+
+::
+
+    python -m bridge.playground.emulator --port 8090 --events-url http://127.0.0.1:3000/slack/events
+
+Then ``SLACK_API_URL=http://127.0.0.1:8090/api/`` with the token and the signing secret that are printed. With
+``--app-token xapp-…`` Socket Mode is on, and everything goes over the sockets that the app opens. People are
+moved by lines on its standard input, with the ids of `bridge.playground.emulator.sample`::
+
+    say U0ALICE C0GENERAL <@U0BRIDGE> hello
+    reply U0ALICE C0GENERAL 1763700000.000100 and again
+    command U0ALICE C0GENERAL /workflows list
+    click U0ALICE C0GENERAL 1763700000.000100 ACTION_ID
+    show C0GENERAL
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+from pathlib import Path
+
+from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.emulator import EmulatedSlack
+
+_TOKEN = "xoxb-playground"  # noqa: S105 - opens nothing but the emulator
+_SECRET = "playground-signing-secret"  # noqa: S105 - the same
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _outcome(delivery: Delivery) -> str:
+    return str(delivery.status or delivery.error)
+
+
+async def obey(slack: EmulatedSlack, line: str) -> str:
+    """Do what one line says; gives what is to be printed."""
+    match line.split(maxsplit=3):
+        case ["say", user, channel, text]:
+            return await slack.say(user, channel, text)
+        case ["reply", user, channel, rest]:
+            thread, _, text = rest.partition(" ")
+            return await slack.say(user, channel, text, thread_ts=thread)
+        case ["command", user, channel, rest]:
+            command, _, text = rest.partition(" ")
+            return _outcome(await slack.command(user, channel, command, text))
+        case ["click", user, channel, rest]:
+            ts, _, action_id = rest.partition(" ")
+            return _outcome(await slack.click(user, channel, ts, action_id))
+        case ["show", channel]:
+            shown = [*slack.workspace.messages(channel), *slack.workspace.private_messages]
+            return "\n".join(f"{one.ts} {one.thread_ts} {one.user} {one.text}" for one in shown)
+        case _:
+            return "say, reply, command, click or show"
+
+
+def _read_lines(loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[str]) -> None:
+    for line in sys.stdin:
+        loop.call_soon_threadsafe(lines.put_nowait, line)
+
+
+def _greeting(asked: argparse.Namespace, api_url: str) -> str:
+    second = "SLACK_APP_TOKEN", asked.app_token
+    if not asked.app_token:
+        second = "SLACK_SIGNING_SECRET", asked.signing_secret
+    return f"Emulated Slack: {api_url}\nSLACK_BOT_TOKEN={asked.bot_token}\n{'='.join(second)}"
+
+
+async def _run(asked: argparse.Namespace) -> None:
+    async with EmulatedSlack(
+        signing_secret=asked.signing_secret,
+        bot_token=asked.bot_token,
+        app_token=asked.app_token,
+        events_url=asked.events_url,
+        port=asked.port,
+        kept_in=asked.kept_in,
+    ) as slack:
+        slack.use_sockets = bool(asked.app_token)
+        _say(_greeting(asked, slack.api_url))
+        lines: asyncio.Queue[str] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+        # A daemon thread: one that waits for a line must not keep the process from ending.
+        threading.Thread(target=_read_lines, args=(loop, lines), daemon=True).start()
+        while True:
+            line = await lines.get()
+            try:
+                _say(await obey(slack, line.strip()))
+            except (LookupError, ValueError) as exc:
+                _say(f"not possible: {exc}")
+
+
+def main() -> None:
+    """Read the command line and serve until interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m bridge.playground.emulator", description="An emulated Slack.")
+    parser.add_argument("--port", type=int, default=8090)
+    parser.add_argument("--events-url", default="http://127.0.0.1:3000/slack/events")
+    parser.add_argument("--bot-token", default=os.environ.get("SLACK_BOT_TOKEN", _TOKEN))
+    parser.add_argument("--signing-secret", default=os.environ.get("SLACK_SIGNING_SECRET", _SECRET))
+    parser.add_argument("--kept-in", type=Path, help="a folder, for a workspace that outlives the process")
+    parser.add_argument("--app-token", default=os.environ.get("SLACK_APP_TOKEN", ""), help="switches Socket Mode on")
+    asked = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_run(asked))
+
+
+if __name__ == "__main__":
+    main()

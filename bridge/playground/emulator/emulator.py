@@ -1,0 +1,159 @@
+"""`EmulatedSlack`: a whole workspace on a real socket, and what people do in it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Final, Self
+
+from starlette.routing import BaseRoute
+
+from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer
+from bridge.playground.emulator.entities import Json
+from bridge.playground.emulator.events import Events
+from bridge.playground.emulator.keeping import KeptIn, NotKept
+from bridge.playground.emulator.manifests import Installation
+from bridge.playground.emulator.over_http import OverHttp
+from bridge.playground.emulator.over_sockets import OverSockets
+from bridge.playground.emulator.rates import Rates
+from bridge.playground.emulator.schedule import Schedule
+from bridge.playground.emulator.server import ALL_SCOPES, Door
+from bridge.playground.emulator.sockets import Sockets
+from bridge.playground.emulator.tickets import Tickets
+from bridge.playground.emulator.voices import Voices
+from bridge.playground.emulator.workspace import Workspace
+from bridge.playground.websocket import MutableWebSocket
+from bridge.playground.wire import Background, LocalServer
+
+PING_SECONDS: Final = 5.0
+
+
+def random_id(prefix: str) -> str:
+    """An id of the shape that Slack's have, which no other process makes."""
+    return prefix + secrets.token_hex(8).upper()
+
+
+class EmulatedSlack(Voices):
+    """A Slack workspace that is reached over HTTP and WebSockets only.
+
+    *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about
+    message times, expiry and rate limits; *retry_delays* are the seconds before each retry of an event (with
+    *holds_retries* also until somebody listens, which Slack does not wait for), and *ack_seconds* how long the app has
+    to answer. With a *config_token* its manifest can be validated, with an *app_token* it can open sockets, which are
+    pinged every *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url* is not needed.
+    With *kept_in*, a folder, the workspace outlives its process, killed or not: what is there is found again, and
+    events that the app had not taken are sent as retries as soon as it is there.
+
+    Until `install` is called the app has every scope, hears of all but removed reactions, and has any command.
+
+    What may be changed at any time: `use_sockets`, `twins` (which events a mention causes, in which order), `twin_gap`
+    (seconds between them), `echoes_own` (whether the app hears of its own messages), `faults`, `scopes`, `page_limit`,
+    `unsubscribed` (names of events that the app did not ask for).
+    """
+
+    def __init__(
+        self,
+        *,
+        signing_secret: str,
+        bot_token: str,
+        app_token: str = "",
+        config_token: str = "",
+        events_url: str = "",
+        port: int = 0,
+        clock: Callable[[], float] = time.time,
+        new_id: Callable[[str], str] = random_id,
+        retry_delays: Sequence[float] = RETRY_DELAYS,
+        holds_retries: bool = False,
+        ack_seconds: float = ACK_SECONDS,
+        ping_seconds: float = PING_SECONDS,
+        kept_in: Path | None = None,
+    ) -> None:
+        self._background = Background()
+        self._keeper = keeper = KeptIn(kept_in) if kept_in else NotKept()
+        self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds)
+        workspace = Workspace(clock=clock, new_id=new_id, keeper=keeper)
+        tickets = Tickets(clock=clock, new_id=new_id, keeper=keeper)
+        sockets = Sockets(tickets)
+        deliverer = Deliverer(
+            http=self._http,
+            sockets=OverSockets(sockets, ack_seconds=ack_seconds, new_id=new_id),
+            clock=clock,
+            background=self._background,
+            retry_delays=retry_delays,
+            holds_retries=holds_retries,
+            keeper=keeper,
+        )
+        self._installation = installation = Installation(set(ALL_SCOPES))
+        events = Events(workspace, deliverer, installation)
+        self._schedule = Schedule(workspace, events)
+        rates = Rates(clock=clock)
+        door = Door(workspace, tickets, rates, bot_token, events.own, app_token=app_token, config_token=config_token)
+        door.installation = installation
+        self._app = door.app(sockets.route())
+        self._server = LocalServer(self._app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
+        door.open_at(self._server)
+        sockets.open_at(self._server)
+        super().__init__(workspace, tickets, deliverer, door, events=events, sockets=sockets, server=self._server)
+
+    async def __aenter__(self) -> Self:
+        await self._server.start()  # first: where the port is taken nothing else is open
+        await self._http.open()
+        self._deliverer.resume()
+        self._schedule.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await self._schedule.close()
+            await self._background.close()
+        finally:
+            await self._http.close()
+            await self._server.stop()
+            await self._sockets.close()
+            self._keeper.close()
+
+    def install(self, manifest: Json, *, declined: Collection[str] = ()) -> None:
+        """Install the app as *manifest* says, without the optional scopes that are *declined*. Raises InvalidManifest.
+
+        From then on its token has these scopes, it hears of these events, and people can type these commands.
+        """
+        self._installation.install(manifest, declined)
+
+    def serve_also(self, *routes: BaseRoute) -> None:
+        """Answer these too, at the same address, beside Slack's own."""
+        self._app.router.routes.extend(routes)
+
+    async def stop(self) -> None:
+        """Be unreachable: the socket is closed, connections break. What is in the workspace stays."""
+        await self._server.stop()
+
+    async def start(self) -> None:
+        """Be reachable again, at the same address."""
+        await self._server.start()
+
+    @property
+    def url(self) -> str:
+        """The server's address."""
+        return self._server.url
+
+    @property
+    def api_url(self) -> str:
+        """What ``SLACK_API_URL`` is set to."""
+        return f"{self._server.url}/api/"
+
+    @property
+    def events_url(self) -> str:
+        """Where the app listens."""
+        return self._http.url
+
+    @events_url.setter
+    def events_url(self, url: str) -> None:
+        self._http.url = url
+
+    async def settled(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109 - a test's own deadline
+        """Wait until every event was taken or given up."""
+        async with asyncio.timeout(timeout):
+            await self._background.idle()

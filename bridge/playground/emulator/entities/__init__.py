@@ -1,0 +1,11 @@
+"""What there is in a workspace, and how Slack's JSON shows each thing."""
+
+from bridge.playground.emulator.entities.channels import Channel
+from bridge.playground.emulator.entities.files import File
+from bridge.playground.emulator.entities.json import Json
+from bridge.playground.emulator.entities.messages import Message
+from bridge.playground.emulator.entities.people import Group, Person
+from bridge.playground.emulator.entities.views import View
+from bridge.playground.emulator.entities.work import Execution, Scheduled
+
+__all__ = ["Channel", "Execution", "File", "Group", "Json", "Message", "Person", "Scheduled", "View"]

@@ -1,0 +1,80 @@
+"""What was said, and how Slack shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bridge.playground.emulator.entities.json import Json
+
+
+@dataclass
+class Message:
+    """A message in a channel, or, with *to*, one that only that person sees."""
+
+    channel: str
+    ts: str
+    user: str
+    text: str
+    team: str
+    blocks: list[Json] = field(default_factory=list)
+    attachments: list[Json] = field(default_factory=list)
+    metadata: Json | None = None
+    thread_ts: str = ""
+    parent_user: str = ""
+    subtype: str = ""
+    edited: Json | None = None
+    bot_id: str = ""
+    app_id: str = ""
+    bot_profile: Json | None = None
+    generated: list[Json] = field(default_factory=list)  # the blocks that Slack makes of a bot's text without any
+    client_msg_id: str = ""
+    inviter: str = ""  # who had them join: https://docs.slack.dev/reference/events/message/channel_join
+    files: list[Json] = field(default_factory=list)
+    reactions: dict[str, list[str]] = field(default_factory=dict)
+    root: Json | None = None  # a broadcast reply carries the message that it answers
+    to: str = ""
+    unfurls: bool = True  # whether links in it may be unfolded
+    streamed: list[Json] = field(default_factory=list)  # the chunks that it was put together from
+    task_display_mode: str = "timeline"
+    streaming_since: float = 0.0  # 0: it does not grow
+    is_stopped: bool = False  # by a person, while it grew
+
+    @property
+    def is_reply(self) -> bool:
+        """Whether it is in a thread that another message began."""
+        return self.thread_ts not in {"", self.ts}
+
+    @property
+    def is_broadcast(self) -> bool:
+        """Whether this reply is shown in the channel too."""
+        return self.subtype == "thread_broadcast"
+
+    @property
+    def all_blocks(self) -> list[Json]:
+        """Its blocks, and those of its attachments."""
+        return [*self.blocks, *(block for one in self.attachments for block in one.get("blocks", []))]
+
+    def as_json(self, *, with_metadata: bool = True) -> Json:
+        """The message as events and the Web API show it; fields without a value are left out, as Slack does."""
+        optional: Json = {
+            "subtype": self.subtype,
+            "client_msg_id": self.client_msg_id,
+            "inviter": self.inviter,
+            "bot_id": self.bot_id,
+            "app_id": self.app_id,
+            "bot_profile": self.bot_profile,
+            "thread_ts": self.thread_ts,
+            "parent_user_id": self.parent_user,
+            "blocks": self.blocks or self.generated,
+            "attachments": self.attachments,
+            "files": self.files,
+            "edited": self.edited,
+            "root": self.root,
+            "streaming_state": ("in_progress" if self.streaming_since else "completed") if self.streamed else "",
+            "metadata": self.metadata if with_metadata else None,
+            "reactions": [
+                {"name": name, "users": list(users), "count": len(users)} for name, users in self.reactions.items()
+            ],
+        }
+        shown: Json = {"type": "message", "user": self.user, "text": self.text, "ts": self.ts, "team": self.team}
+        return shown | {name: value for name, value in optional.items() if value}

@@ -1,0 +1,53 @@
+"""Modals and Home tabs, and how Slack shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bridge.playground.emulator.entities.json import Json
+
+
+@dataclass
+class View:
+    """A modal that is open for *user*, or that person's Home tab."""
+
+    id: str
+    user: str
+    content: Json  # what the app sent: type, title, blocks, callback_id, …
+    hash: str
+    root_id: str
+    team: str
+    app_id: str
+    bot_id: str
+    previous_id: str | None = None
+    values: dict[str, dict[str, Json]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    window: str = ""  # which of the person's windows shows it; empty: each
+
+    @property
+    def blocks(self) -> list[Json]:
+        """What it shows."""
+        found: list[Json] = self.content.get("blocks", [])
+        return found
+
+    def as_json(self) -> Json:
+        """The view as payloads and answers carry it: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload."""
+        return {
+            "private_metadata": "",
+            "callback_id": "",
+            "clear_on_close": False,
+            "notify_on_close": False,
+            "close": None,
+            "submit": None,
+            "external_id": "",
+            **self.content,
+            "id": self.id,
+            "team_id": self.team,
+            "state": {"values": self.values},
+            "hash": self.hash,
+            "previous_view_id": self.previous_id,
+            "root_view_id": self.root_id,
+            "app_id": self.app_id,
+            "app_installed_team_id": self.team,
+            "bot_id": self.bot_id,
+        }

@@ -1,0 +1,123 @@
+"""Which events something causes, and how they are sent. https://docs.slack.dev/reference/events."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from bridge.playground.emulator import payloads
+from bridge.playground.emulator.deliver import Deliverer
+from bridge.playground.emulator.entities import Json, Message
+from bridge.playground.emulator.manifests import Installation
+from bridge.playground.emulator.web_api.method import Deleted, Edited, Happening, Posted, Reacted
+from bridge.playground.emulator.workspace import Workspace
+
+Tried = list[asyncio.Event]  # each is set once the first try of one event has ended
+
+_IN_DIRECT_MESSAGES: Final = {"message.ims": "message.im", "message.mpims": "message.mpim"}
+
+
+class Events:
+    """The app hears of what happens where its bot is.
+
+    *twins* are the events that a mention causes, in their order, *twin_gap* the seconds between them; *echoes_own* is
+    whether the app hears of what it did itself. What it did not ask for, or lacks the scope for, it does not hear of.
+    """
+
+    def __init__(self, workspace: Workspace, deliverer: Deliverer, installation: Installation) -> None:
+        self.twins: tuple[str, ...] = ("app_mention", "message")
+        self.twin_gap = 0.0
+        self.echoes_own = True
+        self.installation = installation
+        self._workspace = workspace
+        self._deliverer = deliverer
+
+    def posted(self, message: Message) -> Tried:
+        """A new message: what a mention causes comes as twins."""
+        author = self._workspace.people[message.user]
+        channel = self._workspace.channels[message.channel]
+        if not self._hears(channel.id):
+            return []
+        tried: Tried = []
+        for place, kind in enumerate(self.twins if self._is_mention(message) else ("message",)):
+            make = payloads.mention_event if kind == "app_mention" else payloads.message_event
+            event = make(message, channel, author)
+            tried += self._wanted(event, channel.id, after=place * self.twin_gap)
+        return tried
+
+    def invited(self, message: Message) -> Tried:
+        """The mention for which the app was invited: it comes now, without its twin."""
+        author = self._workspace.people[message.user]
+        channel = self._workspace.channels[message.channel]
+        return self._wanted(payloads.mention_event(message, channel, author), channel.id)
+
+    def changed(self, happening: Edited | Deleted) -> Tried:
+        """A message that is different, or gone. An edit that adds or keeps a mention is one more: the same twins.
+
+        The mention has the old ts, and says ``edited``, however old the message is: slackapi/bolt-js#960,
+        slack-go/slack#1256.
+        """
+        message = happening.message
+        if not self._hears(message.channel):
+            return []
+        channel = self._workspace.channels[message.channel]
+        if isinstance(happening, Deleted):
+            event = payloads.deleted_event(message, happening.before, channel, self._workspace.new_ts())
+            return self._wanted(event, channel.id)
+        is_mention = self._is_mention(message) and message.edited is not None
+        tried: Tried = []
+        for place, kind in enumerate(self.twins if is_mention else ("message",)):
+            if kind == "app_mention":
+                event = payloads.mention_event(message, channel, self._workspace.people[message.user])
+            else:
+                event = payloads.changed_event(message, happening.before, channel, self._workspace.new_ts())
+            tried += self._wanted(event, channel.id, after=place * self.twin_gap)
+        return tried
+
+    def _is_mention(self, message: Message) -> bool:
+        """Whether a person mentions the bot where that causes twins."""
+        channel, author = self._workspace.channels[message.channel], self._workspace.people[message.user]
+        return f"<@{self._workspace.bot.id}>" in message.text and not channel.is_im and not author.is_bot
+
+    def reacted(self, happening: Reacted) -> Tried:
+        """A reaction that was added to a message, or removed from it."""
+        if not self._hears(happening.message.channel):
+            return []
+        message, user, name = happening.message, happening.user, happening.name
+        now = self._workspace.new_ts()
+        event = payloads.reaction_event(message, user, name, now, is_added=happening.is_added)
+        return self._wanted(event, happening.message.channel)
+
+    def own(self, happening: Happening) -> None:
+        """What the app did itself: Slack tells it that too."""
+        if not self.echoes_own:
+            return
+        match happening:
+            case Posted():
+                self.posted(happening.message)
+            case Reacted():
+                self.reacted(happening)
+            case _:
+                self.changed(happening)
+
+    def send(self, event: Json, channel: str = "", *, event_id: str = "", after: float = 0.0) -> asyncio.Event:
+        """Send any event; with an *event_id* that was there before, one that Slack sends once more."""
+        made = payloads.envelope(
+            event,
+            event_id=event_id or self._workspace.new_id("Ev"),
+            now=self._workspace.clock(),
+            channel=self._workspace.channels.get(channel),
+        )
+        return self._deliverer.event(made, after=after)
+
+    def done(self, event: Json, channel: str = "") -> Tried:
+        """Send what somebody did, if the app is to hear of it."""
+        return self._wanted(event, channel)
+
+    def _wanted(self, event: Json, channel: str, after: float = 0.0) -> Tried:
+        kind = f"message.{event['channel_type']}s" if event["type"] == "message" else event["type"]
+        kind = _IN_DIRECT_MESSAGES.get(kind, kind)
+        return [self.send(event, channel, after=after)] if self.installation.hears(kind) else []
+
+    def _hears(self, channel: str) -> bool:
+        return self._workspace.bot.id in self._workspace.channels[channel].members

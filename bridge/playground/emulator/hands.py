@@ -1,0 +1,248 @@
+"""What people do with commands, buttons, menus and forms, and what Slack does with the app's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bridge.playground.emulator import escapes, limits, payloads, responses, sample, widgets
+from bridge.playground.emulator.deliver import Deliverer, Delivery
+from bridge.playground.emulator.entities import Json, Message, View
+from bridge.playground.emulator.server import Door
+from bridge.playground.emulator.socket_mode import SocketMode
+from bridge.playground.emulator.sockets import Sockets
+from bridge.playground.emulator.tickets import Tickets
+from bridge.playground.emulator.workspace import Workspace
+from bridge.playground.wire import LocalServer
+
+
+class NotInThreads(ValueError):
+    """Slack takes no app's command in a thread: https://docs.slack.dev/interactivity/implementing-slash-commands."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(f"{command} is not supported in threads. Sorry!")
+
+
+class NoSuchCommand(LookupError):
+    """The app that is installed has no command of this name."""
+
+
+class Hands(SocketMode):
+    """The interactive side of a workspace. Each method gives the `Delivery`, with the app's answer and its time."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        tickets: Tickets,
+        deliverer: Deliverer,
+        door: Door,
+        *,
+        sockets: Sockets,
+        server: LocalServer,
+    ) -> None:
+        super().__init__(workspace, door, deliverer, sockets)
+        self._tickets = tickets
+        self._site = server
+
+    async def command(
+        self, user: str, channel: str, command: str, text: str = "", *, in_thread: bool = False
+    ) -> Delivery:
+        """Let *user* type a slash command; it needs no membership of the bot. Raises NotInThreads and NoSuchCommand.
+
+        Channels, people and links in *text* are sent as the manifest says: as ids, or as they were typed.
+        What the app answers at once is shown to the user alone, and so is Slackbot's line where it does not answer.
+        """
+        if in_thread:
+            raise NotInThreads(command)
+        installed = self._door.installation.commands
+        if installed is not None and command not in installed:
+            raise NoSuchCommand(command)
+        should_escape = installed is not None and installed[command]
+        ticket = self._tickets.response(user, channel)
+        form = payloads.command_form(
+            self.workspace.people[user],
+            self.workspace.channels[channel],
+            command,
+            self._with_ids(user, text) if should_escape else escapes.entities(text),
+            response_url=self._response_url(ticket),
+            trigger_id=self._tickets.trigger(user),
+        )
+        delivery = await self._deliverer.command(dict(form))
+        if not delivery.is_acked:
+            self._say_that_it_failed(user, channel, command, delivery)
+        elif delivery.body.strip():
+            self._show_body(user, channel, ticket, delivery)
+        return delivery
+
+    def _with_ids(self, user: str, typed: str) -> str:
+        """What *user* typed, with ids for the channels that they see, and for people and groups; links in brackets."""
+        workspace = self.workspace
+        channels = {
+            one.name: f"<#{one.id}|{'' if one.is_private else one.name}>"
+            for one in workspace.channels.values()
+            if one.name and (not one.is_private or user in one.members)
+        }
+        people = {one.name: f"<@{one.id}|{one.name}>" for one in workspace.people.values() if not one.deleted}
+        groups = {one.handle: f"<!subteam^{one.id}|@{one.handle}>" for one in workspace.groups.values()}
+        return escapes.with_ids(typed, channels=channels, people=groups | people)
+
+    def _say_that_it_failed(self, user: str, channel: str, command: str, delivery: Delivery) -> None:
+        is_late = delivery.error in {"http_timeout", "timeout"}
+        text = f'{command} failed with the error "{"operation_timeout" if is_late else "dispatch_failed"}"'
+        ts = self.workspace.new_ts()
+        self.workspace.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
+
+    async def shortcut(self, user: str, callback_id: str) -> Delivery:
+        """Let *user* use one of the app's global shortcuts."""
+        person, trigger = self.workspace.people[user], self._tickets.trigger(user)
+        payload = payloads.shortcut(person, callback_id, self.workspace.new_ts(), trigger_id=trigger)
+        return await self._deliverer.interaction(payload)
+
+    async def message_shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> Delivery:
+        """Let *user* use one of the app's shortcuts on a message."""
+        message = self._visible(user, channel, ts)
+        payload = payloads.message_action(
+            self.workspace.people[user],
+            payloads.on_message(message, self.workspace.channels[channel]),
+            callback_id,
+            self.workspace.new_ts(),
+            response_url=self._response_url(self._tickets.response(user, channel, ts=ts)),
+            trigger_id=self._tickets.trigger(user),
+        )
+        return await self._deliverer.interaction(payload)
+
+    async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> Delivery:
+        """Let *user* press a button of a message; a question that it asks first is answered with yes."""
+        element, block_id = widgets.find(self._visible(user, channel, ts).all_blocks, action_id, block_id)
+        return await self._act(user, channel, ts, widgets.pressed(element, block_id, self.workspace.new_ts()))
+
+    async def select(
+        self, user: str, channel: str, ts: str, action_id: str, value: Any, *, block_id: str = ""
+    ) -> Delivery:
+        """Let *user* choose from a menu of a message: an option's value, or a whole option that was suggested."""
+        element, block_id = widgets.find(self._visible(user, channel, ts).all_blocks, action_id, block_id)
+        return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
+
+    async def click_in_view(self, user: str, view_id: str, action_id: str, *, block_id: str = "") -> Delivery:
+        """Let *user* press a button of a modal or of Home."""
+        element, block_id = widgets.find(self._view(view_id).blocks, action_id, block_id)
+        return await self._act_in_view(user, view_id, widgets.pressed(element, block_id, self.workspace.new_ts()))
+
+    async def select_in_view(
+        self, user: str, view_id: str, action_id: str, value: Any, *, block_id: str = ""
+    ) -> Delivery:
+        """Let *user* choose from a menu of a modal or of Home that tells the app at once."""
+        view = self._view(view_id)
+        element, block_id = widgets.find(view.blocks, action_id, block_id)
+        view.values.setdefault(block_id, {})[action_id] = widgets.entered(element, value)
+        self.workspace.change_view(view)
+        return await self._act_in_view(user, view_id, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
+
+    async def suggestions(
+        self,
+        user: str,
+        action_id: str,
+        typed: str,
+        *,
+        channel: str = "",
+        ts: str = "",
+        view_id: str = "",
+        block_id: str = "",
+    ) -> list[Json]:
+        """Let *user* type into a menu whose options the app knows, in a message or a modal; gives the options."""
+        if view_id:
+            blocks, where = self._view(view_id).blocks, payloads.on_view(self._view(view_id))
+        else:
+            message = self._visible(user, channel, ts)
+            blocks, where = message.all_blocks, payloads.on_message(message, self.workspace.channels[channel])
+        element, block_id = widgets.find(blocks, action_id, block_id)
+        payload = payloads.block_suggestion(self.workspace.people[user], where, element, block_id, typed)
+        answer = (await self._deliverer.interaction(payload)).json or {}
+        groups = answer.get("option_groups", [])
+        return [*answer.get("options", []), *(option for group in groups for option in group["options"])]
+
+    async def submit(self, view_id: str, values: Mapping[str, Any], user: str) -> Delivery:
+        """Let *user* fill in a modal (*values* by action_id or block_id) and send it in."""
+        view = self._view(view_id)
+        self.workspace.change_view(view, values=widgets.state_of(view.blocks, values), errors={})
+        payload = payloads.view_submission(self.workspace.people[user], view, self._tickets.trigger(user, view_id))
+        delivery = await self._deliverer.interaction(payload)
+        if delivery.is_acked:
+            self._after_submission(view, delivery.json)
+        return delivery
+
+    async def close(self, view_id: str, user: str) -> Delivery | None:
+        """Let *user* close a modal; the app hears of it only if it asked to."""
+        view = self._view(view_id)
+        self.workspace.close_views([view])
+        if not view.content.get("notify_on_close"):
+            return None
+        payload = payloads.view_closed(self.workspace.people[user], view, is_cleared=False)
+        return await self._deliverer.interaction(payload)
+
+    async def _act(self, user: str, channel: str, ts: str, action: Json) -> Delivery:
+        message = self._visible(user, channel, ts)
+        ticket = self._tickets.response(user, channel, ts=ts)
+        state = {} if action["type"] == "button" else {action["block_id"]: {action["action_id"]: _state(action)}}
+        payload = payloads.block_actions(
+            self.workspace.people[user],
+            payloads.on_message(message, self.workspace.channels[channel]),
+            action,
+            state,
+            response_url=self._response_url(ticket),
+            trigger_id=self._tickets.trigger(user),
+        )
+        return await self._deliverer.interaction(payload)
+
+    async def _act_in_view(self, user: str, view_id: str, action: Json) -> Delivery:
+        view = self._view(view_id)
+        trigger = self._tickets.trigger(user, view_id)
+        person = self.workspace.people[user]
+        payload = payloads.block_actions(person, payloads.on_view(view), action, view.values, trigger_id=trigger)
+        return await self._deliverer.interaction(payload)
+
+    def _after_submission(self, view: View, answer: Json | None) -> None:
+        """https://docs.slack.dev/surfaces/modals#updating_response: close, or what the app says instead."""
+        action = (answer or {}).get("response_action")
+        if action is None:
+            self.workspace.close_views([view])
+        elif action == "clear":
+            self.workspace.close_views(self.workspace.stack(view.user, view.window))
+        elif action == "errors":
+            self.workspace.change_view(view, errors=dict(answer["errors"]) if answer else {})
+        elif answer and action in {"update", "push"}:
+            limits.check_view(answer["view"])
+            self._replace_or_push(view, action, answer["view"])
+
+    def _replace_or_push(self, view: View, action: str, content: Json) -> None:
+        content = {**content, "blocks": self.workspace.identified(content["blocks"])}
+        if action == "update":
+            self.workspace.change_view(view, content=content, values={})
+            return
+        self.workspace.open_view(self.workspace.make_view(view.user, content, under=view))
+
+    def _show_body(self, user: str, channel: str, ticket: str, delivery: Delivery) -> None:
+        """The body of the answer to a command is shown like something that came by the response URL."""
+        is_json = delivery.body.lstrip().startswith("{")
+        content: Json = delivery.json if is_json else {"text": delivery.body}
+        responses.show(self.workspace, self._tickets.peek(ticket), content)
+        self._door.note("body", user, channel, content)
+
+    def _response_url(self, ticket: str) -> str:
+        return f"{self._site.url}/response/{ticket}"
+
+    def _visible(self, user: str, channel: str, ts: str) -> Message:
+        message = self.workspace.find(channel, ts) or self.workspace.find_private(channel, ts)
+        if message is None or message.to not in {"", user}:
+            raise LookupError(ts)
+        return message
+
+    def _view(self, view_id: str) -> View:
+        view = self.workspace.find_view(view_id)
+        if view is None:
+            raise LookupError(view_id)
+        return view
+
+
+def _state(action: Json) -> Json:
+    return {name: value for name, value in action.items() if name not in {"action_id", "block_id", "action_ts"}}

@@ -1,0 +1,54 @@
+"""Slackbot's offer to invite an app that was mentioned in a channel that it is not in.
+
+The app hears nothing of such a mention until it is invited: https://docs.slack.dev/reference/events/app_mention. The
+words and the two buttons are recorded in https://github.com/slackapi/bolt-python/issues/229.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from bridge.playground.emulator import sample
+from bridge.playground.emulator.entities import Channel, Json, Message, Person
+
+INVITE: Final = "invite_them"
+DO_NOTHING: Final = "do_nothing"
+
+
+def absent_apps(message: Message, channel: Channel, people: Iterable[Person]) -> list[str]:
+    """The apps that *message* mentions and that are not in its *channel*."""
+    if channel.is_im:
+        return []
+    bots = [one.id for one in people if one.is_bot and not one.deleted]
+    return [bot for bot in bots if bot not in channel.members and f"<@{bot}>" in message.text]
+
+
+def offer(message: Message, channel: Channel, apps: list[str], ts: str) -> Message:
+    """What only the author of *message* sees, where the message stands."""
+    mentioned = " and ".join(f"<@{app}>" for app in apps)
+    text = f"You mentioned {mentioned}, but they're not in this {'private ' if channel.is_private else ''}channel."
+    value = " ".join([message.ts, *apps])
+    buttons = [_button(INVITE, "Invite Them", value), _button(DO_NOTHING, "Do Nothing", value)]
+    return Message(
+        message.channel,
+        ts,
+        sample.SLACKBOT,
+        text,
+        sample.TEAM,
+        blocks=[
+            {"type": "section", "block_id": "offer", "text": {"type": "mrkdwn", "text": text}},
+            {"type": "actions", "block_id": "answers", "elements": buttons},
+        ],
+        thread_ts=message.thread_ts if message.is_reply else "",
+        to=message.user,
+    )
+
+
+def _button(action_id: str, words: str, value: str) -> Json:
+    return {
+        "type": "button",
+        "action_id": action_id,
+        "text": {"type": "plain_text", "text": words},
+        "value": value,
+    }

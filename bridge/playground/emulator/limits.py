@@ -1,0 +1,112 @@
+"""Whether Slack would take a message or a view: sizes, Block Kit, and the sums over a whole payload.
+
+The numbers that Slack documents are in `blockkit`; those that were only observed are here, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from bridge.playground.emulator import blockkit
+from bridge.playground.emulator.entities import Json
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.rules import (
+    Rule,
+    anything,
+    boolean,
+    both,
+    items,
+    no_twins,
+    one_of,
+    problem,
+    shape,
+    string,
+)
+
+TEXT_IS_CUT_AT: Final = 40_000
+TEXT_OF_AN_UPDATE: Final = 4_000
+BLOCKS_IN_A_MESSAGE: Final = 50
+BLOCKS_IN_A_VIEW: Final = 100
+MARKDOWN_IN_A_MESSAGE: Final = 12_000
+TEXT_IN_ALL_BLOCKS: Final = 13_200  # not documented: https://github.com/slackapi/bolt-js/issues/2509
+CHARTS_IN_A_MESSAGE: Final = 2
+CELLS_IN_A_MESSAGE: Final = 10_000  # characters; https://docs.slack.dev/reference/block-kit/blocks/data-table-block
+METADATA: Final = 16_000
+VIEW_BYTES: Final = 250_000
+VIEWS_ON_EACH_OTHER: Final = 3
+
+_VIEW: Final[Rule] = shape(
+    {"type": one_of("modal", "home"), "blocks": anything},
+    {
+        "title": blockkit.plain(24),
+        "submit": blockkit.plain(24),
+        "close": blockkit.plain(24),
+        "private_metadata": string(3000),
+        "callback_id": string(255),
+        "external_id": string(255),
+        "clear_on_close": boolean,
+        "notify_on_close": boolean,
+        "submit_disabled": boolean,
+    },
+)
+
+
+def check_blocks(blocks: Any) -> None:
+    """Raise `Refusal` unless a message may have these *blocks*."""
+    problems = list(_problems(blocks, blockkit.IN_MESSAGES, BLOCKS_IN_A_MESSAGE, least=0))
+    if problems:
+        raise Refusal("invalid_blocks", messages=problems)
+    markdown = sum(len(block["text"]) for block in blocks if block["type"] == "markdown")
+    if markdown > MARKDOWN_IN_A_MESSAGE or _length(blocks) > TEXT_IN_ALL_BLOCKS:
+        raise Refusal("msg_blocks_too_long")
+    if sum(block["type"] == "data_visualization" for block in blocks) > CHARTS_IN_A_MESSAGE:
+        words = f"no more than {CHARTS_IN_A_MESSAGE} data_visualization blocks allowed"
+        raise Refusal("invalid_blocks", messages=[problem(words, "/blocks")])
+    if _length([block["rows"] for block in blocks if block["type"] == "data_table"]) > CELLS_IN_A_MESSAGE:
+        words = f"no more than {CELLS_IN_A_MESSAGE} characters in the cells of all data_table blocks allowed"
+        raise Refusal("invalid_blocks", messages=[problem(words, "/blocks")])
+
+
+def check_view(view: Any) -> None:
+    """Raise `Refusal` unless *view* may be opened or published."""
+    problems = list(_VIEW(view, "/view"))
+    if not problems:
+        problems = [*_problems(view["blocks"], blockkit.IN_VIEWS, BLOCKS_IN_A_VIEW, least=0), *_modal(view)]
+    if problems:
+        raise Refusal("invalid_arguments", messages=problems)
+    if len(str(view).encode()) > VIEW_BYTES:
+        raise Refusal("view_too_large")
+
+
+def check_metadata(metadata: Any) -> None:
+    """Raise `Refusal` unless a message may carry this *metadata*."""
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("event_type"), str):
+        raise Refusal("invalid_metadata_format")
+    if not isinstance(metadata.get("event_payload"), dict):
+        raise Refusal("invalid_metadata_format")
+    if len(str(metadata)) > METADATA:
+        raise Refusal("metadata_too_large")
+
+
+def _problems(blocks: Any, allowed: Rule, most: int, *, least: int) -> Iterator[str]:
+    yield from both(items(allowed, most=most, least=least), no_twins("block_id"))(blocks, "/blocks")
+
+
+def _modal(view: Json) -> Iterator[str]:
+    if view["type"] != "modal":
+        return
+    if "title" not in view:
+        yield problem("missing required field: title", "/view")
+    if "submit" not in view and any(block["type"] == "input" for block in view["blocks"]):
+        yield problem("missing required field: submit (there are input blocks)", "/view")
+
+
+def _length(value: Any) -> int:
+    """How many characters of text there are in *value*, however deep."""
+    if isinstance(value, list):
+        return sum(_length(one) for one in value)
+    if isinstance(value, dict):
+        own = len(value["text"]) if isinstance(value.get("text"), str) else 0
+        return own + sum(_length(one) for one in value.values() if isinstance(one, dict | list))
+    return 0

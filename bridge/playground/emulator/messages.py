@@ -1,0 +1,241 @@
+"""What was said in the workspace: messages, threads, reactions, and what only one person sees."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from bridge.playground.emulator import sample
+from bridge.playground.emulator.changes import Change, Shelf, Subscriber
+from bridge.playground.emulator.entities import Channel, Json, Message, Person
+from bridge.playground.emulator.keeping import Keeper
+from bridge.playground.emulator.richtext import from_mrkdwn, rich_text
+
+_STREAM_LASTS: Final = 300.0  # seconds; seen by many, documented by nobody
+
+
+class Messages:
+    """Messages, and the people and channels that they are of. *clock* gives Unix seconds, *new_id* an id with a prefix.
+
+    Whatever changes goes through a `Shelf`: there it is kept, and subscribers are told.
+    """
+
+    def __init__(self, *, clock: Callable[[], float], new_id: Callable[[str], str], keeper: Keeper) -> None:
+        self.clock = clock
+        self.new_id = new_id
+        self._keeper = keeper
+        self._subscribers: list[Subscriber] = []
+        self.people = Shelf("person", Person, keeper, self._tell)
+        self.channels = Shelf("channel", Channel, keeper, self._tell, lambda one: (one.id, ""))
+        self._messages = Shelf("message", Message, keeper, self._tell, _place)
+        self._private = Shelf("private_message", Message, keeper, self._tell, _place)
+        self._by_channel: dict[str, dict[str, Message]] = defaultdict(dict)
+        self._replies: dict[tuple[str, str], list[str]] = {}
+        self._last_ts = 0
+        for message in self._messages.values():
+            self._index(message)
+
+    @property
+    def bot(self) -> Person:
+        """The bridge's own bot user."""
+        return self.people[sample.BRIDGE]
+
+    def new_ts(self) -> str:
+        """A message's time and identity: microseconds, never twice."""
+        self._last_ts = max(self._last_ts + 1, int(self.clock() * 1_000_000))
+        return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
+
+    # Changes
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Tell *callback* of every change, at once, until what is returned is called."""
+        self._subscribers.append(callback)
+        return lambda: self._subscribers.remove(callback)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Keep all that changes meanwhile, or, if the process is killed in between, nothing of it."""
+        return self._keeper.together()
+
+    def _tell(self, change: Change) -> None:
+        for subscriber in list(self._subscribers):
+            subscriber(change)
+
+    # Reading
+
+    def find(self, channel: str, ts: str) -> Message | None:
+        """The message with this identity, if it is there."""
+        return self._by_channel[channel].get(ts)
+
+    def messages(self, channel: str) -> list[Message]:
+        """All of a channel, threads included, oldest first."""
+        return list(self._by_channel[channel].values())
+
+    def top_level(self, channel: str) -> list[Message]:
+        """What the channel itself shows: roots, and replies that were broadcast; oldest first."""
+        return [one for one in self.messages(channel) if not one.is_reply or one.is_broadcast]
+
+    def thread(self, channel: str, root: str) -> list[Message]:
+        """A thread, its root first where it still exists."""
+        found = [self.find(channel, ts) for ts in [root, *self._replies.get((channel, root), [])]]
+        return [one for one in found if one is not None]
+
+    def has_thread(self, channel: str, root: str) -> bool:
+        """Whether there is a message that replies can hang on."""
+        message = self.find(channel, root)
+        return message is not None and not message.is_reply
+
+    def reply_summary(self, message: Message) -> Json:
+        """What a root says of its thread."""
+        replies = self.thread(message.channel, message.ts)[1:]
+        if not replies:
+            return {}
+        users = list(dict.fromkeys(one.user for one in replies))
+        return {
+            "reply_count": len(replies),
+            "reply_users_count": len(users),
+            "latest_reply": replies[-1].ts,
+            "reply_users": users,
+            "is_locked": False,
+            "subscribed": False,
+        }
+
+    def permalink(self, message: Message) -> str:
+        """The address of a message, as "Copy link" gives it."""
+        address = f"https://{sample.TEAM_DOMAIN}.slack.com/archives/{message.channel}/p{message.ts.replace('.', '')}"
+        return f"{address}?thread_ts={message.thread_ts}&cid={message.channel}" if message.is_reply else address
+
+    # Writing
+
+    def identified(self, blocks: list[Json]) -> list[Json]:
+        """The *blocks* with an id for each, as Slack gives one where the app does not."""
+        return [block if block.get("block_id") else {**block, "block_id": self.new_id("b")} for block in blocks]
+
+    def post(self, user: str, channel: str, text: str, *, thread_ts: str = "", **more: Any) -> Message:
+        """Put a message there, with the rich text that Slack makes of it unless blocks are given."""
+        person = self.people[user]
+        root = self.find(channel, thread_ts) if thread_ts else None
+        message = Message(
+            channel,
+            self.new_ts(),
+            user,
+            text,
+            person.team,
+            thread_ts=thread_ts,
+            parent_user=root.user if root else "",
+            bot_id=person.bot_id,
+            app_id=person.app_id,
+            bot_profile=person.bot_profile(),
+            **more,
+        )
+        if not message.blocks and text and not person.is_bot:
+            message.blocks = rich_text(text, block_id=self.new_id("b"))
+        self._generate(message)
+        self._insert(message, root)
+        return message
+
+    def _generate(self, message: Message) -> None:
+        is_bare = bool(message.bot_id and message.text and not message.blocks)
+        message.generated = from_mrkdwn(message.text, block_id=self.new_id("b")) if is_bare else []
+
+    def _insert(self, message: Message, root: Message | None) -> None:
+        with self.together():
+            if message.is_broadcast and root is not None:
+                message.root = root.as_json()
+            self._index(message)
+            self._put(message)
+            if message.is_reply and root is not None and not root.thread_ts:
+                root.thread_ts = root.ts  # from now on the root shows that it has a thread
+                self._put(root)
+
+    def _index(self, message: Message) -> None:
+        self._by_channel[message.channel][message.ts] = message
+        self._last_ts = max(self._last_ts, int(message.ts.replace(".", "")))
+        if message.is_reply:
+            self._replies.setdefault((message.channel, message.thread_ts), []).append(message.ts)
+
+    def _put(self, message: Message) -> None:
+        shelf = self._private if message.to else self._messages
+        shelf.put(_key(message), message)
+
+    def edit(self, message: Message, user: str, changes: Json, *, is_said: bool = True) -> Json:
+        """Change a message, which then says "edited" where *is_said*; returns what it was before, as Slack shows it."""
+        before = message.as_json()
+        for name, value in changes.items():
+            setattr(message, name, value)
+        self._generate(message)
+        if is_said:
+            message.edited = {"user": user, "ts": self.new_ts()}
+        self._put(message)
+        return before
+
+    def delete(self, message: Message) -> None:
+        """Take a message away; a root with replies stays as the stone that its thread hangs on."""
+        if message.to:
+            self._private.drop(_key(message))
+        elif self._replies.get((message.channel, message.ts)):
+            message.subtype, message.text, message.user = "tombstone", "This message was deleted.", sample.SLACKBOT
+            message.blocks, message.attachments, message.files, message.metadata = [], [], [], None
+            message.generated, message.bot_profile, message.bot_id, message.app_id = [], None, "", ""
+            self._put(message)
+        else:
+            del self._by_channel[message.channel][message.ts]
+            if message.is_reply:
+                self._replies[message.channel, message.thread_ts].remove(message.ts)
+            self._messages.drop(_key(message))
+
+    def is_streaming(self, message: Message) -> bool:
+        """Whether it may still grow: Slack ends that by itself after some five minutes."""
+        return message.streaming_since > 0 and self.clock() - message.streaming_since < _STREAM_LASTS
+
+    def stop_streams(self, channel: str, thread_ts: str) -> list[str]:
+        """Let what grows in a thread stop, for a person wants it; gives the messages' ts."""
+        growing = [one for one in self.thread(channel, thread_ts) if self.is_streaming(one)]
+        for message in growing:
+            self.edit(message, message.user, {"is_stopped": True, "streaming_since": 0.0}, is_said=False)
+        return [message.ts for message in growing]
+
+    def react(self, message: Message, user: str, name: str) -> bool:
+        """Put *user*'s reaction on a message; False if it is there already."""
+        users = message.reactions.setdefault(name, [])
+        if user in users:
+            return False
+        users.append(user)
+        self._put(message)
+        return True
+
+    def unreact(self, message: Message, user: str, name: str) -> bool:
+        """Take *user*'s reaction off a message; False if there is none."""
+        users = message.reactions.get(name, [])
+        if user not in users:
+            return False
+        users.remove(user)
+        if not users:
+            del message.reactions[name]
+        self._put(message)
+        return True
+
+    # What one person alone sees
+
+    @property
+    def private_messages(self) -> list[Message]:
+        """All of them, oldest first."""
+        return list(self._private.values())
+
+    def show_privately(self, message: Message) -> Message:
+        """Show *message* to the one person that it is for."""
+        self._put(message)
+        return message
+
+    def find_private(self, channel: str, ts: str) -> Message | None:
+        """The private message with this identity."""
+        return self._private.get(f"{channel}/{ts}")
+
+
+def _key(message: Message) -> str:
+    return f"{message.channel}/{message.ts}"
+
+
+def _place(message: Message) -> tuple[str, str]:
+    return message.channel, message.ts

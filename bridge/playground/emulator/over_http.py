@@ -1,0 +1,120 @@
+"""Signed requests to the app's request URL: https://docs.slack.dev/apis/events-api/using-http-request-urls."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import time
+import urllib.parse
+from collections.abc import Mapping
+from typing import Final
+
+import aiohttp
+
+from bridge.playground.emulator.deliver import Delivery
+
+_USER_AGENT: Final = "Slackbot 1.0 (+https://api.slack.com/robots)"
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
+_PORTS: Final = {"http": 80, "https": 443}
+_LOOKS_EVERY: Final = 0.2  # seconds
+_JSON: Final = {"Content-Type": "application/json"}
+
+
+def sign(secret: str, timestamp: int, body: bytes) -> str:
+    """The ``v0`` signature: https://docs.slack.dev/authentication/verifying-requests-from-slack."""
+    base = b"v0:%d:%s" % (timestamp, body)
+    return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
+
+
+def _request(delivery: Delivery) -> tuple[bytes, Mapping[str, str]]:
+    """The body and its headers, of which Slack has three forms."""
+    match delivery.kind:
+        case "command":
+            return urllib.parse.urlencode(delivery.payload).encode(), _FORM
+        case "interaction":
+            return urllib.parse.urlencode({"payload": json.dumps(delivery.payload)}).encode(), _FORM
+        case _:
+            return json.dumps(delivery.payload).encode(), {**_JSON, **_retry(delivery)}
+
+
+def _retry(delivery: Delivery) -> dict[str, str]:
+    if delivery.repeats is None:
+        return {}
+    return {"X-Slack-Retry-Num": str(delivery.retry), "X-Slack-Retry-Reason": delivery.repeats.error}
+
+
+class OverHttp:
+    """Sends to *url* (it may be set later), each request signed freshly."""
+
+    def __init__(self, *, url: str, signing_secret: str, ack_seconds: float) -> None:
+        self.url = url
+        self._secret = signing_secret
+        self._timeout = aiohttp.ClientTimeout(total=ack_seconds)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Be ready to send."""
+        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def opened(self) -> None:
+        """Whether somebody listens shows when it is tried."""
+
+    async def reached(self) -> None:
+        """Wait until somebody listens at the address."""
+        while not await self._is_anybody_there():  # noqa: ASYNC110 - it is another process: only asking tells
+            await asyncio.sleep(_LOOKS_EVERY)
+
+    async def _is_anybody_there(self) -> bool:
+        address = urllib.parse.urlsplit(self.url)
+        if not address.hostname:
+            return False
+        try:
+            _, writer = await asyncio.open_connection(address.hostname, address.port or _PORTS.get(address.scheme, 80))
+        except OSError:
+            return False
+        writer.close()
+        return True
+
+    async def carry(self, delivery: Delivery) -> None:
+        """Send one request and write down the answer, or why there is none."""
+        try:
+            await self._exchange(delivery)
+        except TimeoutError:
+            delivery.error = "http_timeout"
+        except (aiohttp.ClientConnectionError, aiohttp.InvalidURL):
+            delivery.error = "connection_failed"
+        except aiohttp.ClientError:
+            delivery.error = "unknown_error"
+
+    async def _exchange(self, delivery: Delivery) -> None:
+        if self._session is None:
+            raise RuntimeError("not open")
+        body, headers = _request(delivery)
+        async with self._session.post(
+            self.url,
+            data=body,
+            headers={**self._signature(body), **headers},
+            timeout=self._timeout,
+            allow_redirects=False,
+        ) as answer:
+            delivery.body = await answer.text()
+            delivery.status = answer.status
+            if not 200 <= answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
+                delivery.error = "http_error"
+                delivery.is_final = answer.headers.get("X-Slack-No-Retry") == "1"
+
+    def _signature(self, body: bytes) -> dict[str, str]:
+        # The wall clock, not the emulator's: the app compares it with its own.
+        timestamp = int(time.time())
+        return {
+            "X-Slack-Request-Timestamp": str(timestamp),
+            "X-Slack-Signature": sign(self._secret, timestamp, body),
+            "User-Agent": _USER_AGENT,
+        }

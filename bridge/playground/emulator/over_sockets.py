@@ -1,0 +1,71 @@
+"""Envelopes to one of the app's sockets: https://docs.slack.dev/apis/events-api/using-socket-mode.
+
+What Slack's documentation does not say, and is a belief here: that only the connection which an envelope went by can
+ack it, and that a connection which was told to leave still gets its share until it is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Final
+
+from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.entities import Json
+from bridge.playground.emulator.sockets import Gone, Sockets
+
+_TYPES: Final = {"event": "events_api", "command": "slash_commands", "interaction": "interactive"}
+_ANSWERED: Final = frozenset({"view_submission", "block_suggestion"})  # interactions whose ack may say something
+_ACKED: Final = 200
+
+
+class OverSockets:
+    """Sends each delivery to one connection, in turn, and waits *ack_seconds* for its ack."""
+
+    def __init__(self, sockets: Sockets, *, ack_seconds: float, new_id: Callable[[str], str]) -> None:
+        self._sockets = sockets
+        self._ack_seconds = ack_seconds
+        self._new_id = new_id
+
+    async def opened(self) -> None:
+        """Wait until the app has a connection."""
+        await self._sockets.opened()
+
+    async def reached(self) -> None:
+        """Wait until the app has a connection."""
+        await self._sockets.opened()
+
+    async def carry(self, delivery: Delivery) -> None:
+        """Send one envelope and write down its ack, or why there is none."""
+        connection = self._sockets.take_turn(delivery.repeats.socket if delivery.repeats else 0)
+        if connection is None:
+            delivery.error = "connection_failed"
+            return
+        delivery.socket = connection.number
+        envelope = envelope_of(delivery, self._new_id(""))
+        try:
+            async with asyncio.timeout(self._ack_seconds):
+                said = await connection.ask(envelope)
+        except TimeoutError:
+            delivery.error = "timeout"
+        except Gone:
+            delivery.error = "connection_failed"
+        else:
+            delivery.status = _ACKED
+            delivery.body = json.dumps(said) if said and envelope["accepts_response_payload"] else ""
+
+
+def envelope_of(delivery: Delivery, envelope_id: str) -> Json:
+    """What is sent; only events say which try this is."""
+    is_answered = delivery.kind == "command" or delivery.name in _ANSWERED
+    envelope: Json = {
+        "envelope_id": envelope_id,
+        "payload": delivery.payload,
+        "type": _TYPES[delivery.kind],
+        "accepts_response_payload": is_answered,
+    }
+    if delivery.kind != "event":
+        return envelope
+    # "timeout" is the only reason that has been seen, also for what happened while no connection was open.
+    return envelope | {"retry_attempt": delivery.retry, "retry_reason": "timeout" if delivery.retry else ""}

@@ -1,0 +1,227 @@
+"""What Slack sends to an app, built from the workspace; pure. https://docs.slack.dev/reference/events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from bridge.playground.emulator import sample
+from bridge.playground.emulator.entities import Channel, Execution, Json, Message, Person, View
+
+VERIFICATION_TOKEN: Final = "playground-verification-token"  # noqa: S105 - the deprecated one, which proves nothing
+
+
+def envelope(event: Json, *, event_id: str, now: float, channel: Channel | None) -> Json:
+    """The outer part of an event: https://docs.slack.dev/apis/events-api#event-type-structure."""
+    authorization = {
+        "enterprise_id": None,
+        "team_id": sample.TEAM,
+        "user_id": sample.BRIDGE,
+        "is_bot": True,
+        "is_enterprise_install": False,
+    }
+    return {
+        "token": VERIFICATION_TOKEN,
+        "team_id": sample.TEAM,
+        "context_team_id": sample.TEAM,
+        "context_enterprise_id": None,
+        "api_app_id": sample.APP,
+        "event": event,
+        "type": "event_callback",
+        "event_id": event_id,
+        "event_time": int(now),
+        "authorizations": [authorization],
+        "is_ext_shared_channel": channel is not None and channel.is_ext_shared,
+        "event_context": f"4-{event_id}",
+    }
+
+
+def message_event(message: Message, channel: Channel, author: Person | None) -> Json:
+    """A ``message`` event."""
+    event = message.as_json() | {"channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind}
+    return event | _origin(message, channel, author)
+
+
+def mention_event(message: Message, channel: Channel, author: Person) -> Json:
+    """The ``app_mention`` event of a message; it has neither a ``channel_type`` nor a subtype."""
+    event = message.as_json() | {"type": "app_mention", "channel": channel.id, "event_ts": message.ts}
+    event.pop("subtype", None)
+    return event | {"user_profile": author.event_profile()} | _origin(message, channel, author)
+
+
+def _origin(message: Message, channel: Channel, author: Person | None) -> Json:
+    """In a channel shared with another company or workspace events say where the author is from."""
+    if not (channel.is_ext_shared or channel.is_org_shared) or author is None:
+        return {}
+    return {"user_team": author.team, "source_team": message.team, "user_profile": author.event_profile()}
+
+
+def changed_event(message: Message, before: Json, channel: Channel, ts: str) -> Json:
+    """A ``message_changed`` event: https://docs.slack.dev/reference/events/message/message_changed."""
+    return _hidden("message_changed", channel, ts) | {"message": message.as_json(), "previous_message": before}
+
+
+def deleted_event(message: Message, before: Json, channel: Channel, ts: str) -> Json:
+    """What deleting sends. A root with replies is not gone: it has changed into a tombstone."""
+    if message.subtype == "tombstone":
+        return changed_event(message, before, channel, ts)
+    return _hidden("message_deleted", channel, ts) | {"deleted_ts": message.ts, "previous_message": before}
+
+
+def _hidden(subtype: str, channel: Channel, ts: str) -> Json:
+    return {
+        "type": "message",
+        "subtype": subtype,
+        "hidden": True,
+        "channel": channel.id,
+        "channel_type": channel.kind,
+        "ts": ts,
+        "event_ts": ts,
+    }
+
+
+def command_form(person: Person, channel: Channel, command: str, text: str, **tickets: str) -> dict[str, str]:
+    """A slash command's form: https://docs.slack.dev/interactivity/implementing-slash-commands."""
+    names = {"im": "directmessage", "group": "privategroup"}
+    return {
+        "token": VERIFICATION_TOKEN,
+        "team_id": person.team,
+        "team_domain": sample.TEAM_DOMAIN,
+        "channel_id": channel.id,
+        "channel_name": names.get(channel.kind, channel.name),
+        "user_id": person.id,
+        "user_name": person.name,
+        "command": command,
+        "text": text,
+        "api_app_id": sample.APP,
+        "is_enterprise_install": "false",
+        **tickets,
+    }
+
+
+def _interaction(kind: str, person: Person) -> Json:
+    return {
+        "type": kind,
+        "user": {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team},
+        "api_app_id": sample.APP,
+        "token": VERIFICATION_TOKEN,
+        "team": {"id": sample.TEAM, "domain": sample.TEAM_DOMAIN},
+        "enterprise": None,
+        "is_enterprise_install": False,
+    }
+
+
+def on_message(message: Message, channel: Channel) -> Json:
+    """Where a click was, if it was in a message."""
+    container = {
+        "type": "message",
+        "message_ts": message.ts,
+        "channel_id": channel.id,
+        "is_ephemeral": bool(message.to),
+    }
+    if message.thread_ts:
+        container["thread_ts"] = message.thread_ts
+    names = {"im": "directmessage", "group": "privategroup"}
+    where: Json = {"container": container, "channel": {"id": channel.id, "name": names.get(channel.kind, channel.name)}}
+    return where if message.to else where | {"message": message.as_json()}  # Slack does not repeat private messages
+
+
+def on_view(view: View) -> Json:
+    """Where a click was, if it was in a modal or on Home."""
+    return {"container": {"type": "view", "view_id": view.id}, "view": view.as_json()}
+
+
+def block_actions(person: Person, where: Json, action: Json, state: Json, **tickets: str) -> Json:
+    """A click: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload."""
+    return {
+        **_interaction("block_actions", person),
+        **where,
+        "state": {"values": state},
+        "actions": [action],
+        **tickets,
+    }
+
+
+def shortcut(person: Person, callback_id: str, now: str, *, trigger_id: str) -> Json:
+    """A global shortcut: https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload."""
+    more = {"callback_id": callback_id, "action_ts": now, "trigger_id": trigger_id}
+    return {**_interaction("shortcut", person), **more}
+
+
+def message_action(person: Person, where: Json, callback_id: str, now: str, **tickets: str) -> Json:
+    """A shortcut on a message, which is *where*: Slack puts the message itself and its ts at the top."""
+    ts = where["container"]["message_ts"]
+    message = {name: value for name, value in where.items() if name != "container"}
+    more = {"callback_id": callback_id, "action_ts": now, "message_ts": ts}
+    return {**_interaction("message_action", person), **message, **more, **tickets}
+
+
+def block_suggestion(person: Person, where: Json, element: Json, block_id: str, typed: str) -> Json:
+    """What is asked while somebody types into a menu: https://docs.slack.dev/reference/interaction-payloads/block_suggestion-payload."""
+    asked = {"action_id": element["action_id"], "block_id": block_id, "value": typed}
+    return {**_interaction("block_suggestion", person), **where, **asked}
+
+
+def view_submission(person: Person, view: View, trigger_id: str) -> Json:
+    """A modal that is sent in."""
+    extra = {"trigger_id": trigger_id, "view": view.as_json(), "response_urls": []}
+    return {**_interaction("view_submission", person), **extra}
+
+
+def view_closed(person: Person, view: View, *, is_cleared: bool) -> Json:
+    """A modal that is closed."""
+    return {**_interaction("view_closed", person), "view": view.as_json(), "is_cleared": is_cleared}
+
+
+def url_verification(challenge: str) -> Json:
+    """What Slack asks when a request URL is set."""
+    return {"token": VERIFICATION_TOKEN, "challenge": challenge, "type": "url_verification"}
+
+
+def reaction_event(message: Message, user: str, name: str, now: str, *, is_added: bool) -> Json:
+    """Somebody reacted, or took it back: https://docs.slack.dev/reference/events/reaction_added."""
+    return {
+        "type": "reaction_added" if is_added else "reaction_removed",
+        "user": user,
+        "reaction": name,
+        "item_user": message.user,
+        "item": {"type": "message", "channel": message.channel, "ts": message.ts},
+        "event_ts": now,
+    }
+
+
+def home_opened(user: str, channel: str, tab: str, home: View | None, now: str) -> Json:
+    """Somebody looks at the app: https://docs.slack.dev/reference/events/app_home_opened."""
+    event: Json = {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": now}
+    return event | {"view": home.as_json()} if home is not None and tab == "home" else event
+
+
+def function_executed(execution: Execution, token: str, now: str) -> Json:
+    """A step of a workflow is to be carried out: https://docs.slack.dev/reference/events/function_executed."""
+    function = {"id": f"Fn{execution.callback_id}", "callback_id": execution.callback_id, "type": "app"}
+    return {
+        "type": "function_executed",
+        "function": function | {"app_id": sample.APP, "title": execution.callback_id},
+        "inputs": execution.inputs,
+        "function_execution_id": execution.id,
+        "workflow_execution_id": f"Wx{execution.id}",
+        "bot_access_token": token,
+        "event_ts": now,
+    }
+
+
+def tokens_revoked(bot: str, event_ts: str) -> Json:
+    """https://docs.slack.dev/reference/events/tokens_revoked."""
+    return {"type": "tokens_revoked", "tokens": {"oauth": [], "bot": [bot]}, "event_ts": event_ts}
+
+
+def session_stopped(channel: str, user: str, thread_ts: str, now: str, streaming: Sequence[str] = ()) -> Json:
+    """Somebody pressed Stop: https://docs.slack.dev/reference/events/agent_session_stopped."""
+    return {
+        "type": "agent_session_stopped",
+        "channel": channel,
+        "user": user,
+        "thread_ts": thread_ts,
+        "streaming_message_ts": list(streaming),
+        "event_ts": now,
+    }

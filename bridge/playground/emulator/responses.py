@@ -1,0 +1,85 @@
+"""What comes by a response URL, or as the body of the answer to a command: where it is shown.
+
+https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bridge.playground.emulator import limits
+from bridge.playground.emulator.entities import Json, Message
+from bridge.playground.emulator.escapes import escaped
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.tickets import ResponseTicket
+from bridge.playground.emulator.web_api.method import Deleted, Edited, Happening, Posted
+from bridge.playground.emulator.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Response:
+    """One answer, as it was sent: *by* is ``response_url`` or ``body``."""
+
+    by: str
+    user: str
+    channel: str
+    content: Json
+    at: float
+
+
+def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Happening]:
+    """Show, replace or delete what *content* says; gives what happened to messages that everybody sees."""
+    original = _original(workspace, ticket)
+    if content.get("delete_original"):
+        return _delete(workspace, original)
+    shown = _checked(workspace, content)
+    if content.get("replace_original") and original is not None:
+        return _replace(workspace, original, shown)
+    thread_ts = str(content.get("thread_ts") or "")
+    if content.get("response_type") == "in_channel":
+        bot = workspace.bot.id
+        return [Posted(workspace.post(bot, ticket.channel, thread_ts=thread_ts, **shown))]
+    message = Message(
+        ticket.channel,
+        workspace.new_ts(),
+        workspace.bot.id,
+        team=workspace.bot.team,
+        bot_id=workspace.bot.bot_id,
+        app_id=workspace.bot.app_id,
+        thread_ts=thread_ts,  # without it the answer stands in the channel, wherever the click was
+        to=ticket.user,
+        **shown,
+    )
+    workspace.show_privately(message)
+    return []
+
+
+def _original(workspace: Workspace, ticket: ResponseTicket) -> Message | None:
+    return workspace.find(ticket.channel, ticket.ts) or workspace.find_private(ticket.channel, ticket.ts)
+
+
+def _checked(workspace: Workspace, content: Json) -> dict[str, Any]:
+    blocks = content.get("blocks") or []
+    text = str(content.get("text") or "")
+    if not text and not blocks and not content.get("attachments"):
+        raise Refusal("no_text")
+    limits.check_blocks(blocks)
+    return {
+        "text": escaped(text[: limits.TEXT_IS_CUT_AT]),
+        "blocks": workspace.identified(blocks),
+        "attachments": content.get("attachments") or [],
+    }
+
+
+def _delete(workspace: Workspace, original: Message | None) -> list[Happening]:
+    if original is None:
+        return []
+    before = original.as_json()
+    workspace.delete(original)
+    return [] if original.to else [Deleted(original, before)]
+
+
+def _replace(workspace: Workspace, original: Message, shown: Json) -> list[Happening]:
+    before = workspace.edit(original, workspace.bot.id, shown)
+    return [] if original.to else [Edited(original, before)]

@@ -1,0 +1,87 @@
+"""The people, channels and groups that the playground begins with; ids have the shape that real ones have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bridge.playground.emulator.entities import Channel, Group, Person
+
+TEAM: Final = "T0HOME"
+OTHER_TEAM: Final = "T0PARTNER"
+SISTER_TEAM: Final = "T0SISTER"  # another workspace of the same organisation
+ENTERPRISE: Final = "E0GRID"
+TEAM_DOMAIN: Final = "playground"
+APP: Final = "A0BRIDGE"
+BRIDGE: Final = "U0BRIDGE"  # the bot user
+BRIDGE_BOT: Final = "B0BRIDGE"
+
+ALICE: Final = "U0ALICE"
+BOB: Final = "U0BOB"
+CAROL: Final = "U0CAROL"
+GUEST: Final = "U0GUEST"  # a guest in several channels
+VISITOR: Final = "U0VISITOR"  # a guest in a single channel
+STRANGER: Final = "U0STRANGER"  # from the other company
+GRID: Final = "W0GRID"  # from the other workspace of the organisation
+GONE: Final = "U0GONE"  # deactivated
+OTHER_BOT: Final = "U0OTHERBOT"
+SLACKBOT: Final = "USLACKBOT"  # Slack's own two, which no workspace is without
+SLACK: Final = "USLACK"
+
+GENERAL: Final = "C0GENERAL"
+RANDOM: Final = "C0RANDOM"
+NOBOT: Final = "C0NOBOT"  # public, the bot is not in it
+PRIVATE: Final = "C0PRIVATE"  # private, the bot is in it
+HIDDEN: Final = "C0HIDDEN"  # private, the bot is not in it
+SHARED: Final = "C0SHARED"  # shared with the other company
+ORG: Final = "C0ORG"  # shared with the other workspace of the organisation
+DM_ALICE: Final = "D0ALICE"  # each between one person and the bot
+DM_BOB: Final = "D0BOB"
+DM_CAROL: Final = "D0CAROL"
+
+RUNNERS: Final = "S0RUNNERS"
+
+
+def slacks_own() -> list[Person]:
+    """The two that Slack itself speaks as: it calls neither a bot (``is_bot`` is false), nor have they a ``bot_id``."""
+    return [
+        Person(SLACKBOT, "slackbot", "Slackbot", TEAM, is_slacks=True),
+        Person(SLACK, "slack", "Slack", TEAM, is_slacks=True),
+    ]
+
+
+def people() -> list[Person]:
+    """Everybody there is beside `slacks_own`."""
+    return [
+        Person(ALICE, "alice", "Alice Adler", TEAM),
+        Person(BOB, "bob", "Bob Brandt", TEAM),
+        Person(CAROL, "carol", "Carol Conti", TEAM),
+        Person(GUEST, "gus", "Gus Guest", TEAM, is_restricted=True),
+        Person(VISITOR, "vera", "Vera Visitor", TEAM, is_restricted=True, is_ultra_restricted=True),
+        Person(STRANGER, "sam", "Sam Stranger", OTHER_TEAM, is_stranger=True),
+        Person(GRID, "grace", "Grace Grid", SISTER_TEAM, enterprise=ENTERPRISE),
+        Person(GONE, "gina", "Gina Gone", TEAM, deleted=True),
+        Person(BRIDGE, "bridge", "Bridge", TEAM, is_bot=True, bot_id=BRIDGE_BOT, app_id=APP),
+        Person(OTHER_BOT, "otherbot", "Other Bot", TEAM, is_bot=True, bot_id="B0OTHERBOT", app_id="A0OTHERBOT"),
+    ]
+
+
+def channels() -> list[Channel]:
+    """Every channel and direct message."""
+    home = [ALICE, BOB, CAROL]
+    return [
+        Channel(GENERAL, "general", [*home, GUEST, OTHER_BOT, BRIDGE]),
+        Channel(RANDOM, "random", [*home, GUEST, VISITOR, BRIDGE]),
+        Channel(NOBOT, "no-bot", [*home]),
+        Channel(PRIVATE, "private", [ALICE, BOB, BRIDGE], is_private=True),
+        Channel(HIDDEN, "hidden", [CAROL], is_private=True),
+        Channel(SHARED, "shared", [*home, STRANGER, BRIDGE], is_ext_shared=True, shared_team_ids=[TEAM, OTHER_TEAM]),
+        Channel(ORG, "org-wide", [*home, GRID, BRIDGE], is_org_shared=True, shared_team_ids=[TEAM, SISTER_TEAM]),
+        Channel(DM_ALICE, "", [ALICE, BRIDGE], is_im=True),
+        Channel(DM_BOB, "", [BOB, BRIDGE], is_im=True),
+        Channel(DM_CAROL, "", [CAROL, BRIDGE], is_im=True),
+    ]
+
+
+def groups() -> list[Group]:
+    """Every user group."""
+    return [Group(RUNNERS, "runners", "Workflow runners", TEAM, [ALICE, CAROL])]

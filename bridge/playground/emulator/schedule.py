@@ -1,0 +1,45 @@
+"""Posts the messages that were scheduled, when they are due: https://docs.slack.dev/reference/methods/chat.scheduleMessage."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bridge.playground.emulator.changes import Change
+from bridge.playground.emulator.entities import Scheduled
+from bridge.playground.emulator.events import Events
+from bridge.playground.emulator.workspace import Workspace
+from bridge.playground.wire import Background
+
+
+class Schedule:
+    """Waits for each scheduled message. Those that came due while nobody was there are posted at once."""
+
+    def __init__(self, workspace: Workspace, events: Events) -> None:
+        self._workspace = workspace
+        self._events = events
+        self._waiting = Background()
+
+    def open(self) -> None:
+        """Wait for what is scheduled, and for what will be."""
+        for scheduled in self._workspace.scheduled.values():
+            self._waiting.start(self._post_in_time(scheduled))
+        self._workspace.subscribe(self._notice)
+
+    async def close(self) -> None:
+        """Wait no more."""
+        await self._waiting.close()
+
+    def _notice(self, change: Change) -> None:
+        if change.kind == "scheduled" and not change.is_gone:
+            self._waiting.start(self._post_in_time(self._workspace.scheduled[change.id]))
+
+    async def _post_in_time(self, scheduled: Scheduled) -> None:
+        await asyncio.sleep(max(0.0, scheduled.post_at - self._workspace.clock()))
+        workspace = self._workspace
+        if scheduled.id not in workspace.scheduled:
+            return  # it was deleted
+        with workspace.together():
+            workspace.scheduled.drop(scheduled.id)
+            bot, thread_ts = workspace.bot.id, scheduled.thread_ts
+            message = workspace.post(bot, scheduled.channel, thread_ts=thread_ts, **scheduled.content)
+            self._events.posted(message)

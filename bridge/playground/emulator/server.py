@@ -1,0 +1,316 @@
+"""The HTTP side of the emulated Slack: the Web API, the response URLs, and where files are uploaded to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from bridge.playground.emulator import responses, web_api
+from bridge.playground.emulator.entities import Json
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Faults, Http, RateLimited, Slow
+from bridge.playground.emulator.manifests import Installation
+from bridge.playground.emulator.rates import Rates
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.tickets import TicketError, Tickets
+from bridge.playground.emulator.web_api.method import Call, Happening, Registered
+from bridge.playground.emulator.workspace import Workspace
+from bridge.playground.wire import Cut, LocalServer
+
+ALL_SCOPES: Final = frozenset(
+    scope for registered in web_api.METHODS.values() if registered.caller == "bot" for scope in registered.scopes
+) | {"app_mentions:read", "commands"}
+APP_SCOPES: Final = frozenset({"connections:write"})
+_TOO_MANY: Final = 429
+_CHARSETS: Final = {"utf-8", "iso-8859-1"}
+
+
+@dataclass
+class ApiCall:
+    """One call of the Web API, of a response URL (*method* ``response_url``) or an ``upload``.
+
+    *answer* is None as long as there is none, and where the connection was broken instead.
+    """
+
+    method: str
+    args: Json
+    token_ok: bool
+    at: float
+    fault: Fault | None = None
+    status: int | None = None
+    answer: Any = None
+    seconds: float = 0.0
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it was carried out and the caller was told."""
+        return isinstance(self.answer, dict) and bool(self.answer.get("ok"))
+
+
+@dataclass
+class Door:
+    """What callers reach. The owner may change *scopes*, *page_limit* and *faults* at any time.
+
+    Each token is good for methods of its own: the bot's, the app's (``xapp-``), and the one with which apps are
+    configured (``xoxe.xoxp-``); see https://docs.slack.dev/authentication/tokens.
+    """
+
+    workspace: Workspace
+    tickets: Tickets
+    rates: Rates
+    bot_token: str
+    react: Callable[[Happening], None]
+    faults: Faults = field(default_factory=Faults)
+    installation: Installation = field(default_factory=lambda: Installation(set(ALL_SCOPES)))
+    page_limit: int = 1000
+    calls: list[ApiCall] = field(default_factory=list)
+    unknown_methods: Counter[str] = field(default_factory=Counter)
+    answers: list[responses.Response] = field(default_factory=list)
+    app_token: str = ""
+    config_token: str = ""
+    token_error: str = ""  # what is said of the bot's token where it is not accepted
+
+    def __post_init__(self) -> None:
+        self._server: LocalServer | None = None
+
+    def app(self, *more: BaseRoute) -> Starlette:
+        """The ASGI application, with *more* routes beside its own."""
+        return Starlette(
+            routes=[
+                Route("/api/{method}", self._web_api, methods=["GET", "POST"]),
+                Route("/response/{ticket}", self._response, methods=["POST"]),
+                Route("/upload/v1/{file}", self._upload, methods=["POST"]),
+                Route("/files-pri/{file}/{name}", self._download, methods=["GET"]),
+                Route("/files-pri/{file}/download/{name}", self._download, methods=["GET"]),
+                *more,
+            ]
+        )
+
+    def open_at(self, server: LocalServer) -> None:
+        """Know the server, for the addresses that are given out and to break connections."""
+        self._server = server
+
+    @property
+    def scopes(self) -> set[str]:
+        """What the bot's token may do."""
+        return self.installation.scopes
+
+    @property
+    def _base_url(self) -> str:
+        return self._server.url if self._server else ""
+
+    async def _web_api(self, request: Request) -> ASGIApp:
+        method: str = request.path_params["method"]
+        try:
+            args = await _arguments(request, takes_json=method not in web_api.FORM_ONLY)
+        except Refusal as refusal:
+            return JSONResponse(refusal.as_json())
+        token = _token(request, args)
+        known = web_api.METHODS.get(method)
+        call = ApiCall(method, args, token == self._token_for(known), self.workspace.clock())
+        answer = await self._with_faults(call, lambda: self._answer(call, token))
+        if isinstance(answer, Response):
+            answer.headers["x-oauth-scopes"] = ",".join(sorted(self._scopes_of(token)))
+            answer.headers["x-accepted-oauth-scopes"] = ",".join(known.scopes) if known else ""
+            answer.headers["date"] = formatdate(self.workspace.clock(), usegmt=True)
+        return answer
+
+    async def _with_faults(self, call: ApiCall, carry_out: Callable[[], Response]) -> ASGIApp:
+        """Carry a call out, unless it was planned that something goes wrong."""
+        self.calls.append(call)
+        begun = time.perf_counter()
+        channel = str(call.args.get("channel") or call.args.get("channel_id") or "")
+        call.fault = self.faults.take(call.method, channel)
+        if isinstance(call.fault, Slow):
+            await asyncio.sleep(call.fault.seconds)
+        answer = _instead(call.fault) or self._limited(call.method, channel)
+        if answer is None and not isinstance(call.fault, DropBefore):
+            answer = carry_out()
+        call.seconds = time.perf_counter() - begun
+        if answer is None or isinstance(call.fault, DropAfter):
+            return Cut(self._server) if self._server else Response(status_code=500)
+        call.status = answer.status_code
+        call.answer = _read(answer)
+        return answer
+
+    def _limited(self, method: str, channel: str) -> Response | None:
+        seconds = self.rates.retry_after(method, channel)
+        return None if seconds is None else _instead(RateLimited(seconds))
+
+    def _answer(self, asked: ApiCall, token: str) -> Response:
+        try:
+            method = self._permitted(asked, token)
+            call = Call(
+                asked.method,
+                asked.args,
+                self.workspace,
+                self.tickets,
+                self._base_url,
+                page_limit=self.page_limit,
+                scopes=self._scopes_of(token),
+                hears=self.installation.hears,
+            )
+            with self.workspace.together():
+                answer = method.run(call)
+                for happening in call.happened:
+                    self.react(happening)
+        except Refusal as refusal:
+            return JSONResponse(refusal.as_json())
+        return JSONResponse(answer)
+
+    def _permitted(self, asked: ApiCall, token: str) -> Registered:
+        """The method, if this token may call it."""
+        method = web_api.METHODS.get(asked.method)
+        if method is None:
+            self.unknown_methods[asked.method] += 1
+            raise Refusal("unknown_method", req_method=asked.method)
+        if not method.needs_token:
+            return method
+        if not token:
+            raise Refusal("not_authed")
+        if token == self.bot_token and self.token_error:
+            raise Refusal(self.token_error)
+        if not asked.token_ok:
+            known = {self.bot_token, self.app_token, self.config_token}
+            raise Refusal("not_allowed_token_type" if token in known else "invalid_auth")
+        scopes = self._scopes_of(token)
+        if method.scopes and not scopes.intersection(method.scopes):
+            raise Refusal("missing_scope", needed=",".join(method.scopes), provided=",".join(sorted(scopes)))
+        return method
+
+    def _token_for(self, method: Registered | None) -> str:
+        tokens = {"app": self.app_token, "owner": self.config_token}
+        return tokens.get(method.caller, self.bot_token) if method else self.bot_token
+
+    def _scopes_of(self, token: str) -> frozenset[str]:
+        is_the_apps = bool(token) and token == self.app_token
+        return APP_SCOPES if is_the_apps else frozenset(self.scopes)
+
+    async def _response(self, request: Request) -> ASGIApp:
+        try:
+            content = await _arguments(request)
+        except Refusal as refusal:
+            return JSONResponse(refusal.as_json(), status_code=400)
+        call = ApiCall("response_url", content, True, self.workspace.clock())
+        return await self._with_faults(call, lambda: self._respond(request.path_params["ticket"], content))
+
+    def _respond(self, ticket_id: str, content: Json) -> Response:
+        try:
+            ticket = self.tickets.use_response(ticket_id)
+            with self.workspace.together():
+                for happening in responses.show(self.workspace, ticket, content):
+                    self.react(happening)
+        except TicketError as exc:
+            return JSONResponse({"ok": False, "error": exc.error}, status_code=404)
+        except Refusal as refusal:
+            return JSONResponse(refusal.as_json(), status_code=400)
+        self.note("response_url", ticket.user, ticket.channel, content)
+        return JSONResponse({"ok": True})
+
+    def note(self, by: str, user: str, channel: str, content: Json) -> None:
+        """Remember an answer to a command or click."""
+        self.answers.append(responses.Response(by, user, channel, content, self.workspace.clock()))
+
+    async def _upload(self, request: Request) -> ASGIApp:
+        content = await request.body()
+        file_id = request.path_params["file"]
+        call = ApiCall("upload", {"file": file_id, "length": len(content)}, True, self.workspace.clock())
+        return await self._with_faults(call, lambda: self._store(file_id, content))
+
+    def _store(self, file_id: str, content: bytes) -> Response:
+        file = self.workspace.files.get(file_id)
+        if file is None:
+            return PlainTextResponse("not found", status_code=404)
+        if len(content) != file.length:
+            return PlainTextResponse("wrong length", status_code=400)
+        file.content = content
+        self.workspace.add_file(file)
+        return PlainTextResponse(f"OK - {len(content)}")
+
+    async def _download(self, request: Request) -> Response:
+        """https://docs.slack.dev/reference/objects/file-object: url_private needs the token and files:read.
+
+        Whoever lacks them is not refused but gets the page where people sign in, as recorded.
+        """
+        file = self.workspace.files.get(request.path_params["file"])
+        if _token(request, {}) != self.bot_token or "files:read" not in self.scopes:
+            return HTMLResponse("<!DOCTYPE html><title>Sign in to Playground | Slack</title>")
+        if file is None or file.content is None:
+            return PlainTextResponse("not found", status_code=404)
+        return Response(file.content, media_type="application/octet-stream")
+
+
+def _instead(fault: Fault | None) -> Response | None:
+    """The answer that *fault* puts in the place of the real one, if it does."""
+    match fault:
+        case RateLimited(retry_after):
+            body = {"ok": False, "error": "ratelimited"}
+            return JSONResponse(body, status_code=_TOO_MANY, headers={"Retry-After": str(retry_after)})
+        case Error(error):
+            return JSONResponse({"ok": False, "error": error})
+        case Http(status, body):
+            return PlainTextResponse(body, status_code=status)
+        case _:
+            return None
+
+
+def _read(answer: Response) -> Any:
+    text = bytes(answer.body).decode()
+    return json.loads(text) if isinstance(answer, JSONResponse) else text
+
+
+def _token(request: Request, args: Json) -> str:
+    """The token, from the header or, in a form, from its field, which is no argument."""
+    in_args = args.pop("token", None)
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else str(in_args or "")
+
+
+async def _arguments(request: Request, *, takes_json: bool = True) -> Json:
+    """Arguments of the query and of a form or JSON body together. Raises Refusal.
+
+    A method that takes no JSON is called as if there were nothing in it, and a token counts only in a form.
+    https://docs.slack.dev/apis/web-api#post-bodies
+    """
+    args: Json = dict(request.query_params)
+    body = await request.body()
+    if request.method == "GET" or not body:
+        return args
+    kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+    if "charset=" in parameters and parameters.partition("charset=")[2].strip(' "') not in _CHARSETS:
+        raise Refusal("invalid_charset")
+    match kind.strip():
+        case "application/json":
+            sent = _read_json(body)
+            sent.pop("token", None)
+            return args | sent if takes_json else args
+        case "application/x-www-form-urlencoded":
+            return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+        case "multipart/form-data" | "text/plain":
+            return args  # Slack knows them; nothing in them is read here
+        case "":
+            raise Refusal("missing_post_type")
+        case _:
+            raise Refusal("invalid_post_type")
+
+
+def _read_json(body: bytes) -> Json:
+    try:
+        sent = json.loads(body)
+    except ValueError:
+        raise Refusal("invalid_json") from None
+    if not isinstance(sent, dict):
+        raise Refusal("json_not_object")
+    return sent

@@ -1,0 +1,194 @@
+"""The WebSockets that an app holds open: https://docs.slack.dev/apis/events-api/using-socket-mode."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import Final
+
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected
+
+from bridge.playground.emulator import sample
+from bridge.playground.emulator.entities import Json
+from bridge.playground.emulator.tickets import Tickets
+from bridge.playground.wire import Background, LocalServer
+
+MOST_CONNECTIONS: Final = 10
+_LASTS_SECONDS: Final = 18_060  # what Slack announces; it refreshes a connection every few hours
+_HOST: Final = "applink-1"
+
+
+class Gone(Exception):
+    """The connection has ended."""
+
+
+class Connection:
+    """One open WebSocket: *sent* is every message that went out on it, *acked* every ack that came back, in order."""
+
+    def __init__(self, number: int, websocket: WebSocket, server: LocalServer) -> None:
+        self.number = number
+        self.sent: list[Json] = []
+        self.acked: list[Json] = []
+        self.is_open = True
+        self.is_muted = False
+        self._websocket = websocket
+        self._server = server
+        self._asked: dict[str, asyncio.Future[Json | None]] = {}
+
+    async def send(self, message: Json) -> None:
+        """Send a message; on a muted connection nothing happens. Raises Gone."""
+        if self.is_muted:
+            return
+        if not self.is_open:
+            raise Gone
+        self.sent.append(message)
+        try:
+            await self._websocket.send_text(json.dumps(message))
+        except (WebSocketDisconnect, WebSocketDisconnected) as exc:  # the second where it is known already
+            raise Gone from exc
+
+    async def ask(self, envelope: Json) -> Json | None:
+        """Send an envelope and wait for its ack, on this connection; gives the ack's payload. Raises Gone."""
+        answer: asyncio.Future[Json | None] = asyncio.get_running_loop().create_future()
+        self._asked[envelope["envelope_id"]] = answer
+        try:
+            await self.send(envelope)
+            return await answer
+        finally:
+            del self._asked[envelope["envelope_id"]]
+
+    async def listen(self) -> None:
+        """Take acks until the connection has ended."""
+        try:
+            while (heard := await self._websocket.receive())["type"] == "websocket.receive":
+                self._hear(heard.get("text") or "")
+        finally:
+            self._lost()
+
+    def _hear(self, text: str) -> None:
+        try:
+            ack = json.loads(text)
+        except ValueError:
+            return
+        if not isinstance(ack, dict) or not isinstance(ack.get("envelope_id"), str):
+            return
+        self.acked.append(ack)
+        answer = self._asked.get(ack["envelope_id"])
+        if answer is not None and not answer.done():
+            answer.set_result(ack.get("payload"))
+
+    def _lost(self) -> None:
+        self.is_open = False
+        for answer in self._asked.values():
+            if not answer.done():
+                answer.set_exception(Gone())
+
+    async def warn(self, reason: str) -> None:
+        """Tell the app that this connection is going to end."""
+        with contextlib.suppress(Gone):
+            await self.send({"type": "disconnect", "reason": reason, "debug_info": {"host": _HOST}})
+
+    async def close(self) -> None:
+        """End the connection in due form."""
+        if self.is_open and not self.is_muted:
+            self._lost()
+            with contextlib.suppress(WebSocketDisconnect, WebSocketDisconnected):
+                await self._websocket.close()
+
+    def mute(self) -> None:
+        """Fall silent: no message, no ping, no pong any more, and nothing is heard; the connection stays open."""
+        self.is_muted = True
+        self._server.mute(self._websocket.scope)
+
+    def cut(self) -> None:
+        """Break the connection without a word."""
+        self._server.cut(self._websocket.scope)
+
+
+class Sockets:
+    """All open connections. *open* has the one that was used longest ago first."""
+
+    def __init__(self, tickets: Tickets) -> None:
+        self.open: list[Connection] = []
+        self._tickets = tickets
+        self._server: LocalServer | None = None
+        self._arrival = asyncio.Event()
+        self._so_far = 0
+        self._closing = Background()
+
+    def route(self) -> WebSocketRoute:
+        """Where the addresses that ``apps.connections.open`` gives lead to."""
+        return WebSocketRoute("/link/", self._join)
+
+    def open_at(self, server: LocalServer) -> None:
+        """Know the server that the connections belong to."""
+        self._server = server
+
+    async def close(self) -> None:
+        """Let go of what is still to be closed; the server ends the connections."""
+        await self._closing.close()
+
+    def take_turn(self, avoid: int) -> Connection | None:
+        """The connection whose turn it is, another than number *avoid* where there is one."""
+        if not self.open:
+            return None
+        turn = next((one for one in self.open if one.number != avoid), self.open[0])
+        self.open.remove(turn)
+        self.open.append(turn)
+        return turn
+
+    async def opened(self) -> None:
+        """Wait until a connection is open."""
+        while not self.open:
+            self._arrival.clear()
+            await self._arrival.wait()
+
+    def close_later(self, connection: Connection, seconds: float) -> None:
+        """Close a connection after a while."""
+
+        async def wait_and_close() -> None:
+            await asyncio.sleep(seconds)
+            await self.drop(connection)
+
+        self._closing.start(wait_and_close())
+
+    async def drop(self, connection: Connection) -> None:
+        """Close a connection; nothing is sent by it from now on."""
+        if connection in self.open and not connection.is_muted:
+            self.open.remove(connection)
+        await connection.close()
+
+    async def _join(self, websocket: WebSocket) -> None:
+        if self._server is None or not self._tickets.use_socket(websocket.query_params.get("ticket", "")):
+            await websocket.close()
+            return
+        await websocket.accept()
+        self._so_far += 1
+        connection = Connection(self._so_far, websocket, self._server)
+        if len(self.open) >= MOST_CONNECTIONS:
+            await connection.warn("too_many_websockets")
+            await connection.close()
+            return
+        await self._serve(connection)
+
+    async def _serve(self, connection: Connection) -> None:
+        with contextlib.suppress(Gone):
+            await connection.send(_hello(len(self.open) + 1))
+        self.open.append(connection)
+        self._arrival.set()
+        try:
+            await connection.listen()
+        finally:
+            if connection in self.open:
+                self.open.remove(connection)
+
+
+def _hello(connections: int) -> Json:
+    return {
+        "type": "hello",
+        "num_connections": connections,
+        "debug_info": {"host": _HOST, "build_number": 1, "approximate_connection_time": _LASTS_SECONDS},
+        "connection_info": {"app_id": sample.APP},
+    }

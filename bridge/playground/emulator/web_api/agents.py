@@ -1,0 +1,112 @@
+"""``assistant.threads.*`` and ``agents.sessions.*``: what an agent shows of itself in a thread.
+
+https://docs.slack.dev/reference/methods/agents.sessions.setStatus
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bridge.playground.emulator.entities import Channel, Json
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.web_api.method import Call, Family
+
+family = Family()
+
+_LIFECYCLES: Final = {"active", "processing", "suspended", "closed"}
+_TITLE: Final = 200
+_PROMPTS: Final = 4
+_LOADING_MESSAGES: Final = 10
+
+
+@family.method("assistant.threads.setStatus", "chat:write", "assistant:write")
+def set_thread_status(call: Call) -> Json:
+    """Show what the agent is doing, until it posts or two minutes have gone; empty: nothing any more."""
+    channel, thread_ts = _thread(call)
+    if "status" not in call.args:
+        raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: status"])
+    loading = call.json("loading_messages") or []
+    if len(loading) > _LOADING_MESSAGES:
+        raise Refusal("invalid_arguments", messages=["[ERROR] no more than 10 items allowed: loading_messages"])
+    call.workspace.set_status(channel.id, thread_ts, call.text("status"), call.method, loading)
+    return {"ok": True}
+
+
+@family.method("assistant.threads.setTitle", "assistant:write", "chat:write")
+def set_title(call: Call) -> Json:
+    """Name the thread."""
+    channel, thread_ts = _thread(call)
+    call.workspace.change_session(channel.id, thread_ts, title=call.need("title"))
+    return {"ok": True}
+
+
+@family.method("assistant.threads.setSuggestedPrompts", "assistant:write", "chat:write")
+def set_suggested_prompts(call: Call) -> Json:
+    """Offer prompts in a direct message. With ``thread_ts`` nothing is shown and nothing is said, as with Slack."""
+    channel = call.channel("channel_id")
+    prompts = call.json("prompts") or []
+    if not 1 <= len(prompts) <= _PROMPTS:
+        raise Refusal("invalid_arguments", messages=["[ERROR] between 1 and 4 items: prompts"])
+    if not call.text("thread_ts"):
+        call.workspace.change_session(channel.id, "", prompts=prompts, prompts_title=call.text("title"))
+    return {"ok": True}
+
+
+@family.method("agents.sessions.setStatus", "chat:write")
+def set_session_status(call: Call) -> Json:
+    """Move the thread's session, or begin it with a title, which is not looked at later."""
+    status = call.need("status")
+    if status not in _LIFECYCLES:
+        raise Refusal("invalid_status")
+    channel, thread_ts = _session_thread(call)
+    is_new = f"{channel.id}/{thread_ts}" not in call.workspace.sessions
+    title = call.text("title")
+    if is_new:
+        _check_title(title)
+        if call.text("initiator_user_id", channel.members[0]) not in channel.members:
+            raise Refusal("user_not_in_channel")
+    call.workspace.set_lifecycle(channel.id, thread_ts, status)
+    if is_new and title:
+        call.workspace.change_session(channel.id, thread_ts, title=title)
+    answer: Json = {
+        "ok": True,
+        "status": status,
+        "agent_status": call.workspace.status(channel.id, thread_ts),
+        "title": call.workspace.session(channel.id, thread_ts).title,
+    }
+    if status == "processing" and not call.hears("agent_session_stopped"):
+        answer["warning"] = "missing_agent_session_stopped_event_subscription"
+    return answer
+
+
+@family.method("agents.sessions.rename", "chat:write")
+def rename(call: Call) -> Json:
+    """Name the thread's session."""
+    title = call.need("title")
+    _check_title(title)
+    channel, thread_ts = _session_thread(call)
+    call.workspace.change_session(channel.id, thread_ts, title=title)
+    return {"ok": True, "title": title}
+
+
+def _check_title(title: str) -> None:
+    if len(title) > _TITLE:
+        raise Refusal("invalid_arguments", messages=["[ERROR] must be less than 201 characters: title"])
+
+
+def _session_thread(call: Call) -> tuple[Channel, str]:
+    """The thread of a session, which has to be named everywhere but in channels made for a session."""
+    if not call.text("thread_ts"):
+        raise Refusal("thread_ts_required")
+    return _thread(call, error="not_authorized")
+
+
+def _thread(call: Call, error: str = "not_in_channel") -> tuple[Channel, str]:
+    """The thread that is meant; *error* is what a channel without the bot is answered with."""
+    channel = call.channel("channel_id", member=False)
+    if call.workspace.bot.id not in channel.members:
+        raise Refusal(error)
+    thread_ts = call.need("thread_ts")
+    if not call.workspace.has_thread(channel.id, thread_ts):
+        raise Refusal("invalid_thread_ts")
+    return channel, thread_ts

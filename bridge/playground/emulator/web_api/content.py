@@ -1,0 +1,67 @@
+"""What calls that write messages have in common: where to, in which thread, and the content with its limits."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from bridge.playground.emulator import limits
+from bridge.playground.emulator.entities import Channel, Message
+from bridge.playground.emulator.escapes import escaped
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.web_api.method import Call
+
+CUT: Final = "message_truncated"
+
+
+def target(call: Call) -> Channel:
+    """The channel to post to, by id or name; a user's id means the direct message with that person."""
+    asked = call.text("channel")
+    if asked in call.workspace.people:
+        channel = call.workspace.direct_message(asked)
+    else:
+        named = (one.id for one in call.workspace.channels.values() if one.name and one.name == asked.lstrip("#"))
+        call.args["channel"] = next(named, asked)
+        channel = call.channel()
+    if channel.is_archived:
+        raise Refusal("is_archived")
+    return channel
+
+
+def thread(call: Call, channel: Channel) -> str:
+    """The thread to post in; empty: the channel itself."""
+    thread_ts = call.text("thread_ts")
+    if thread_ts and not call.workspace.has_thread(channel.id, thread_ts):
+        raise Refusal("thread_not_found")
+    return thread_ts
+
+
+def own(call: Call, channel: Channel, error: str) -> Message:
+    """The message that is named, which must be the bot's own; *error* says that it is not."""
+    message = call.message(channel)
+    if message.user != call.workspace.bot.id:
+        raise Refusal(error)
+    return message
+
+
+def content_of(call: Call) -> tuple[dict[str, Any], list[str]]:
+    """Text, blocks, attachments and metadata, checked; and the warnings that go with the answer."""
+    text, markdown = call.text("text"), call.text("markdown_text")
+    blocks = call.json("blocks", error="invalid_blocks_format") or []
+    attachments = call.json("attachments", error="invalid_attachments") or []
+    if markdown and (text or blocks):
+        raise Refusal("markdown_text_conflict")
+    if markdown:
+        blocks = [{"type": "markdown", "text": markdown}]
+    if not (text or blocks or attachments):
+        raise Refusal("no_text")
+    limits.check_blocks(blocks)
+    metadata = call.json("metadata", error="invalid_metadata_format")
+    if metadata is not None:
+        limits.check_metadata(metadata)
+    content = {
+        "text": escaped(text[: limits.TEXT_IS_CUT_AT]),
+        "blocks": call.workspace.identified(blocks),
+        "attachments": attachments,
+        "metadata": metadata,
+    }
+    return content, [CUT] if len(text) > limits.TEXT_IS_CUT_AT else []

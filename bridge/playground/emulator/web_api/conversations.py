@@ -1,0 +1,116 @@
+"""``conversations.*``: https://docs.slack.dev/reference/methods?family=conversations."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bridge.playground.emulator.entities import Channel, Json, Message
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.web_api.method import Call, Family, paged
+
+family = Family()
+
+READ = ("channels:read", "groups:read", "im:read", "mpim:read")
+_KINDS: Final = {"public_channel", "private_channel", "mpim", "im"}
+_HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
+
+
+@family.method("conversations.info", *READ)
+def info(call: Call) -> Json:
+    """Describe a channel; the bot need not be in a public one."""
+    channel = call.channel(member=False)
+    shown = channel.as_json(call.workspace.bot.id)
+    if not call.flag("include_num_members"):
+        shown.pop("num_members", None)
+    return {"ok": True, "channel": shown}
+
+
+@family.method("conversations.list", *READ)
+def list_channels(call: Call) -> Json:
+    """List the channels that the bot can see."""
+    page, following = call.page([one.as_json(call.workspace.bot.id) for one in visible(call)])
+    return paged("channels", page, following)
+
+
+def visible(call: Call, *, everything: bool = False) -> list[Channel]:
+    """The channels that the bot can see, of the ``types`` that are asked for or *everything*."""
+    kinds = set(_KINDS if everything else call.text("types", "public_channel").replace(" ", "").split(","))
+    if not kinds <= _KINDS:
+        raise Refusal("invalid_types")
+    archived = not call.flag("exclude_archived")
+    found = [one for one in call.workspace.channels.values() if _is_visible(call, one, kinds)]
+    return [one for one in found if archived or not one.is_archived]
+
+
+def _is_visible(call: Call, channel: Channel, kinds: set[str]) -> bool:
+    if channel.is_im:
+        return "im" in kinds and call.workspace.bot.id in channel.members
+    if channel.is_private:
+        return "private_channel" in kinds and call.workspace.bot.id in channel.members
+    return "public_channel" in kinds
+
+
+@family.method("conversations.members", *READ)
+def members(call: Call) -> Json:
+    """List who is in a channel."""
+    page, following = call.page(call.channel(member=False).members)
+    return paged("members", page, following)
+
+
+@family.method("conversations.open", "im:write", "mpim:write")
+def open_conversation(call: Call) -> Json:
+    """Open the direct message with one person."""
+    users = [one for one in call.text("users").split(",") if one]
+    if len(users) != 1:
+        raise Refusal("users_list_not_supplied" if not users else "method_not_supported_for_channel_type")
+    if users[0] not in call.workspace.people:
+        raise Refusal("user_not_found")
+    channel = call.workspace.direct_message(users[0])
+    shown = channel.as_json(call.workspace.bot.id) if call.flag("return_im") else {"id": channel.id}
+    return {"ok": True, "channel": shown}
+
+
+@family.method("conversations.history", *_HISTORY)
+def history(call: Call) -> Json:
+    """List what a channel shows, newest first."""
+    channel = _readable(call)
+    found = [one for one in reversed(call.workspace.top_level(channel.id)) if _in_window(call, one)]
+    page, following = call.page(found)
+    return _messages(call, page, following)
+
+
+@family.method("conversations.replies", *_HISTORY)
+def replies(call: Call) -> Json:
+    """List a thread, its root first, then oldest first."""
+    channel = _readable(call)
+    asked = call.workspace.find(channel.id, call.need("ts"))
+    if asked is None:
+        raise Refusal("thread_not_found")
+    root, *rest = call.workspace.thread(channel.id, asked.thread_ts or asked.ts)
+    page, following = call.page([root, *(one for one in rest if _in_window(call, one))], default=1000)
+    return _messages(call, page, following)
+
+
+def _readable(call: Call) -> Channel:
+    """Find the channel, which takes the scope of its own kind: as seen in zaratanDotWorld/choreWheel#173."""
+    kind = call.channel(member=False).kind
+    needed = f"{kind}:history" if kind == "im" else f"{kind}s:history"
+    if needed not in call.scopes:
+        raise Refusal("missing_scope", needed=needed, provided=",".join(sorted(call.scopes)))
+    return call.channel()
+
+
+def _in_window(call: Call, message: Message) -> bool:
+    """Whether *message* lies between ``oldest`` and ``latest``."""
+    oldest, latest = call.text("oldest", "0"), call.text("latest") or "9999999999.999999"
+    try:
+        low, high, at = float(oldest), float(latest), float(message.ts)
+    except ValueError:
+        raise Refusal("invalid_ts_latest") from None
+    return low <= at <= high if call.flag("inclusive") else low < at < high
+
+
+def _messages(call: Call, page: list[Message], following: str) -> Json:
+    with_metadata = call.flag("include_all_metadata")
+    shown = [{**one.as_json(with_metadata=with_metadata), **call.workspace.reply_summary(one)} for one in page]
+    return paged("messages", shown, following) | {"has_more": bool(following)}

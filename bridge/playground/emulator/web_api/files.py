@@ -1,0 +1,101 @@
+"""``files.*``, the upload in three steps: https://docs.slack.dev/messaging/working-with-files."""
+
+from __future__ import annotations
+
+from bridge.playground.emulator.entities import File, Json
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.web_api.method import Call, Family, Posted
+
+family = Family()
+
+
+@family.method("files.getUploadURLExternal", "files:write")
+def get_upload_url(call: Call) -> Json:
+    """Announce a file; its bytes are then sent to the address that is answered."""
+    length = call.number("length", 0)
+    if length < 1:
+        raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: length"])
+    bot = call.workspace.bot
+    made, created = call.workspace.new_id("F"), int(call.workspace.clock())
+    file = File(made, call.need("filename"), length, bot.id, site=call.base_url, created=created, team=bot.team)
+    call.workspace.add_file(file)
+    return {"ok": True, "upload_url": f"{call.base_url}/upload/v1/{file.id}", "file_id": file.id}
+
+
+@family.method("files.completeUploadExternal", "files:write")
+def complete_upload(call: Call) -> Json:
+    """Finish uploads and, where a channel is named, show them there in one message."""
+    files = [_uploaded(call, one) for one in call.json("files") or []]
+    if not files:
+        raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: files"])
+    if call.text("channel_id"):
+        _share(call, files)
+    return {"ok": True, "files": [file.as_json() for file in files]}
+
+
+@family.method("files.info", "files:read")
+def info(call: Call) -> Json:
+    """Describe a file."""
+    file = call.workspace.files.get(call.text("file"))
+    if file is None:
+        raise Refusal("file_not_found")
+    kinds = {one.id: one.kind for one in call.workspace.channels.values()}
+    paging = {"count": 100, "total": 0, "page": 1, "pages": 0}
+    return {"ok": True, "file": file.as_json() | file.shares(kinds), "comments": [], "paging": paging}
+
+
+def _uploaded(call: Call, asked: Json) -> File:
+    file = call.workspace.files.get(str(asked.get("id")))
+    if file is None or file.content is None:
+        raise Refusal("file_not_found")
+    file.title = asked.get("title") or file.name
+    return file
+
+
+def _share(call: Call, files: list[File]) -> None:
+    """Post the message that shows *files*. The real Slack does it a moment later, so its ts is not answered."""
+    channel = call.channel("channel_id")
+    thread_ts = call.text("thread_ts")
+    if thread_ts and not call.workspace.has_thread(channel.id, thread_ts):
+        raise Refusal("thread_not_found")
+    message = call.workspace.post(
+        call.workspace.bot.id,
+        channel.id,
+        call.text("initial_comment"),
+        thread_ts=thread_ts,
+        subtype="file_share",
+        files=[file.as_json() for file in files],
+    )
+    call.workspace.clear_status(channel.id, thread_ts or message.ts)
+    for file in files:
+        file.shared_in.append((channel.id, message.ts))
+        call.workspace.add_file(file)
+    call.happened.append(Posted(message))
+
+
+@family.method("files.list", "files:read")
+def list_files(call: Call) -> Json:
+    """List the files that were shown somewhere, the newest first."""
+    channel = call.channel().id if call.text("channel") else ""
+    found = [one for one in reversed([*call.workspace.files.values()]) if _is_wanted(one, channel, call.text("user"))]
+    count, page = call.number("count", 100), call.number("page", 1)
+    shown = [one.as_json() for one in found[(page - 1) * count : page * count]]
+    paging = {"count": count, "total": len(found), "page": page, "pages": -(-len(found) // count)}
+    return {"ok": True, "files": shown, "paging": paging}
+
+
+def _is_wanted(file: File, channel: str, user: str) -> bool:
+    in_channel = not channel or any(where == channel for where, _ in file.shared_in)
+    return file.content is not None and in_channel and user in {"", file.user}
+
+
+@family.method("files.delete", "files:write")
+def delete(call: Call) -> Json:
+    """Take one of the bot's own files away."""
+    file = call.workspace.files.get(call.text("file"))
+    if file is None:
+        raise Refusal("file_not_found")
+    if file.user != call.workspace.bot.id:
+        raise Refusal("cant_delete_file")
+    call.workspace.delete_file(file)
+    return {"ok": True}

@@ -1,0 +1,40 @@
+"""``functions.*``: what came of a workflow's step: https://docs.slack.dev/reference/methods/functions.completeSuccess."""
+
+from __future__ import annotations
+
+from bridge.playground.emulator.entities import Execution, Json
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.web_api.method import Call, Family
+
+family = Family()
+
+
+@family.method("functions.completeSuccess")
+def complete_success(call: Call) -> Json:
+    """Say that the step is done, with what it gives."""
+    outputs = call.json("outputs")
+    if not isinstance(outputs, dict):
+        raise Refusal("parameter_validation_failed", messages=["[ERROR] missing required field: outputs"])
+    execution = _running(call)
+    execution.status, execution.outputs = "completed", outputs
+    call.workspace.execute(execution)
+    return {"ok": True}
+
+
+@family.method("functions.completeError")
+def complete_error(call: Call) -> Json:
+    """Say that the step has failed, and why."""
+    error = call.need("error")
+    execution = _running(call)
+    execution.status, execution.error = "failed", error
+    call.workspace.execute(execution)
+    return {"ok": True}
+
+
+def _running(call: Call) -> Execution:
+    execution = call.workspace.executions.get(call.need("function_execution_id"))
+    if execution is None:
+        raise Refusal("function_execution_not_found")
+    if execution.status != "running":
+        raise Refusal("execution_not_in_running_state")
+    return execution

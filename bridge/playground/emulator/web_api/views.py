@@ -1,0 +1,89 @@
+"""``views.*``: https://docs.slack.dev/reference/methods?family=views."""
+
+from __future__ import annotations
+
+from bridge.playground.emulator import limits
+from bridge.playground.emulator.entities import Json, View
+from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.tickets import TicketError, Trigger
+from bridge.playground.emulator.web_api.method import Call, Family
+
+family = Family()
+
+
+@family.method("views.open")
+def open_view(call: Call) -> Json:
+    """Open a modal for the person whose trigger this is."""
+    content = _content(call, "modal")
+    trigger = _exchange(call)
+    call.workspace.close_views(call.workspace.stack(trigger.user, trigger.window))  # it takes the place of the old ones
+    return _opened(call, call.workspace.make_view(trigger.user, content, window=trigger.window))
+
+
+@family.method("views.push")
+def push(call: Call) -> Json:
+    """Lay a modal on the one that was clicked in."""
+    content = _content(call, "modal")
+    trigger = _exchange(call)
+    stack = call.workspace.stack(trigger.user, trigger.window)
+    if not stack:
+        raise Refusal("not_found")
+    if len(stack) >= limits.VIEWS_ON_EACH_OTHER:
+        raise Refusal("push_limit_reached")
+    return _opened(call, call.workspace.make_view(trigger.user, content, under=stack[-1]))
+
+
+@family.method("views.update")
+def update(call: Call) -> Json:
+    """Change a modal that is open."""
+    content = _content(call, "modal")
+    view = _named(call)
+    if call.text("hash") and call.text("hash") != view.hash:
+        raise Refusal("hash_conflict")
+    call.workspace.change_view(view, content=content, errors={})
+    return {"ok": True, "view": view.as_json()}
+
+
+@family.method("views.publish")
+def publish(call: Call) -> Json:
+    """Show a person's Home tab."""
+    content = _content(call, "home")
+    user = call.person("user_id").id
+    shown = call.workspace.homes.get(user)
+    if shown is not None and call.text("hash") and call.text("hash") != shown.hash:
+        raise Refusal("hash_conflict")
+    view = call.workspace.make_view(user, content)
+    if shown is not None:
+        view.id = view.root_id = shown.id
+    call.workspace.show_home(view)
+    return {"ok": True, "view": view.as_json()}
+
+
+def _content(call: Call, kind: str) -> Json:
+    view = call.json("view")
+    if not isinstance(view, dict):
+        raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: view"])
+    limits.check_view(view)
+    if view["type"] != kind:
+        raise Refusal("invalid_arguments", messages=[f"[ERROR] view must be of type {kind}"])
+    return {**view, "blocks": call.workspace.identified(view["blocks"])}
+
+
+def _exchange(call: Call) -> Trigger:
+    try:
+        return call.tickets.exchange(call.text("trigger_id") or call.text("interactivity_pointer"))
+    except TicketError as exc:
+        raise Refusal(exc.error) from exc
+
+
+def _named(call: Call) -> View:
+    external = call.text("external_id")
+    for view in call.workspace.views.values():
+        if view.id == call.text("view_id") or (external and view.content.get("external_id") == external):
+            return view
+    raise Refusal("not_found")
+
+
+def _opened(call: Call, view: View) -> Json:
+    call.workspace.open_view(view)
+    return {"ok": True, "view": view.as_json()}

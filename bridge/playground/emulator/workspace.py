@@ -1,0 +1,212 @@
+"""What exists in the emulated workspace, as plain state. Rules about who may ask for what are in `web_api`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from bridge.playground.emulator import sample
+from bridge.playground.emulator.changes import Shelf
+from bridge.playground.emulator.entities import Channel, Execution, File, Group, Json, Person, Scheduled, View
+from bridge.playground.emulator.keeping import Keeper, NotKept
+from bridge.playground.emulator.messages import Messages
+from bridge.playground.emulator.sessions import AgentSession, StatusChange
+
+_STATUS_LASTS = 120.0  # seconds; https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+
+
+class Workspace(Messages):
+    """People, channels, messages, views and files; those of `sample` where *keeper* has none."""
+
+    def __init__(
+        self, *, clock: Callable[[], float], new_id: Callable[[str], str], keeper: Keeper | None = None
+    ) -> None:
+        keeper = keeper or NotKept()
+        super().__init__(clock=clock, new_id=new_id, keeper=keeper)
+        self.groups = Shelf("group", Group, keeper, self._tell)
+        self.files = Shelf("file", File, keeper, self._tell)
+        self.views = Shelf("view", View, keeper, self._tell)  # open modals, oldest first
+        self.homes = Shelf("home", View, keeper, self._tell)  # by user
+        self.sessions = Shelf("session", AgentSession, keeper, self._tell, lambda one: (one.channel, one.thread_ts))
+        self.scheduled = Shelf("scheduled", Scheduled, keeper, self._tell, lambda one: (one.channel, ""))
+        self.executions = Shelf("execution", Execution, keeper, self._tell)
+        self.status_history: list[StatusChange] = []
+        if keeper.is_new:
+            with self.together():
+                self._settle()
+        for person in sample.slacks_own():
+            if person.id not in self.people:  # a workspace that was kept before they were known
+                self.add_person(person)
+
+    def _settle(self) -> None:
+        for person in sample.people():
+            self.add_person(person)
+        for channel in sample.channels():
+            self.add_channel(channel)
+        for group in sample.groups():
+            self.groups.put(group.id, group)
+
+    # People and channels
+
+    def add_person(self, person: Person) -> None:
+        """Let there be one more person, or let one be different."""
+        self.people.put(person.id, person)
+
+    def add_channel(self, channel: Channel) -> None:
+        """Let there be one more channel."""
+        self.channels.put(channel.id, channel)
+
+    def change_channel(self, channel: Channel, **changes: Any) -> None:
+        """Give a channel another name, topic, purpose; archive it, or bring it back."""
+        for name, value in changes.items():
+            setattr(channel, name, value)
+        self.channels.put(channel.id, channel)
+
+    def direct_message(self, user: str, other: str = sample.BRIDGE) -> Channel:
+        """The direct message between *user* and *other*, who is the bot; opened where there was none."""
+        for channel in self.channels.values():
+            if channel.is_im and {user, other} == set(channel.members):
+                return channel
+        channel = Channel(self.new_id("D"), "", [user, other], is_im=True)
+        self.add_channel(channel)
+        return channel
+
+    def enter(self, user: str, channel: Channel) -> bool:
+        """Let *user* be a member from now on; False if that was so before."""
+        if user in channel.members:
+            return False
+        channel.members.append(user)
+        self.channels.put(channel.id, channel)
+        return True
+
+    def leave(self, user: str, channel: Channel) -> bool:
+        """Let *user* be a member no more; False if there was no such member."""
+        if user not in channel.members:
+            return False
+        channel.members.remove(user)
+        self.channels.put(channel.id, channel)
+        return True
+
+    def mark_read(self, user: str, channel: Channel, ts: str) -> None:
+        """Remember how far *user* has read."""
+        channel.read_to[user] = ts
+        self.channels.put(channel.id, channel)
+
+    def is_unread(self, user: str, channel: Channel) -> bool:
+        """Whether somebody else wrote something there that *user* has not seen."""
+        read_to = channel.read_to.get(user, "")
+        return any(one.ts > read_to and one.user != user for one in reversed(self.top_level(channel.id)))
+
+    # Agents
+
+    def session(self, channel: str, thread_ts: str) -> AgentSession:
+        """What is kept of one thread's agent; of a whole direct message where *thread_ts* is empty."""
+        return self.sessions.get(f"{channel}/{thread_ts}") or AgentSession(channel, thread_ts)
+
+    def change_session(self, channel: str, thread_ts: str, **changes: Any) -> AgentSession:
+        """Give a thread's session a title, prompts, a status."""
+        session = self.session(channel, thread_ts)
+        for name, value in changes.items():
+            setattr(session, name, value)
+        return self.sessions.put(f"{channel}/{thread_ts}", session)
+
+    def set_status(self, channel: str, thread_ts: str, status: str, by: str, loading: Iterable[str] = ()) -> None:
+        """Show *status* in the thread (empty: nothing any more), and remember that it was."""
+        now = self.clock()
+        self.change_session(channel, thread_ts, status=status, set_at=now, loading_messages=list(loading))
+        self.status_history.append(StatusChange(now, channel, thread_ts, status, by))
+
+    def set_lifecycle(self, channel: str, thread_ts: str, lifecycle: str) -> None:
+        """Move the thread's agent session to ``active``, ``processing``, ``suspended`` or ``closed``."""
+        self.change_session(channel, thread_ts, lifecycle=lifecycle, moved_at=self.clock())
+        shown = lifecycle if lifecycle == "processing" else ""
+        self.status_history.append(StatusChange(self.clock(), channel, thread_ts, shown, "agents.sessions.setStatus"))
+
+    def clear_status(self, channel: str, thread_ts: str) -> None:
+        """What Slack does by itself when the app posts in the thread."""
+        if self.session(channel, thread_ts).status:
+            self.set_status(channel, thread_ts, "", "slack")
+
+    def status(self, channel: str, thread_ts: str) -> str:
+        """What is shown in the thread now: ``processing``, or the words of a status. Both last for two minutes."""
+        session, now = self.session(channel, thread_ts), self.clock()
+        if session.lifecycle == "processing" and now - session.moved_at <= _STATUS_LASTS:
+            return session.lifecycle
+        return session.status if now - session.set_at <= _STATUS_LASTS else ""
+
+    # Files, messages that are due later, steps
+
+    def add_file(self, file: File) -> File:
+        """Let there be a file, or let one be different."""
+        return self.files.put(file.id, file)
+
+    def delete_file(self, file: File) -> None:
+        """Take a file away; the messages that showed it say so."""
+        self.files.drop(file.id)
+        for channel, ts in file.shared_in:
+            message = self.find(channel, ts)
+            if message is not None:
+                gone = {"id": file.id, "mode": "tombstone"}
+                files = [gone if one["id"] == file.id else one for one in message.files]
+                self.edit(message, message.user, {"files": files}, is_said=False)
+
+    def schedule(self, scheduled: Scheduled) -> None:
+        """Let a message be posted later."""
+        self.scheduled.put(scheduled.id, scheduled)
+
+    def execute(self, execution: Execution) -> None:
+        """Let there be a step that the app carries out, or let one be different."""
+        self.executions.put(execution.id, execution)
+
+    # Views
+
+    def stack(self, user: str, window: str = "") -> list[View]:
+        """The modals that are open for *user*, the one on top last; with a *window*, those that are open there."""
+        return [
+            view for view in self.views.values() if view.user == user and (not window or view.window in {"", window})
+        ]
+
+    def open_view(self, view: View) -> View:
+        """Show a modal, or show one that has changed."""
+        return self.views.put(view.id, view)
+
+    def close_views(self, views: Iterable[View]) -> None:
+        """Close these modals."""
+        for view in list(views):
+            self.views.drop(view.id)
+
+    def show_home(self, view: View) -> View:
+        """Show a person's Home tab."""
+        return self.homes.put(view.user, view)
+
+    def change_view(self, view: View, **changes: Any) -> None:
+        """Let a modal or Home have other values, errors or content (and then another hash)."""
+        for name, value in changes.items():
+            setattr(view, name, value)
+        if "content" in changes:
+            view.hash = self.new_id("h")
+        if view.id in self.views:
+            self.open_view(view)
+        elif view.user in self.homes:
+            self.show_home(view)
+
+    def find_view(self, view_id: str) -> View | None:
+        """An open modal or a Home tab."""
+        homes = (view for view in self.homes.values() if view.id == view_id)
+        return self.views.get(view_id) or next(homes, None)
+
+    def make_view(self, user: str, content: Json, *, under: View | None = None, window: str = "") -> View:
+        """A view with an id of its own; *under* is the modal that it is pushed on."""
+        made = self.new_id("V")
+        return View(
+            id=made,
+            user=user,
+            content=content,
+            hash=self.new_id("h"),
+            root_id=under.root_id if under else made,
+            previous_id=under.id if under else None,
+            team=sample.TEAM,
+            app_id=sample.APP,
+            bot_id=sample.BRIDGE_BOT,
+            window=under.window if under else window,
+        )

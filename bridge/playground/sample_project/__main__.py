@@ -1,0 +1,45 @@
+"""Run the sample project service by itself, as a stand-in for the real one.
+
+::
+
+    python -m bridge.playground.sample_project --port 8081 --api-key KEY
+
+Then ``PROJECT_BASE_URL=http://127.0.0.1:8081`` and ``PROJECT_API_KEY=KEY`` for whoever shall use it. It has twelve
+workflows (9 is slow, 10 fails, 11 has a huge output, 12 is inactive) and five agents: 1 remembers names and numbers,
+2 answers in rich Markdown, 3 is slow, 4 uses tools, 5 fails on request (``fail``, ``fail 503``). Sessions and
+statistics live as long as the process, or in a folder: ``--keep FOLDER``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+
+from bridge.playground.sample_project.server import SampleProject
+
+
+async def _run(port: int, api_key: str, kept_in: Path | None) -> None:
+    async with SampleProject(api_key=api_key, port=port, kept_in=kept_in) as project:
+        sys.stdout.write(f"Sample project service: {project.base_url}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Read the command line and serve until interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bridge.playground.sample_project", description="A sample project service."
+    )
+    parser.add_argument("--port", type=int, default=8081)
+    parser.add_argument("--api-key", default="sample-key")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where sessions and statistics outlive a restart")
+    asked = parser.parse_args()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_run(asked.port, asked.api_key, asked.keep))
+
+
+if __name__ == "__main__":
+    main()

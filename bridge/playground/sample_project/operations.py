@@ -1,0 +1,164 @@
+"""The eight operations, on a project whose sessions and counts may outlive the process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from bridge.playground.sample_project import sample
+from bridge.playground.sample_project.conversation import Talk
+from bridge.playground.sample_project.keeping import Kept
+from bridge.playground.sample_project.sample import Agent, Json, Workflow
+
+_CREATED: Final = "2024-03-01T09:30:00.000Z"
+_RUNS_SO_FAR: Final = 1280
+_PROMPTS_SO_FAR: Final = 42
+_FIRST_SESSION: Final = 5001
+
+
+class Refused(Exception):
+    """An operation that is answered with an error *status* and *message*."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class Project:
+    """Workflows, agents and the sessions with them, kept in a folder where *kept_in* names one.
+
+    In the operations *asked* is an id as the path has it, and *body* what was sent.
+    """
+
+    def __init__(self, clock: Callable[[], float], kept_in: Path | None = None) -> None:
+        self.workflows: list[Workflow] = sample.workflows()
+        self.agents: list[Agent] = sample.agents()
+        self.talks: dict[int, Talk] = {}
+        self._clock = clock
+        self._used: Counter[str] = Counter()  # by tag
+        self._runs = 0
+        self._changed = clock()
+        self._kept = Kept(kept_in)
+        self._recall()
+
+    def _recall(self) -> None:
+        """Be as it was when the process ended."""
+        state = self._kept.read()
+        if state is not None:
+            self._runs, self._changed, self._used = state["runs"], state["changed"], Counter(state["used"])
+            self.talks = {talk["id"]: Talk(**talk) for talk in state["talks"]}
+
+    def _note(self, tag: str) -> None:
+        """Count one more use, and keep how everything is now."""
+        self._used[tag] += 1
+        self._changed = self._clock()
+        self._kept.write(self._state)
+
+    def _state(self) -> Json:
+        talks = [asdict(talk) for talk in self.talks.values()]
+        return {"runs": self._runs, "changed": self._changed, "used": self._used, "talks": talks}
+
+    def get_workflows(self) -> list[Json]:
+        """List the workflows."""
+        return [workflow.listed() for workflow in self.workflows]
+
+    def get_workflow(self, asked: str) -> Json:
+        """Describe one workflow."""
+        return self._workflow(asked).detailed()
+
+    async def run_workflow(self, asked: str, body: Any) -> Json:
+        """Run a workflow and give its result."""
+        workflow = self._workflow(asked)
+        if not isinstance(body, dict) or "input" not in body:
+            raise Refused(400, "input is required")
+        await asyncio.sleep(workflow.seconds)
+        status, output = workflow.run(body["input"])
+        self._runs += 1
+        run_id = _RUNS_SO_FAR + self._runs
+        self._note(workflow.tag)
+        results = workflow.node_results(status, output)
+        return {"runId": run_id, "status": status, "output": output, "nodeResults": results}
+
+    def get_agents(self) -> list[Json]:
+        """List the agents."""
+        return [agent.listed() for agent in self.agents]
+
+    def get_agent(self, asked: str) -> Json:
+        """Describe one agent."""
+        return self._agent(asked).detailed()
+
+    async def send_message(self, asked: str, body: Any) -> Json:
+        """Let an agent answer, in the session that is named or in a new one."""
+        agent = self._agent(asked)
+        if not isinstance(body, dict) or not isinstance(body.get("message"), str) or not body["message"]:
+            raise Refused(400, "message is required")
+        talk = self._talk(agent, body.get("sessionId"))
+        talk.said.append(body["message"])
+        await asyncio.sleep(agent.seconds)
+        reply = agent.reply(talk, body["message"])
+        if reply.status >= 400:  # noqa: PLR2004 - what HTTP calls an error
+            raise Refused(reply.status, reply.message)
+        self._note(agent.tag)
+        answer: Json = {"sessionId": talk.id, "message": reply.message}
+        return answer if reply.tools_used is None else answer | {"toolsUsed": reply.tools_used}
+
+    def get_project(self) -> Json:
+        """Describe the project."""
+        return {
+            "id": 7,
+            "name": "Sample shop",
+            "description": "Workflows and agents of a small shop that is not there.",
+            "visibility": "private",
+            "promptCount": self._prompts(),
+            "memberCount": 4,
+            "createdAt": _CREATED,
+        }
+
+    def get_stats(self) -> Json:
+        """Give the statistics, which move as the project is used."""
+        kinds = Counter(workflow.trigger_type for workflow in self.workflows)
+        tags = Counter(sample.TAGS_SO_FAR) + self._used
+        return {
+            "promptCount": self._prompts(),
+            "runCount": _RUNS_SO_FAR + self._runs,
+            "versionCount": 96,
+            "categories": [{"name": name, "count": count} for name, count in kinds.most_common()],
+            "tags": [{"name": name, "count": count} for name, count in tags.most_common()],
+            "lastUpdated": _timestamp(self._changed),
+        }
+
+    def _prompts(self) -> int:
+        return _PROMPTS_SO_FAR + sum(len(talk.said) for talk in self.talks.values())
+
+    def _workflow(self, asked: str) -> Workflow:
+        for workflow in self.workflows:
+            if str(workflow.id) == asked:
+                return workflow
+        raise Refused(404, "Workflow not found")
+
+    def _agent(self, asked: str) -> Agent:
+        for agent in self.agents:
+            if str(agent.id) == asked:
+                return agent
+        raise Refused(404, "Agent not found")
+
+    def _talk(self, agent: Agent, session: Any) -> Talk:
+        """The session that is meant; a new one where none is named."""
+        if session is None:
+            talk = Talk(_FIRST_SESSION + len(self.talks), agent.id)
+            self.talks[talk.id] = talk
+            return talk
+        found = self.talks.get(session)
+        if found is None or found.agent != agent.id:
+            raise Refused(404, "Session not found")
+        return found
+
+
+def _timestamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

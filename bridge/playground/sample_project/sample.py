@@ -1,0 +1,216 @@
+"""A believable project: workflows of every trigger type, and agents that each behave in their own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bridge.playground.sample_project import conversation, manual, writing
+from bridge.playground.sample_project.conversation import Reply, Talk
+
+Json = dict[str, Any]
+Run = Callable[[Any], tuple[str, Any]]
+"""What a workflow makes of its input: a status and an output."""
+
+
+@dataclass
+class Workflow:
+    """A workflow: *nodes* are ``(type, name)`` in order, *run* makes the output, *seconds* is how long that takes."""
+
+    id: int
+    name: str
+    description: str | None
+    trigger_type: str
+    nodes: list[tuple[str, str]]
+    run: Run
+    is_active: bool = True
+    seconds: float = 0.0
+    tag: str = "other"  # what a run is counted under
+
+    def listed(self) -> Json:
+        """The list item."""
+        item: Json = {
+            "id": self.id,
+            "name": self.name,
+            "is_active": self.is_active,
+            "trigger_type": self.trigger_type,
+            "node_count": len(self.nodes),
+        }
+        return item if self.description is None else item | {"description": self.description}
+
+    def detailed(self) -> Json:
+        """The workflow with its nodes and edges."""
+        nodes = [{"id": f"n{at}", "type": kind, "data": {"label": name}} for at, (kind, name) in enumerate(self.nodes)]
+        edges = [{"id": f"e{at}", "source": f"n{at}", "target": f"n{at + 1}"} for at in range(len(nodes) - 1)]
+        return self.listed() | {"nodes": nodes, "edges": edges}
+
+    def node_results(self, status: str, output: Any) -> Json:
+        """What each node did; the last one has the output."""
+        results: Json = {
+            f"n{at}": {"status": "completed", "type": kind, "name": name} for at, (kind, name) in enumerate(self.nodes)
+        }
+        results[f"n{len(self.nodes) - 1}"] |= {"status": status, "output": output}
+        return results
+
+
+@dataclass
+class Agent:
+    """An agent: *reply* answers one message of a talk, after *seconds*."""
+
+    id: int
+    name: str
+    description: str | None
+    model: str
+    reply: Callable[[Talk, str], Reply]
+    temperature: float | None = None
+    welcome_message: str | None = None
+    tools: list[Json] = field(default_factory=list)
+    seconds: float = 0.0
+    tag: str = "conversations"  # what a message is counted under
+
+    def listed(self) -> Json:
+        """The list item; what there is none of is left out."""
+        optional = {
+            "description": self.description,
+            "temperature": self.temperature,
+            "welcome_message": self.welcome_message,
+        }
+        item: Json = {"id": self.id, "name": self.name, "model": self.model}
+        return item | {name: value for name, value in optional.items() if value is not None}
+
+    def detailed(self) -> Json:
+        """The agent with its tools."""
+        return self.listed() | {"tools": self.tools}
+
+
+def _echo(given: Any) -> tuple[str, Any]:
+    return "completed", given
+
+
+def _text(template: str) -> Run:
+    return lambda given: ("completed", template.format(given))
+
+
+def _summary(given: Any) -> tuple[str, Any]:
+    words = str(given).split()
+    return "completed", {"words": len(words), "summary": " ".join(words[:12]), "language": "en"}
+
+
+def _fail(_given: Any) -> tuple[str, Any]:
+    return "failed", {"error": "The mail server did not accept the message (550)."}
+
+
+def _huge(_given: Any) -> tuple[str, Any]:
+    rows = [{"row": row, "customer": f"Customer {row:04}", "total": round(row * 17.35, 2)} for row in range(2000)]
+    return "completed", {"rows": rows}
+
+
+def _order(given: Any) -> tuple[str, Any]:
+    return "completed", {"order": 1043, "accepted": True, "items": given, "ships": "tomorrow"}
+
+
+def _numbers(_given: Any) -> tuple[str, Any]:
+    days = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+    return "completed", [
+        {"day": day, "orders": 31 + 7 * at, "revenue": 812.4 + 96.1 * at} for at, day in enumerate(days)
+    ]
+
+
+def _digest(given: Any) -> tuple[str, Any]:
+    day = given.get("day", "today") if isinstance(given, dict) else given or "today"
+    return "completed", f"Digest for {day}: 42 orders, 3 open tickets, the green tea runs low."
+
+
+def workflows() -> list[Workflow]:
+    """The dozen."""
+    start, end = ("start", "Start"), ("end", "End")
+    write, check = ("agent", "Write"), ("condition", "Is it complete?")
+    shape = ("transform", "Shape")
+    return [
+        Workflow(1, "Echo", "Gives back what it is given.", "manual", [start, end], _echo, tag="tests"),
+        Workflow(2, "Summarise text", "Counts and shortens.", "manual", [start, write, end], _summary, tag="texts"),
+        Workflow(
+            3, "Greet a customer", None, "manual", [start, write, end], _text("Hello {}, good to see you!"), tag="texts"
+        ),
+        Workflow(
+            4,
+            "Daily digest",
+            "Sent at eight.",
+            "schedule",
+            [start, shape, write, end],
+            _digest,
+            seconds=0.6,
+            tag="reports",
+        ),
+        Workflow(5, "Weekly numbers", "As a table.", "schedule", [start, shape, end], _numbers, tag="reports"),
+        Workflow(6, "New order", "When the shop calls.", "webhook", [start, check, shape, end], _order, tag="orders"),
+        Workflow(
+            7, "Support ticket", "Sorts and answers.", "webhook", [start, write, check, end], _summary, tag="customers"
+        ),
+        Workflow(8, "Invoice received", "On every mail.", "email", [start, shape, check, end], _echo, tag="orders"),
+        Workflow(
+            9,
+            "Slow report",
+            "Takes eight seconds.",
+            "manual",
+            [start, shape, end],
+            _text("Done: {}"),
+            seconds=8,
+            tag="reports",
+        ),
+        Workflow(
+            10,
+            "Send newsletter",
+            "Fails, to see how that looks.",
+            "manual",
+            [start, write, end],
+            _fail,
+            tag="customers",
+        ),
+        Workflow(11, "Export everything", "A very long output.", "api", [start, shape, end], _huge, tag="reports"),
+        Workflow(12, "Old import", "Switched off.", "event", [start, end], _echo, is_active=False, tag="orders"),
+    ]
+
+
+TAGS_SO_FAR = {"orders": 412, "reports": 367, "customers": 301, "texts": 158, "tests": 42, "conversations": 0}
+"""How often each was used before anybody looked; together the runs so far."""
+
+
+def agents() -> list[Agent]:
+    """Those who talk."""
+    search: Json = {"id": 1, "name": "search_docs", "description": "Searches the manual."}
+    clock: Json = {"id": 2, "name": "current_time", "description": "Tells the time."}
+    orders: Json = {"id": 3, "name": "order_status", "description": "Knows where an order is."}
+    return [
+        Agent(
+            1,
+            "Memory",
+            "Remembers what you tell it: names, numbers, favourite colours.",
+            "sample-small",
+            conversation.remember,
+            temperature=0.2,
+            welcome_message="Tell me your name, or a number to remember.",
+        ),
+        Agent(
+            2,
+            "Writer",
+            "Answers in rich Markdown: tables, code, lists.",
+            "sample-large",
+            writing.write,
+            temperature=0.7,
+            welcome_message="Ask for a table, code, a list, or something long.",
+        ),
+        Agent(3, "Thinker", "Takes six seconds for everything.", "sample-large", conversation.think, seconds=6),
+        Agent(
+            4,
+            "Support",
+            "Looks things up in the shop's manual and among its orders.",
+            "sample-small",
+            manual.look_up,
+            temperature=0.0,
+            welcome_message="Ask me about shipping, returns, or an order.",
+            tools=[search, clock, orders],
+        ),
+        Agent(5, "Grumpy", "Fails when it is asked to fail.", "sample-small", conversation.grumble),
+    ]

@@ -1,0 +1,168 @@
+"""`SampleProject`: the eight operations of the project service, over HTTP, on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import inspect
+import json
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from bridge.playground.sample_project.answers import Answer, DropAfter, DropBefore, Hang, Planned, Plans, Proper
+from bridge.playground.sample_project.operations import Project, Refused
+from bridge.playground.wire import Cut, LocalServer, Silence
+
+_PREFIX: Final = "/api/sdk"
+
+
+@dataclass
+class ProjectCall:
+    """One request: *body* is its JSON (None where there is none), *status* None as long as it is not answered."""
+
+    method: str
+    path: str
+    body: Any
+    at: float
+    key_ok: bool
+    status: int | None = None
+    seconds: float = 0.0
+
+
+Operation = Callable[[Project, str, Any], Any]
+"""An operation, given the id in the path and the body; what it gives may have to be awaited."""
+
+
+class SampleProject(Project):
+    """The project service, in this process.
+
+    *workflows* and *agents* may be replaced or added to, *talks* are the sessions. `on` plans answers that are not
+    the proper ones; `stop` and `start` take it down and bring it back at the same address, with its sessions. With a
+    folder *kept_in* these also outlive the process, and so do the statistics.
+    """
+
+    def __init__(
+        self, *, api_key: str, port: int = 0, clock: Callable[[], float] = time.time, kept_in: Path | None = None
+    ) -> None:
+        super().__init__(clock, kept_in=kept_in)
+        self.api_key = api_key
+        self.calls: list[ProjectCall] = []
+        self.is_up = False
+        self._plans = Plans()
+        self._server = LocalServer(self._app(), port=port)
+
+    @property
+    def base_url(self) -> str:
+        """What ``PROJECT_BASE_URL`` is set to."""
+        return self._server.url
+
+    async def start(self) -> None:
+        """Be reachable."""
+        await self._server.start()
+        self.is_up = True
+
+    async def stop(self) -> None:
+        """Be unreachable: connections break and no new ones are taken."""
+        self.is_up = False
+        await self._server.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def on(self, method: str, path: str, answer: Planned, *, times: int | None = 1) -> None:
+        """Plan *answer* for the next *times* requests (None: for all) of *path* (``*``: any)."""
+        self._plans.add(method, path, answer, times)
+
+    def clear(self) -> None:
+        """Forget what was planned."""
+        self._plans.clear()
+
+    def calls_to(self, path: str) -> list[ProjectCall]:
+        """The requests of one path."""
+        return [call for call in self.calls if call.path == path]
+
+    def _app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route(_PREFIX + path, self._endpoint(operation), methods=[method])
+                for method, path, operation in _ROUTES
+            ]
+        )
+
+    def _endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[ASGIApp]]:
+        async def endpoint(request: Request) -> ASGIApp:
+            sent = await request.body()
+            call = ProjectCall(
+                request.method, request.url.path, _read(sent), self._clock(), self._is_signed_in(request)
+            )
+            self.calls.append(call)
+            begun = time.perf_counter()
+            answer = await self._planned(call, lambda: self._properly(operation, request, call))
+            call.seconds = time.perf_counter() - begun
+            call.status = answer.status_code if isinstance(answer, Response) else None
+            return answer
+
+        return endpoint
+
+    def _is_signed_in(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "")
+        return hmac.compare_digest(given.encode(), f"Bearer {self.api_key}".encode())
+
+    async def _planned(self, call: ProjectCall, properly: Callable[[], Awaitable[Response]]) -> ASGIApp:
+        match self._plans.take(call.method, call.path):
+            case Proper(delay):
+                await asyncio.sleep(delay)
+                return await properly()
+            case Answer() as answer:
+                await asyncio.sleep(answer.delay)
+                content = json.dumps(answer.json).encode() if answer.body is None else answer.body
+                headers = {"Content-Type": "application/json", **answer.headers}
+                return Response(content, answer.status, headers)
+            case Hang():
+                return Silence()
+            case DropBefore():
+                return Cut(self._server)
+            case DropAfter():
+                await properly()
+                return Cut(self._server)
+
+    async def _properly(self, operation: Operation, request: Request, call: ProjectCall) -> Response:
+        if not call.key_ok:
+            return JSONResponse({"error": "Invalid API key"}, status_code=401)
+        try:
+            answer = operation(self, request.path_params.get("id", ""), call.body)
+            return JSONResponse(await answer if inspect.isawaitable(answer) else answer)
+        except Refused as refused:
+            return JSONResponse({"error": refused.message}, status_code=refused.status)
+
+
+_ROUTES: Final[tuple[tuple[str, str, Operation], ...]] = (
+    ("GET", "/workflows", lambda project, _id, _body: project.get_workflows()),
+    ("GET", "/workflows/{id}", lambda project, asked, _body: project.get_workflow(asked)),
+    ("POST", "/workflows/{id}/run", lambda project, asked, body: project.run_workflow(asked, body)),
+    ("GET", "/agents", lambda project, _id, _body: project.get_agents()),
+    ("GET", "/agents/{id}", lambda project, asked, _body: project.get_agent(asked)),
+    ("POST", "/agents/{id}/chat", lambda project, asked, body: project.send_message(asked, body)),
+    ("GET", "/project", lambda project, _id, _body: project.get_project()),
+    ("GET", "/stats", lambda project, _id, _body: project.get_stats()),
+)
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return json.loads(body) if body else None
+    except ValueError:
+        return None

@@ -1,0 +1,50 @@
+"""The agent that writes: rich Markdown, in the form that is asked for."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from bridge.playground.sample_project.conversation import Reply, Talk
+
+_TABLE: Final = (
+    "| Item | Stock | Price | Note |\n| --- | ---: | ---: | --- |\n"
+    "| Teapot, blue | 12 | 34.00 | a classic |\n| Cup, small | 148 | 4.50 | sold in fours |\n"
+    "| Tea, green, 100 g | 63 | 7.20 | **new** |\n| Strainer | 0 | 6.90 | ~~in stock~~ on its way |\n"
+)
+_CODE: Final = '```python\ndef price(cups: int) -> float:\n    """Four for the price of three."""\n'
+_CODE_END: Final = "    return 4.5 * (cups - cups // 4)\n```\n"
+_LIST: Final = (
+    "1. Warm the pot\n2. One spoon for each cup\n   - and one for the pot\n3. Three minutes, not more\n\n"
+    "- [x] water\n- [ ] biscuits\n"
+)
+_QUOTATION: Final = "> Tea first. Then `work()`.\n"
+_LINK: Final = "The whole story is in the [manual](https://example.com/manual).\n"
+_PARAGRAPH: Final = (
+    "{number}. The shop sells tea and what belongs to it. It opened in a side street, has four people and one cat, and "
+    "sends parcels every day but Sunday. Nothing of this is real, but it reads as if it were.\n\n"
+)
+_LONG: Final = 90  # paragraphs: more than fits into eight messages
+
+
+def write(talk: Talk, message: str) -> Reply:
+    """Show what Markdown can do: all of it, or the one form that the message names in a single word."""
+    for pattern, answer in _FORMS:
+        if re.fullmatch(rf"\W*(?:an?\s+|some\s+)?{pattern}\W*(?:please)?\W*", message, re.IGNORECASE):
+            return Reply(answer)
+    title = message.splitlines()[0][:60]
+    return Reply(
+        f"# About “{title}”\n\n"
+        "Here is **what matters**, _in short_, with ~~nothing~~ little left out. "
+        f"It is message {len(talk.said)} of our talk.\n\n"
+        f"## The facts\n\n{_TABLE}\n## What to do\n\n{_LIST}\n{_CODE}{_CODE_END}\n{_QUOTATION}\n{_LINK}\n"
+        "Say *table*, *code*, *list* or *long* for that alone."
+    )
+
+
+_FORMS: Final = (
+    ("table", f"As of this morning:\n\n{_TABLE}"),
+    ("code", f"In Python:\n\n{_CODE}{_CODE_END}"),
+    ("list", f"It is easy:\n\n{_LIST}"),
+    ("long(?: answer| story)?", "".join(_PARAGRAPH.format(number=number) for number in range(1, _LONG + 1))),
+)
