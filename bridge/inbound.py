@@ -1,7 +1,7 @@
 """What comes in from Slack, parsed once at the door: a closed set of kinds.
 
-These values are what the inbox keeps until they are dealt with, so each has a JSON form; a field that is
-added needs a default, because what an older release queued must be readable.
+These values are what the inbox keeps until they are dealt with, so each has a JSON form. From 1.0.0 on, a field that
+is added needs a default, because what an earlier release queued must be readable.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def told(what: str) -> Reply:
         return _not_posted(what.removeprefix(_NOT_POSTED))
     if what.startswith(EDITED):
         return edited_too_late(what.removeprefix(EDITED))
-    return failure(NotAllowed(what.removeprefix("not_allowed:")))
+    return failure(NotAllowed(what))
 
 
 def not_posted(channel: str, error: str) -> str:

@@ -72,7 +72,7 @@ class Act:
 
     @classmethod
     def from_redis(cls, entry: str, fields: Mapping[str, str]) -> Act:
-        """Read an entry of the stream; what a later release adds is left aside."""
+        """Read an entry of the stream."""
         ended_at = _moment(entry.partition("-")[0])
         return cls(
             ended_at=ended_at,

@@ -94,7 +94,7 @@ def _letter(turn: TurnId, score: float, fields: Mapping[str, str]) -> DeadLetter
         id=turn,
         died_at=datetime.fromtimestamp(score / 1000, UTC),
         reason=fields.get("what", ""),
-        step=fields.get("died") or _step(fields),
+        step=fields.get("died") or "queued",
         what=fields.get("was", ""),
         kind=body.kind if body else fields.get("kind", ""),
         channel=body.channel if body else "",
@@ -103,13 +103,6 @@ def _letter(turn: TurnId, score: float, fields: Mapping[str, str]) -> DeadLetter
         user=body.user if body else "",
         has_text="body" in fields,
     )
-
-
-def _step(fields: Mapping[str, str]) -> str:
-    """How far it was, where an older release did not note that."""
-    if "outcome" in fields:
-        return "posting"
-    return "sent" if "t_sent" in fields else "queued"
 
 
 def _body(text: str) -> Inbound | None:

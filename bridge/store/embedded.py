@@ -143,7 +143,6 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
     if not _is_free(data_dir / "server.lock"):
         socket = _remembered_socket(data_dir)
         if await _answers(data_dir, socket, patience):
-            await _make_it_sync_always(socket)
             log.info("embedded redis found running", extra={"data_dir": str(data_dir)})
             return socket
         # It was on its way out, killed a moment ago.
@@ -238,13 +237,6 @@ async def _answers(data_dir: Path, socket: Path, patience: timedelta) -> bool:
                 raise ConfigurationError([f"BRIDGE_DATA_DIR: {data_dir} has a server that {SILENT}"])
             await asyncio.sleep(PAUSE)
     return True
-
-
-async def _make_it_sync_always(socket: Path) -> None:
-    """Change a server that an older release has started."""
-    async with connect(f"unix://{quote(str(socket))}") as redis:
-        with translated():
-            await redis.config_set("appendfsync", "always")
 
 
 async def _silence(redis: Redis) -> str | None:

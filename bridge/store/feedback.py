@@ -88,7 +88,7 @@ class Ballot:
 
 
 def _votes(turn: str, fields: Mapping[str, str]) -> list[Vote]:
-    """Read the votes on one answer; what a later release adds is left aside."""
+    """Read the votes on one answer."""
     agent, session = fields.get("agent", ""), fields.get("session", "")
     found = []
     for name, value in fields.items():

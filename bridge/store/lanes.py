@@ -15,7 +15,7 @@ from typing import Any
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId
-from bridge.store.records import VERSION, Conversation, Turn, pairs
+from bridge.store.records import Conversation, Turn, pairs
 from bridge.store.scripting import epoch_ms
 
 
@@ -44,7 +44,7 @@ class Terms:
 
         *now* in ms; *begins*: it counts as a take, which a worker that has waited and looks again does not.
         """
-        return now, self.token, int(self.may_send), epoch_ms(self.oldest), int(begins), VERSION
+        return now, self.token, int(self.may_send), epoch_ms(self.oldest), int(begins)
 
 
 @dataclass(frozen=True, slots=True)

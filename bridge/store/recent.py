@@ -159,9 +159,9 @@ def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:
                 "name": str() as name,
                 "ended": str() as ended,
                 "at": int() as at,
-                **card,
+                "channel": str() as channel,
+                "ts": str() as ts,
             }:
-                channel, ts = str(card.get("channel", "")), str(card.get("ts", ""))
                 found.append(RecentRun(workflow, name, ended, _moment(at), channel, ts))
     return tuple(found)
 

@@ -11,8 +11,11 @@ from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId
 from bridge.inbound import Inbound, from_json
 
-VERSION = 2
-"""Version of both records. A release reads its own and every older one; raise it when a reader must know."""
+VERSION = 1
+"""Version of both records. From 1.0.0 on a release reads its own and every older one; raise it when a reader must know.
+
+A turn of a later version is left to the processes that know it, and its lane with it. Scripts have it as ``VERSION``.
+"""
 
 
 class Step(StrEnum):

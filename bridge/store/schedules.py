@@ -27,7 +27,7 @@ MOST_KEPT: Final = 1000
 
 
 class Terms(BaseModel):
-    """What a person asked for. A later release may add fields, each with a default.
+    """What a person asked for.
 
     *words* say the schedule, *crons* mean it. *compare* is how far back (``7d``), or ``""`` for the last report; *only*
     what of the statistics is shown, all where it is empty.

@@ -21,16 +21,17 @@ from bridge.metrics import Metrics
 from bridge.store.batching import Batches
 from bridge.store.connection import translated
 from bridge.store.keys import Keys, helpers
+from bridge.store.records import VERSION
 
 _REPLICA_WAIT_MS = 50
 
 
 @cache
 def source(name: str) -> str:
-    """The text of ``scripts/<name>.lua`` with the prelude before it, and the helpers for the keys that both use."""
+    """The text of ``scripts/<name>.lua`` with the prelude before it, and what is made of Python's: VERSION and keys."""
     folder = files("bridge.store") / "scripts"
     text = f"{(folder / 'prelude.lua').read_text()}\n{(folder / f'{name}.lua').read_text()}"
-    return f"{helpers(text)}\n{text}"
+    return f"local VERSION = {VERSION}\n{helpers(text)}\n{text}"
 
 
 @cache

@@ -80,7 +80,7 @@ class TurnTrace:
     def from_redis(
         cls, id_: TurnId, fields: Mapping[str, str], *, ahead: int | None = None, is_parked: bool = False
     ) -> TurnTrace:
-        """Read the ``turn:`` hash, of this release or an older one."""
+        """Read the ``turn:`` hash."""
         is_dead = fields.get("step") == "dead"
         return cls(
             id=id_,
@@ -160,15 +160,9 @@ async def _turn(scripts: Scripts, id_: TurnId) -> TurnTrace | None:
 
 
 def _noted(lines: str) -> list[Noted]:
-    """Read lines of a moment and a word; the only line of an older release has no moment."""
-    found = []
-    for line in lines.split("\n"):
-        ms, _, word = line.partition(" ")
-        if moment := _moment(ms):
-            found.append(Noted(moment, word))
-        elif line:
-            found.append(Noted(datetime.fromtimestamp(0, UTC), line))
-    return found
+    """Read lines of a moment and a word."""
+    split = (line.partition(" ") for line in lines.split("\n"))
+    return [Noted(moment, word) for ms, _, word in split if (moment := _moment(ms))]
 
 
 def _moment(ms: str) -> datetime | None:

@@ -153,14 +153,6 @@ async def test_a_killed_server_loses_nothing_and_its_stale_socket_is_no_obstacle
         assert await got(url, "kept") == "1"
 
 
-async def test_a_running_server_of_an_older_release_syncs_always_from_then_on(folder: Path) -> None:
-    async with embedded_redis(folder) as url, connect(url) as redis:
-        await redis.config_set("appendfsync", "everysec")
-
-        async with embedded_redis(folder):
-            assert (await redis.config_get("appendfsync"))["appendfsync"] == "always"
-
-
 async def test_processes_share_one_server_and_the_last_one_stops_it(folder: Path, wait_until: WaitUntil) -> None:
     users = [User(folder) for _ in range(3)]
     urls = [await user.url() for user in users]

@@ -323,18 +323,6 @@ async def test_a_retried_message_may_be_edited_and_withdrawn_while_it_waits_like
     assert await store.process().inbox.withdraw(MessageKey(TEAM, CHANNEL, ROOT)) == "withdrawn"
 
 
-async def test_a_dead_letter_of_an_older_release_is_listed_and_retried_too(redis: Redis) -> None:
-    store = await a_store(redis)
-    await store.conversation()
-    turn = await dead_in(store, Step.POSTING)
-    await redis.hdel(f"{PREFIX}turn:{turn}", "died", "was", "deaths", "came")
-
-    [letter] = await letters(store).all()
-
-    assert (letter.step, letter.reason) == ("posting", "slack: not_in_channel")
-    assert await letters(store).retry(turn) == (Retried.SHOWING, 0)
-
-
 async def test_the_trace_tells_of_each_death_and_of_what_was_decided(redis: Redis) -> None:
     async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
         bench.store.clock.time += timedelta(seconds=1)

@@ -183,11 +183,12 @@ async def test_a_message_from_before_a_stop_that_comes_late_is_held_and_goes_fir
     assert door.bench.service.messages == ["first", "second"]
 
 
-async def test_a_message_that_an_older_release_queued_is_not_overtaken(door: FrontDoor) -> None:
+async def test_a_message_that_is_sent_once_more_is_not_overtaken(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
     await sent(door, said("third", ts(3)))
-    store = door.bench.store
-    await store.redis.hdel(f"{{test}}:turn:{(await store.box())[1]}", "ts")
+    inbox = door.bench.store.process().inbox
+    stopped = await inbox.stops.stop(LANE, ts(4), only=key_of(ts(3)))
+    assert await inbox.again(stopped.turn) == "queued"
 
     await sent(door, said("second", ts(2)), retry=1)
     await door.bench.work()

@@ -9,8 +9,9 @@ from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
 from bridge.ids import own_lane
-from bridge.inbound import Click, Notice
+from bridge.inbound import Click, HomeOpened, Inbound, Notice, Shortcut, StopRequest
 from bridge.store.inbox import Condition, Duplicate, Full, Queued, Unbound
+from bridge.store.records import VERSION
 from support.store import CHANNEL, LANE, ROOT, SPARE, TEAM, THREAD, USER, a_store, key_of, message, ts
 
 
@@ -80,6 +81,25 @@ async def test_an_event_is_recognised_by_its_id_alone(redis: Redis) -> None:
     assert isinstance(turn, Queued)
     assert await inbox.put(click, event="trigger-1") == Duplicate(turn.turn)
     assert isinstance(await inbox.put(click, event="trigger-2"), Queued)
+
+
+@pytest.mark.parametrize(
+    "inbound",
+    [
+        Click(team=TEAM, channel=CHANNEL, user=USER, action_id="a"),
+        HomeOpened(team=TEAM, channel=CHANNEL, user=USER),
+        Shortcut(team=TEAM, channel=CHANNEL, user=USER, name="a"),
+        StopRequest(team=TEAM, channel=CHANNEL, user=USER, given=ts(1), thread_ts=ROOT),
+    ],
+    ids=lambda inbound: inbound.kind,
+)
+async def test_every_record_bears_the_version(redis: Redis, inbound: Inbound) -> None:
+    store = await a_store(redis)
+
+    put = await store.process().inbox.put(inbound, event="Ev1")
+
+    assert isinstance(put, Queued)
+    assert await store.field(put.turn, "v") == str(VERSION)
 
 
 async def test_what_has_a_lane_of_its_own_waits_for_nobody(redis: Redis) -> None:

@@ -30,7 +30,7 @@ async def test_taking_reads_the_head_and_what_its_thread_is_bound_to(redis: Redi
 
 async def test_an_empty_lane_is_left_without_an_entry(redis: Redis) -> None:
     store = await a_store(redis)
-    await redis.xadd(f"{PREFIX}ready", {"lane": LANE})  # by a release whose rules were other ones
+    await redis.xadd(f"{PREFIX}ready", {"lane": LANE})
     held = (await store.process().hold())[0]
 
     assert await store.process().look(held) is None

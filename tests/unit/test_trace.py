@@ -306,17 +306,6 @@ async def test_a_duplicate_of_a_turn_that_is_gone_leaves_nothing_behind(redis: R
     assert not await redis.exists(f"{PREFIX}turn:{turn}")
 
 
-async def test_a_record_of_an_older_release_is_told_as_far_as_it_goes(redis: Redis) -> None:
-    store = await a_store(redis)
-    turn = await store.queue(agent=7)
-    await store.process().journal.done(await store.process().take(), what="answered", posted=ROOT)
-    await redis.hdel(f"{PREFIX}turn:{turn}", "came")
-    await redis.hset(f"{PREFIX}turn:{turn}", "process", "host:1:abcd")
-
-    assert words(await told(store)) == ["received", "decided", "queued", "done"]
-    assert (await told(store))[-1].process == "host:1:abcd"
-
-
 def test_a_line_that_is_none_is_left_out() -> None:
     delivery = Delivery(START, "a", "Ev1", 2, "why")
 

@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
-from bridge.store.records import Conversation
+from bridge.store.records import VERSION, Conversation
 from bridge.turns.ports import Place
 from support.store import PREFIX, ROOT, SECOND, THREAD, USER, message, ts
 from support.turns import SUPPORT, a_bench
@@ -284,7 +284,7 @@ async def test_a_record_that_cannot_be_read_is_buried_and_the_lane_goes_on(redis
 async def test_a_record_of_a_later_release_is_left_to_the_process_that_can_read_it(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         turn = await bench.store.queue(message("first"))
-        await redis.hset(f"{PREFIX}turn:{turn}", "v", "99")
+        await redis.hset(f"{PREFIX}turn:{turn}", "v", VERSION + 1)
 
         await (await bench.begin())
 

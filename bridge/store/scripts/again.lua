@@ -9,7 +9,7 @@ if not body or (seen[5] ~= 'done' and seen[5] ~= 'posting' and not seen[8]) then
 if waiting_in(lane) >= limit then return {'full'} end
 redis.call('HSET', old, 'again', new)
 if seen[5] == 'done' then redis.call('HDEL', old, 'body') end -- else `finish` does, before which it is needed
-redis.call('HSET', turn_key(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
   'thread', seen[3] or '', 'of', ARGV[1])
 if seen[6] then redis.call('HSET', turn_key(new), 'plain', 1) end
 if seen[7] then redis.call('HSET', turn_key(new), 'starts', 1) end

@@ -12,7 +12,7 @@ local body, lane = seen[1], seen[3]
 if not body then return seen[5] and 'already' or 'gone' end
 if waiting_in(lane) >= limit then return 'full' end
 redis.call('HDEL', old, 'edited', 'edited_plain', 'edited_version')
-redis.call('HSET', turn_key(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
   'thread', seen[4] or '', 'kind', 'message', 'of', turn, 'of_edit', 1, 'version', seen[6] or '')
 if seen[2] == '1' then redis.call('HSET', turn_key(new), 'plain', 1) end
 redis.call('SET', mark, new, 'PX', ARGV[5])

@@ -17,7 +17,7 @@ local thread, session = ARGV[8], ARGV[9]
 if thread ~= '' and session ~= '' then
   local conversation = thread_key(thread)
   redis.call('DEL', told_key(thread), words_key(thread))
-  local talk, changes = redis.call('HMGET', conversation, 'session', 'heard'), {'v', 1}
+  local talk, changes = redis.call('HMGET', conversation, 'session', 'heard'), {'v', VERSION}
   if (talk[1] or '') == ARGV[10] then add(changes, 'session', session) end
   -- How far the agent knows the thread. A message that was sent again is an older one.
   if ARGV[14] ~= '' and tonumber(ARGV[14]) > tonumber(talk[2] or '0') then

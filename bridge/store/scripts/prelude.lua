@@ -19,8 +19,8 @@ local function next_for(worker)
 end
 
 -- Queue a turn that the bridge begins by itself, in a lane where nothing else is.
-local function queue_our_own(turn, lane, version, now, body, kind, came)
-  redis.call('HSET', turn_key(turn), 'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+local function queue_our_own(turn, lane, now, body, kind, came)
+  redis.call('HSET', turn_key(turn), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
     'thread', '', 'kind', kind, 'came', came)
   redis.call('RPUSH', box_key(lane), turn)
   activate(lane)
@@ -111,15 +111,15 @@ end
 -- Look at the head of a lane, for a worker that holds its entry. Where nothing is left to decide (a plain reply in a
 -- thread that has its agent), SENT is written in the same step, which saves a round trip.
 -- how: now (ms), token of this take, may send ('1'), oldest 'at' that may be sent (ms), begins ('1': the first look of
---      this worker, '0': it has waited and looks again), the newest version of a record that the caller can read.
--- Returns {'newer', id}: left as it is | {'turn', id, turn hash, thread hash, '1' if SENT was written by this take,
---          how often the entry was handed out, the agent that answers by default in the channel of a thread that has
---          none, or ''}.
+--      this worker, '0': it has waited and looks again).
+-- Returns {'newer', id}: of a later version, and left as it is | {'turn', id, turn hash, thread hash, '1' if SENT was
+--          written by this take, how often the entry was handed out, the agent that answers by default in the channel
+--          of a thread that has none, or ''}.
 local function look_at_head(id, consumer, handed_out, how)
-  local now, token, may_send, oldest, begins, newest = how[1], how[2], how[3], how[4], how[5], how[6]
+  local now, token, may_send, oldest, begins = how[1], how[2], how[3], how[4], how[5]
   local key = turn_key(id)
   local seen = redis.call('HMGET', key, 'v', 'step', 'by', 'plain', 'withdrawn', 'at', 'thread', 'process', 'takes')
-  if tonumber(seen[1] or '0') > tonumber(newest) then return {'newer', id} end
+  if tonumber(seen[1] or '0') > VERSION then return {'newer', id} end
   local step, by, plain, withdrawn, at = seen[2], seen[3], seen[4], seen[5], tonumber(seen[6] or '0')
   local thread = seen[7] or ''
   local conversation = redis.call('HGETALL', thread_key(thread))

@@ -105,7 +105,7 @@ for _, pace in ipairs(paces) do count(pace[2], minute) end
 
 local starts = condition == 'start' and not talk[1] and agent == ''
 if condition == 'start' then
-  if not talk[1] then redis.call('HSET', conversation, 'v', 1) end
+  if not talk[1] then redis.call('HSET', conversation, 'v', VERSION) end
   if agent ~= '' then redis.call('HSETNX', conversation, 'agent', agent) end
 end
 if condition == 'start' or condition == 'bound' then
@@ -118,9 +118,7 @@ if condition == 'start' or condition == 'bound' then
 end
 if event ~= '' then redis.call('SET', event_mark, turn, 'PX', seen_ms) end
 if message ~= '' then redis.call('SET', message_mark, turn, 'PX', ARGV[20]) end
-local since_2 = {report = true, home = true, shortcut = true}
-local version = since_2[ARGV[15]] and 2 or 1 -- of the first release that can read it
-local record = {'v', version, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
+local record = {'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
   'kind', ARGV[15], 'came', ARGV[19]}
 local first, overtaken = nil, 0
 if text_version ~= '' then add(record, 'version', text_version) end

@@ -3,7 +3,7 @@
 -- Returns '1' if it was replaced.
 local conversation = thread_key(ARGV[1])
 if (redis.call('HGET', conversation, 'session') or '') ~= ARGV[2] then return '0' end
-redis.call('HSET', conversation, 'v', 1)
+redis.call('HSET', conversation, 'v', VERSION)
 if ARGV[3] ~= '' then redis.call('HSET', conversation, 'agent', ARGV[3]) end
 if ARGV[4] ~= '' then
   redis.call('HSET', conversation, 'session', ARGV[4])

@@ -12,5 +12,5 @@ if ARGV[5] == '' then return 'skipped' end
 local mark = seen_event_key(ARGV[7])
 if redis.call('EXISTS', mark) == 1 then return 'taken' end
 redis.call('SET', mark, ARGV[5], 'PX', ARGV[8])
-queue_our_own(ARGV[5], ARGV[6], 2, ARGV[9], ARGV[10], 'report', ARGV[11])
+queue_our_own(ARGV[5], ARGV[6], ARGV[9], ARGV[10], 'report', ARGV[11])
 return 'queued'

@@ -5,5 +5,5 @@ if redis.call('EXISTS', key) == 0 then return 'gone' end
 if redis.call('HEXISTS', key, 'paused') == 1 then return 'before' end
 redis.call('HSET', key, 'paused', ARGV[2])
 redis.call('ZREM', due_key(), report)
-if ARGV[3] ~= '' then queue_our_own(ARGV[3], ARGV[4], 1, ARGV[5], ARGV[6], 'notice', ARGV[7]) end
+if ARGV[3] ~= '' then queue_our_own(ARGV[3], ARGV[4], ARGV[5], ARGV[6], 'notice', ARGV[7]) end
 return 'paused'

@@ -11,7 +11,7 @@ if redis.call('EXISTS', key) == 1 then
 end
 local conversation, words = thread_key(ARGV[3]), words_key(ARGV[3])
 if ARGV[4] == '1' then
-  redis.call('HSETNX', conversation, 'v', 1)
+  redis.call('HSETNX', conversation, 'v', VERSION)
   redis.call('PEXPIRE', conversation, ARGV[5])
 end
 if redis.call('HEXISTS', conversation, 'session') == 0 then redis.call('SET', words, ARGV[6], 'PX', ARGV[7]) end

@@ -6,7 +6,7 @@
 local turn, now, limit, new = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local key, dead = turn_key(turn), dead_key()
 if not redis.call('ZSCORE', dead, turn) then return {'unknown'} end
-local seen = redis.call('HMGET', key, 'step', 'lane', 'body', 'died', 'was', 'outcome', 'retries', 't_sent')
+local seen = redis.call('HMGET', key, 'step', 'lane', 'body', 'died', 'was', 'outcome', 'retries')
 local lane, body, died, outcome = seen[2], seen[3], seen[4], seen[6]
 if seen[1] ~= 'dead' or not lane or not body then
   redis.call('ZREM', dead, turn)
@@ -15,13 +15,12 @@ end
 local waiting = waiting_in(lane)
 if waiting >= limit then return {'full'} end
 redis.call('ZREM', dead, turn)
-if not died then died = outcome and 'posting' or seen[8] and 'sent' or 'queued' end -- buried by an older release
 
 local how, queued = 'queued', turn
 if died == 'sent' or (died == 'posting' and (seen[5] == 'unknown' or not outcome)) then
   how, queued = 'asking', new
   local kept = redis.call('HMGET', key, 'thread', 'kind', 'plain', 'starts', 'searches')
-  redis.call('HSET', turn_key(new), 'v', 1, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+  redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
     'thread', kept[1] or '', 'kind', kept[2] or '', 'of', turn)
   for i, name in ipairs({'plain', 'starts', 'searches'}) do
     if kept[i + 2] then redis.call('HSET', turn_key(new), name, 1) end

@@ -18,7 +18,7 @@ if ARGV[8] ~= '' and ARGV[10] ~= '0' then
 end
 if ARGV[11] ~= '' then
   local conversation = thread_key(ARGV[11])
-  redis.call('HSETNX', conversation, 'v', 1)
+  redis.call('HSETNX', conversation, 'v', VERSION)
   redis.call('HSETNX', conversation, 'agent', ARGV[12]) -- the first choice wins
   redis.call('PEXPIRE', conversation, ARGV[13])
   if redis.call('HGET', conversation, 'agent') ~= ARGV[12] then return 'changed' end
