@@ -139,6 +139,19 @@ class State(NamedTuple):
         """Take an entry away, whoever has it."""
         return self._replace(pending=frozenset(pair for pair in self.pending if pair[0] != entry))
 
+    def in_order(self) -> State:
+        """Number the workers anew, in one order: they differ in nothing else, so that two mirrored states are one."""
+        first, second = self.workers
+        if first <= second:
+            return self
+        return self._replace(
+            workers=(second, first),
+            pending=frozenset((entry, _MIRRORED[owner]) for entry, owner in self.pending),
+            late=tuple(put._replace(owner=_MIRRORED[put.owner]) for put in self.late),
+        )
+
+
+_MIRRORED = {0: 1, 1: 0, DEAD: DEAD}
 
 Move = tuple[str, State]
 
@@ -308,7 +321,9 @@ class Lane:
             is_next = all(s.delivered[:m])
             if s.delivered[m] < 2 and (is_next or s.left.delays):  # as two events, or as a retry
                 sent = s if is_next else s.spend("delays")
-                yield f"deliver {m}", self._put(self._delivered(sent, m), m)
+                put = self._put(sent, m)
+                if put != sent or not s.delivered[m]:  # what comes again and changes nothing leads nowhere
+                    yield f"deliver {m}", self._delivered(put, m)
                 yield from self._hand_over(sent, m)
             if s.left.deletions and m not in s.seen | s.gone:
                 yield f"delete {m}", s._replace(gone=s.gone | {m}).spend("deletions")
@@ -859,7 +874,8 @@ def search(budget: Budget, *, has_agent: bool = True, mutant: str = "") -> Found
         fault = broken(s, budget) or ("" if following else at_the_end(s))
         if fault:
             return Found(len(came_from), fault, _path(came_from, s))
-        for what, after in following:
+        for what, moved in following:
+            after = moved.in_order()
             if after not in came_from:
                 came_from[after] = (s, what)
                 queue.append(after)

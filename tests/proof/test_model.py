@@ -14,7 +14,7 @@ def test_every_promise_holds_in_every_interleaving(life: str) -> None:
     found = search(budget, has_agent=has_agent)
 
     assert not found.fault, "\n".join([found.fault, *found.path])
-    assert found.states > 1000  # it did go round
+    assert found.states > 200  # it did go round
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
