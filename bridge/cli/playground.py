@@ -26,7 +26,7 @@ from bridge.settings import VARIABLES, Settings, environment, load, unknown_name
 
 if TYPE_CHECKING:
     from bridge.cli.own_redis import EmbeddedRedis
-    from bridge.playground.scene import Scene, Wanted
+    from bridge.playground.scene import Scene, SceneOptions
 
 if sys.platform != "win32":
     import fcntl
@@ -141,8 +141,8 @@ async def _opened(plan: Plan, port: int) -> AsyncIterator[Scene]:
         yield await stack.enter_async_context(opened(_wanted(plan, port, redis)))
 
 
-def _wanted(plan: Plan, port: int, redis: EmbeddedRedis | None) -> Wanted:
-    from bridge.playground.scene import NAMESPACE, Wanted  # noqa: PLC0415 - see `_opened`
+def _wanted(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions:
+    from bridge.playground.scene import NAMESPACE, SceneOptions  # noqa: PLC0415 - see `_opened`
 
     host, bridge_port = _where_the_bridge_listens(plan)
     defaults = {"BRIDGE_DRAIN_SECONDS": _DRAIN_SECONDS}
@@ -150,7 +150,7 @@ def _wanted(plan: Plan, port: int, redis: EmbeddedRedis | None) -> Wanted:
         defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host}
     given = {**defaults, **plan.environ, "BRIDGE_PORT": str(bridge_port)}
     here = "127.0.0.1" if host in _ANY_ADDRESS else host
-    return Wanted(
+    return SceneOptions(
         port=port,
         folder=plan.folder,
         environ=given | {"NO_PROXY": ",".join(filter(None, (given.get("NO_PROXY"), "127.0.0.1,localhost")))},

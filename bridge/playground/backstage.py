@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from bridge.playground.bridge_process import BridgeProcess
-from bridge.playground.page.machinery import Command, Part, Shortcut, Switch
+from bridge.playground.page.machinery import OfferedCommand, OfferedShortcut, PartStatus, Switch
 from bridge.playground.sample_project import SampleProject
 
 Json = dict[str, Any]
@@ -65,37 +65,37 @@ class Backstage:
         self._manifest: Json = {}
         self._install: Callable[[Json], None] = lambda _: None
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PartStatus]:
         """How each part is now; of those that are real, the bridge knows."""
         return [self._slack(), self._service(), self._store(), self._bridge_itself()]
 
-    def _slack(self) -> Part:
+    def _slack(self) -> PartStatus:
         if self._is_slack_real:
             return self._as_the_bridge_says("Slack", "slack")
-        return Part("Slack", is_stand_in=True, is_up=True, detail="this page")
+        return PartStatus("Slack", is_stand_in=True, is_up=True, detail="this page")
 
-    def _service(self) -> Part:
+    def _service(self) -> PartStatus:
         if self._project is None:
             return self._as_the_bridge_says("Project service", "project")
         detail = f"the sample project, {self._project.base_url}"
-        return Part("Project service", is_stand_in=True, is_up=self._project.is_up, detail=detail)
+        return PartStatus("Project service", is_stand_in=True, is_up=self._project.is_up, detail=detail)
 
-    def _store(self) -> Part:
+    def _store(self) -> PartStatus:
         if self._redis is None:
             return self._as_the_bridge_says("Redis", "redis")
         redis = self._redis
         detail = "embedded; what is in it outlives a restart"
         is_up = not (redis.is_stopped or redis.trouble)
-        return Part("Redis", is_stand_in=True, is_up=is_up, detail=redis.trouble or detail)
+        return PartStatus("Redis", is_stand_in=True, is_up=is_up, detail=redis.trouble or detail)
 
-    def _as_the_bridge_says(self, name: str, key: str) -> Part:
+    def _as_the_bridge_says(self, name: str, key: str) -> PartStatus:
         said = self._bridge.reach.get(key, "not known while the bridge is down")
-        return Part(name, is_stand_in=False, is_up=said == "up", detail=f"real: {said}")
+        return PartStatus(name, is_stand_in=False, is_up=said == "up", detail=f"real: {said}")
 
-    def _bridge_itself(self) -> Part:
+    def _bridge_itself(self) -> PartStatus:
         pid, is_up = self._bridge.pid, self._bridge.is_ready
         detail = "is started again" if pid is None else f"process {pid}" if is_up else f"process {pid}, not ready"
-        return Part("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
+        return PartStatus("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
 
     def faults(self) -> list[Switch]:
         """The switches: Redis where it is our own, and the death of the bridge."""
@@ -117,17 +117,17 @@ class Backstage:
             case _:
                 raise LookupError(name)
 
-    def commands(self) -> list[Command]:
+    def commands(self) -> list[OfferedCommand]:
         """The slash commands of the bridge's own manifest; none until it has been read."""
         return [
-            Command(one["command"], one.get("usage_hint", ""), one.get("description", ""))
+            OfferedCommand(one["command"], one.get("usage_hint", ""), one.get("description", ""))
             for one in self._features("slash_commands")
         ]
 
-    def shortcuts(self) -> list[Shortcut]:
+    def shortcuts(self) -> list[OfferedShortcut]:
         """The shortcuts of the manifest."""
         return [
-            Shortcut(one["callback_id"], one["name"], one.get("description", ""), one["type"])
+            OfferedShortcut(one["callback_id"], one["name"], one.get("description", ""), one["type"])
             for one in self._features("shortcuts")
         ]
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
-from bridge.playground.page.machinery import Machinery, Part
+from bridge.playground.page.machinery import Machinery, PartStatus
 from bridge.playground.wire import LocalServer
 
 _HEADERS: Final = {
@@ -56,7 +56,7 @@ class PlainPage:
         return HTMLResponse(_PAGE.format(rows=rows), headers=_HEADERS)
 
 
-def _row(part: Part) -> str:
+def _row(part: PartStatus) -> str:
     cells = (
         part.name,
         "a stand-in" if part.is_stand_in else "real",

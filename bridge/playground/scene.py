@@ -27,7 +27,7 @@ _RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds and until it listens: whoever
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SceneOptions:
     """What to open: the page at *port*, its data in *folder*, a bridge with the settings *environ* at *bridge_url*.
 
     Of *redis*, None means that it is real and that *environ* says where.
@@ -71,18 +71,18 @@ class Scene:
 
 
 @asynccontextmanager
-async def opened(wanted: Wanted) -> AsyncIterator[Scene]:
-    """Open the stand-ins that are wanted, the page first."""
-    bridge = BridgeProcess(wanted.environ, url=wanted.bridge_url, drain=wanted.drain)
-    project = None if wanted.is_project_real else SampleProject(api_key=secrets.token_hex(16), kept_in=wanted.folder)
+async def opened(options: SceneOptions) -> AsyncIterator[Scene]:
+    """Open the stand-ins that *options* ask for, the page first."""
+    bridge = BridgeProcess(options.environ, url=options.bridge_url, drain=options.drain)
+    project = None if options.is_project_real else SampleProject(api_key=secrets.token_hex(16), kept_in=options.folder)
     backstage = Backstage(
-        bridge, folder=wanted.folder, is_slack_real=wanted.is_slack_real, project=project, redis=wanted.redis
+        bridge, folder=options.folder, is_slack_real=options.is_slack_real, project=project, redis=options.redis
     )
     async with AsyncExitStack() as stack:
-        if wanted.is_slack_real:
-            url = (await stack.enter_async_context(PlainPage(backstage, port=wanted.port))).url
+        if options.is_slack_real:
+            url = (await stack.enter_async_context(PlainPage(backstage, port=options.port))).url
         else:
-            slack = _slack(wanted, bridge)
+            slack = _slack(options, bridge)
             await backstage.know_manifest(slack.install)  # a page without its commands would refuse them
             slack.serve_also(*Page(slack, backstage, backstage.trace, project=project).routes())
             await stack.enter_async_context(slack)
@@ -90,9 +90,9 @@ async def opened(wanted: Wanted) -> AsyncIterator[Scene]:
         if project is not None:
             await stack.enter_async_context(project)
             bridge.environ |= {"PROJECT_BASE_URL": project.base_url, "PROJECT_API_KEY": project.api_key}
-        if wanted.redis is not None:
-            bridge.environ["REDIS_URL"] = wanted.redis.url
-        yield Scene(url, bridge, backstage, wanted.redis)
+        if options.redis is not None:
+            bridge.environ["REDIS_URL"] = options.redis.url
+        yield Scene(url, bridge, backstage, options.redis)
 
 
 def require_free(port: int) -> None:
@@ -102,23 +102,23 @@ def require_free(port: int) -> None:
         probe.bind(("127.0.0.1", port))
 
 
-def _slack(wanted: Wanted, bridge: BridgeProcess) -> EmulatedSlack:
+def _slack(options: SceneOptions, bridge: BridgeProcess) -> EmulatedSlack:
     """Make the workspace and let bridge and Slack know one another."""
     bot_token, secret, app_token = (f"{kind}{secrets.token_hex(16)}" for kind in ("xoxb-", "", "xapp-"))
     bridge.environ["SLACK_BOT_TOKEN"] = bot_token
-    if wanted.uses_socket:
+    if options.uses_socket:
         bridge.environ["SLACK_APP_TOKEN"] = app_token
     else:
         bridge.environ["SLACK_SIGNING_SECRET"] = secret
     slack = EmulatedSlack(
         signing_secret=secret,
         bot_token=bot_token,
-        app_token=app_token if wanted.uses_socket else "",
+        app_token=app_token if options.uses_socket else "",
         events_url=f"{bridge.url}/slack/events",
-        port=wanted.port,
-        kept_in=wanted.folder,
+        port=options.port,
+        kept_in=options.folder,
         retry_delays=_RETRY_DELAYS,
         holds_retries=True,
     )
-    slack.use_sockets = wanted.uses_socket
+    slack.use_sockets = options.uses_socket
     return slack

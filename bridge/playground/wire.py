@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any, Protocol, Self, runtime_checkable
 
 import uvicorn
@@ -139,6 +140,16 @@ class _Silenced:
         """Answer, unless the server, whose task this is, ends it: the connection is broken by then."""
         with contextlib.suppress(asyncio.CancelledError):
             await self._app(scope, receive, send)
+
+
+@dataclass(frozen=True)
+class DropBefore:
+    """A fault: the connection breaks, and nothing is carried out."""
+
+
+@dataclass(frozen=True)
+class DropAfter:
+    """A fault: what was asked is carried out, and the connection breaks before the answer."""
 
 
 class Cut:

@@ -1,10 +1,13 @@
-"""The directions of imports hold, and the rules see it when one does not."""
+"""The directions of imports hold, and the rules see it when one does not; the playground's names are its own."""
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -62,3 +65,19 @@ def test_a_broken_rule_is_named(copied: Path, module: str, line: str, rule: str)
 
     assert said.returncode == 1, said.stdout + said.stderr
     assert any(verdict.startswith(rule) and " BROKEN" in verdict for verdict in said.stdout.splitlines())
+
+
+def public_classes(folder: Path) -> Iterator[tuple[str, Path]]:
+    for file in folder.rglob("*.py"):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, file
+
+
+def test_public_classes_of_the_playground_have_names_of_their_own() -> None:
+    playground = CODE / "bridge" / "playground"
+    everywhere = Counter(name for name, _ in public_classes(CODE / "bridge"))
+    own = dict(public_classes(playground))
+
+    assert own
+    assert {name: str(file) for name, file in own.items() if everywhere[name] > 1} == {}

@@ -7,7 +7,7 @@ import json
 import httpx
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from bridge.playground.emulator.entities import Person
+from bridge.playground.emulator.entities import Member
 from support.page import Window, calls
 
 
@@ -53,7 +53,7 @@ async def test_where_one_is_not_there_is_nothing_to_see_and_nothing_to_do(alice:
 
 
 async def test_nobody_can_be_a_bot_or_somebody_who_is_gone(slack: EmulatedSlack, http: httpx.AsyncClient) -> None:
-    slack.workspace.add_person(Person("U0GONE", "gone", "Gone Long", sample.TEAM, deleted=True))
+    slack.workspace.add_person(Member("U0GONE", "gone", "Gone Long", sample.TEAM, deleted=True))
 
     for who in (sample.BRIDGE, "U0NOBODY", "U0GONE"):
         assert (await http.get("/page/state", params={"as": who})).status_code == 404

@@ -7,7 +7,16 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.playground.sample_project import Agent, Answer, DropAfter, DropBefore, Hang, Proper, SampleProject, scripted
+from bridge.playground.sample_project import (
+    DropAfter,
+    DropBefore,
+    Hang,
+    PlannedAnswer,
+    Proper,
+    SampleAgent,
+    SampleProject,
+    scripted,
+)
 
 CHAT = "/api/sdk/agents/1/chat"
 
@@ -201,15 +210,15 @@ async def test_a_file_that_cannot_be_read_is_begun_anew(tmp_path: Path, content:
 
 
 async def test_agents_can_be_replaced(project: SampleProject, http: httpx.AsyncClient) -> None:
-    project.agents = [Agent(1, "Parrot", None, "none", scripted("{count}: {message}"))]
+    project.agents = [SampleAgent(1, "Parrot", None, "none", scripted("{count}: {message}"))]
 
     assert (await chat(http, 1, "hello"))["message"] == "1: hello"
     assert [one["name"] for one in (await http.get("/api/sdk/agents")).json()] == ["Parrot"]
 
 
 async def test_planned_answers_are_given_as_often_as_planned(project: SampleProject, http: httpx.AsyncClient) -> None:
-    project.on("POST", CHAT, Answer(429, {"error": "slow down"}, headers={"Retry-After": "3"}))
-    project.on("POST", CHAT, Answer(body=b"<html>"))
+    project.on("POST", CHAT, PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "3"}))
+    project.on("POST", CHAT, PlannedAnswer(body=b"<html>"))
     project.on("POST", CHAT, Proper(delay=0.2))
 
     busy, nonsense, proper = [await http.post(CHAT, json={"message": "x"}) for _ in range(3)]

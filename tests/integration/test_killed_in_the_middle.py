@@ -9,7 +9,7 @@ import pytest
 
 from bridge.playground.emulator.faults import Slow
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
-from bridge.playground.sample_project.answers import Answer, Hang
+from bridge.playground.sample_project.answers import Hang, PlannedAnswer
 from support.lives import end_leases
 from support.mortals import a_mortal
 from support.waiting import wait_until
@@ -23,7 +23,7 @@ async def test_the_rest_of_an_answer_is_posted_once_and_the_sign_of_work_is_take
     long = "\n\n".join(f"Paragraph {number}: " + "word " * 100 for number in range(100))
     world.slack.faults.on("chat.postMessage", Slow(0))
     world.slack.faults.on("chat.postMessage", Slow(1.0))
-    world.project.on("POST", CHAT, Answer(200, {"sessionId": 1, "message": long}))
+    world.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": long}))
     world.project.on("POST", CHAT, Hang())
     root = await world.mention(ALICE, GENERAL, "tell me everything")
     await wait_until(lambda: len(world.called("chat.postMessage")) == 2, "the second part is on its way")

@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, GENERAL
-from bridge.playground.sample_project.answers import Answer
+from bridge.playground.sample_project.answers import PlannedAnswer
 from support.real_redis import RealRedis
 from support.shown import active
 from support.waiting import wait_until
@@ -62,7 +62,7 @@ def markdown_of(world: World, root: str) -> str:
 
 async def asked(world: World, answer: str) -> str:
     """Let an agent answer with *answer*, and wait until all of it is in Slack."""
-    world.project.on("POST", CHAT, Answer(200, {"sessionId": 1, "message": answer, "toolsUsed": ["the_tool"]}))
+    world.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": answer, "toolsUsed": ["the_tool"]}))
     root = await world.mention(ALICE, GENERAL, "tell me everything")
     posts = partial(world.called, "chat.postMessage")
     await wait_until(

@@ -8,7 +8,7 @@ import pytest
 
 from bridge.ops.project_rows import project_rows
 from bridge.ops.rows import Row, State
-from bridge.playground.sample_project.answers import Answer, DropBefore, Planned
+from bridge.playground.sample_project.answers import DropBefore, Planned, PlannedAnswer
 from bridge.playground.sample_project.server import SampleProject
 
 KEY = "the-key"
@@ -71,11 +71,15 @@ async def test_a_wrong_path_is_known_for_one(project: SampleProject) -> None:
 @pytest.mark.parametrize(
     ("planned", "says", "cure"),
     [
-        (Answer(body=b"<html>", headers={"Content-Type": "text/html"}), "a web page came", "look at PROJECT_BASE_URL"),
-        (Answer(json={"id": 1}), "not what is documented: 200, name: missing", "does not keep to its interface"),
-        (Answer(status=302, json={}), "sends us elsewhere (302)", "look at PROJECT_BASE_URL"),
-        (Answer(status=500, json={"error": "kaput"}), "it refused (500: “kaput”)", "look at the service"),
-        (Answer(status=503, json={}), "not available now (503)", "look at the service"),
+        (
+            PlannedAnswer(body=b"<html>", headers={"Content-Type": "text/html"}),
+            "a web page came",
+            "look at PROJECT_BASE_URL",
+        ),
+        (PlannedAnswer(json={"id": 1}), "not what is documented: 200, name: missing", "does not keep to its interface"),
+        (PlannedAnswer(status=302, json={}), "sends us elsewhere (302)", "look at PROJECT_BASE_URL"),
+        (PlannedAnswer(status=500, json={"error": "kaput"}), "it refused (500: “kaput”)", "look at the service"),
+        (PlannedAnswer(status=503, json={}), "not available now (503)", "look at the service"),
         (DropBefore(), "no whole answer (ServerDisconnectedError)", "look at the service"),
     ],
 )
@@ -93,7 +97,7 @@ async def test_one_operation_that_fails_hides_no_other(
 
 
 async def test_where_a_list_fails_its_first_entry_is_not_asked_for(project: SampleProject) -> None:
-    project.on("GET", "/api/sdk/agents", Answer(json=[{"id": "one"}]), times=None)
+    project.on("GET", "/api/sdk/agents", PlannedAnswer(json=[{"id": "one"}]), times=None)
 
     rows = await look(project)
 

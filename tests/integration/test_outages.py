@@ -11,7 +11,7 @@ import pytest
 
 from bridge.playground.emulator.faults import RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
-from bridge.playground.sample_project.answers import Answer
+from bridge.playground.sample_project.answers import PlannedAnswer
 from support.busy_disk import busy_disk
 from support.real_redis import ON_DISK, RealRedis
 from support.waiting import wait_until
@@ -47,7 +47,7 @@ async def test_while_the_service_is_down_messages_are_kept_and_answered_when_it_
 
 async def test_a_busy_service_is_asked_again(world: World) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    world.project.on("POST", CHAT, Answer(429, {"error": "slow down"}, headers={"Retry-After": "1"}), times=2)
+    world.project.on("POST", CHAT, PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "1"}), times=2)
 
     root = await world.mention(ALICE, GENERAL, "hello there")
     said = await world.answered(GENERAL, root)
@@ -58,7 +58,7 @@ async def test_a_busy_service_is_asked_again(world: World) -> None:
 
 async def test_a_server_error_is_a_failure_of_that_turn_and_offers_the_button(world: World) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    world.project.on("POST", CHAT, Answer(500, {"error": "boom <!channel>"}))
+    world.project.on("POST", CHAT, PlannedAnswer(500, {"error": "boom <!channel>"}))
 
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
@@ -73,7 +73,7 @@ async def test_a_session_that_is_gone_is_replaced_and_said_so(world: World) -> N
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
-    world.project.on("POST", CHAT, Answer(404, {"error": "no such session"}))
+    world.project.on("POST", CHAT, PlannedAnswer(404, {"error": "no such session"}))
 
     await world.slack.say(ALICE, GENERAL, "do you remember?", thread_ts=root)
     said = await world.answered(GENERAL, root, 2)

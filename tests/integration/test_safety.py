@@ -11,9 +11,9 @@ import pytest_asyncio
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
 from bridge.playground.emulator.server import ApiCall
-from bridge.playground.sample_project.answers import Answer, Proper
+from bridge.playground.sample_project.answers import PlannedAnswer, Proper
 from bridge.playground.sample_project.conversation import scripted
-from bridge.playground.sample_project.sample import Agent, Workflow
+from bridge.playground.sample_project.sample import SampleAgent, SampleWorkflow
 from support.real_redis import RealRedis
 from support.shown import active
 from support.waiting import wait_until
@@ -39,11 +39,11 @@ def _run(_given: Any) -> tuple[str, Any]:
 async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
     async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
         world.project.agents.append(
-            Agent(66, EVIL, EVIL, EVIL, scripted(EVIL), welcome_message=EVIL, tools=[{"id": 1, "name": EVIL}])
+            SampleAgent(66, EVIL, EVIL, EVIL, scripted(EVIL), welcome_message=EVIL, tools=[{"id": 1, "name": EVIL}])
         )
         nodes = [(EVIL, EVIL), ("end", EVIL)]
-        world.project.workflows.append(Workflow(66, EVIL, EVIL, EVIL, nodes, _run))
-        world.project.workflows.append(Workflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
+        world.project.workflows.append(SampleWorkflow(66, EVIL, EVIL, EVIL, nodes, _run))
+        world.project.workflows.append(SampleWorkflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
         yield world
 
 
@@ -85,7 +85,9 @@ async def the_card(world: World, words: str) -> str:
     ],
 )
 async def test_an_agents_answer_reaches_nobody_but_its_readers(world: World, words: str) -> None:
-    world.project.on("POST", CHAT, Answer(200, {"sessionId": 1, "message": words, "toolsUsed": [EVIL, {"name": EVIL}]}))
+    world.project.on(
+        "POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": words, "toolsUsed": [EVIL, {"name": EVIL}]})
+    )
 
     root = await world.mention(ALICE, GENERAL, EVIL)
     await world.answered(GENERAL, root)
@@ -94,7 +96,7 @@ async def test_an_agents_answer_reaches_nobody_but_its_readers(world: World, wor
 
 
 async def test_an_answer_whose_blocks_slack_refuses_is_as_harmless_in_plain_text(world: World) -> None:
-    world.project.on("POST", CHAT, Answer(200, {"sessionId": 1, "message": EVIL}))
+    world.project.on("POST", CHAT, PlannedAnswer(200, {"sessionId": 1, "message": EVIL}))
     world.slack.faults.on("chat.postMessage", Error("invalid_blocks"))
 
     root = await world.mention(ALICE, GENERAL, "hello there")
@@ -105,8 +107,8 @@ async def test_an_answer_whose_blocks_slack_refuses_is_as_harmless_in_plain_text
 
 
 async def test_what_the_service_says_of_an_error_is_harmless(world: World) -> None:
-    world.project.on("POST", CHAT, Answer(400, {"error": EVIL}))
-    world.project.on("POST", CHAT, Answer(422, {"message": EVIL}))
+    world.project.on("POST", CHAT, PlannedAnswer(400, {"error": EVIL}))
+    world.project.on("POST", CHAT, PlannedAnswer(422, {"message": EVIL}))
 
     root = await world.mention(ALICE, GENERAL, "hello there")
     said = await world.answered(GENERAL, root)
@@ -185,8 +187,8 @@ async def test_the_project_and_its_statistics_are_harmless(world: World) -> None
         "tags": counted,
         "lastUpdated": "2026-01-01T00:00:00Z",
     }
-    world.project.on("GET", "/api/sdk/project", Answer(200, project), times=None)
-    world.project.on("GET", "/api/sdk/stats", Answer(200, stats), times=None)
+    world.project.on("GET", "/api/sdk/project", PlannedAnswer(200, project), times=None)
+    world.project.on("GET", "/api/sdk/stats", PlannedAnswer(200, stats), times=None)
 
     for command in ("/project", "/stats"):
         await world.slack.command(ALICE, GENERAL, command)

@@ -11,7 +11,7 @@ from bridge.playground.emulator.faults import Slow
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB, GENERAL
 from bridge.playground.sample_project.answers import Proper
 from bridge.playground.sample_project.conversation import scripted
-from bridge.playground.sample_project.sample import Agent
+from bridge.playground.sample_project.sample import SampleAgent
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
     async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="Memory") as world:
         world.project.agents = [
-            Agent(1, "Memory", None, "m", scripted("re: {message}"), welcome_message="Hello, I am Memory."),
-            Agent(2, "Sloth", None, "m", scripted("re: {message}"), seconds=30),
+            SampleAgent(1, "Memory", None, "m", scripted("re: {message}"), welcome_message="Hello, I am Memory."),
+            SampleAgent(2, "Sloth", None, "m", scripted("re: {message}"), seconds=30),
         ]
         yield world
 

@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 from bridge.blocks import forms, menu, notices, runs
 from bridge.blocks.reply import View
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.entities import Channel, Person
+from bridge.playground.emulator.entities import Channel, Member
 from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
 from bridge.project import ProjectClient
 from bridge.slack.web import SlackWeb
@@ -41,11 +41,11 @@ ELSEWHERE = Channel("C0ELSEWHERE", "elsewhere", [])
 
 
 def somebody(team: str = TEAM, info: Reaction | None = None, said: str | None = None, **flags: bool) -> Somebody:
-    return Somebody(Person("U0SUE", "sue", "Sue Somebody", team, **flags), info, said)
+    return Somebody(Member("U0SUE", "sue", "Sue Somebody", team, **flags), info, said)
 
 
 def of_workspaces(*teams: str, organisation: str = "E0GRID") -> Reaction:
-    about = Person("U0SUE", "sue", "Sue Somebody", teams[0]).as_json()
+    about = Member("U0SUE", "sue", "Sue Somebody", teams[0]).as_json()
     return {"ok": True, "user": about | {"enterprise_user": {"enterprise_id": organisation, "teams": list(teams)}}}
 
 
@@ -229,8 +229,8 @@ async def test_in_a_channel_that_is_not_named_nothing_is_done_but_what_is_outsid
 @pytest.mark.parametrize(
     ("info", "outcomes"),
     [
-        ({"ok": True, "user": Person("U0SUE", "sue", "Sue", TEAM).as_json()}, ("talks", "is answered", "sends again")),
-        ({"ok": True, "user": Person("U0SUE", "sue", "Sue", OTHER_TEAM).as_json()}, ("is refused: stranger",) * 3),
+        ({"ok": True, "user": Member("U0SUE", "sue", "Sue", TEAM).as_json()}, ("talks", "is answered", "sends again")),
+        ({"ok": True, "user": Member("U0SUE", "sue", "Sue", OTHER_TEAM).as_json()}, ("is refused: stranger",) * 3),
         (NO_SCOPE, ("is refused: unknown",) * 3),
         (refused("user_not_found"), ("is refused: unknown",) * 3),
         ({"ok": True, "user": {"id": "U0SUE"}}, ("is refused: unknown",) * 3),
@@ -258,7 +258,7 @@ async def test_where_payloads_do_not_say_from_where_a_person_is_it_is_asked_and_
 async def test_what_another_bot_says_is_left_alone(
     redis: Redis, slack: WireSlack, web: SlackWeb, place: Channel
 ) -> None:
-    row = Row(Somebody(Person("U0BOT", "botty", "Botty Bot", TEAM, is_bot=True, bot_id="B0BOT", app_id="A0BOT")))
+    row = Row(Somebody(Member("U0BOT", "botty", "Botty Bot", TEAM, is_bot=True, bot_id="B0BOT", app_id="A0BOT")))
     async with a_gate(redis, slack, web, row) as gate:
         root = await gate.bind(place)
         found = {

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from bridge.playground.emulator import faults
-from bridge.playground.sample_project.answers import Answer, DropAfter, DropBefore
+from bridge.playground.sample_project.answers import DropAfter, DropBefore, PlannedAnswer
 from soak.fleet import Fleet
 from support.real_redis import RealRedis
 from support.world import World
@@ -25,10 +25,10 @@ _SLACK = (
     faults.DropAfter(),
 )
 _SERVICE = (
-    Answer(500, {"error": "boom"}),
-    Answer(429, {"error": "slow down"}, headers={"Retry-After": "1"}),
-    Answer(200, body=b"<html>hello</html>"),
-    Answer(200, body=b'{"sessionId": 1, "mess'),
+    PlannedAnswer(500, {"error": "boom"}),
+    PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "1"}),
+    PlannedAnswer(200, body=b"<html>hello</html>"),
+    PlannedAnswer(200, body=b'{"sessionId": 1, "mess'),
     DropBefore(),
     DropAfter(),
 )

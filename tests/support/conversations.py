@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import (
     ALICE,
@@ -23,7 +23,7 @@ from bridge.playground.emulator.sample import (
     RANDOM,
     SHARED,
 )
-from bridge.playground.sample_project.answers import Answer
+from bridge.playground.sample_project.answers import PlannedAnswer
 from support.ledger import AGAIN, AGENTS, Deliveries, Started, Thread, Written
 from support.waiting import wait_until
 from support.world import World, words_of
@@ -31,7 +31,7 @@ from support.world import World, words_of
 PATIENCE = 40.0
 _TRIES = 60
 _PAUSE = 0.2  # between two tries of a person
-_BUSY = Answer(429, {"error": "slow down"}, headers={"Retry-After": "0"})
+_BUSY = PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "0"})
 _AGENT_CHOICE = "agent:choose"
 
 Story = Callable[["Town"], Coroutine[None, None, None]]
@@ -95,7 +95,7 @@ class Town:
         """Wait until all is answered in a thread, and Slack has ended its deliveries there."""
         await wait_until(thread.is_settled, f"all is answered: {[one.words for one in thread.written]}", PATIENCE)
 
-    async def insist(self, act: Callable[[], Awaitable[Delivery]]) -> None:
+    async def insist(self, act: Callable[[], Awaitable[AppDelivery]]) -> None:
         """Do it again until it is taken, or can be seen to have been, as people do."""
         for _ in range(_TRIES):
             try:
@@ -111,7 +111,7 @@ class Town:
         """Start a workflow; each try has an input of its own, since nobody knows what became of the last."""
         tries = iter(range(_TRIES))
 
-        async def once() -> Delivery:
+        async def once() -> AppDelivery:
             given, now = f"{name}-{next(tries)}", time.time()
             delivery = await self.world.slack.command(user, channel, "/workflows", f"run {workflow} {given}")
             is_taken = delivery.is_acked and "not be taken" not in delivery.body
@@ -170,7 +170,7 @@ async def presses_the_button(town: Town) -> None:
     def is_replaced() -> bool:
         return any("Sent again" in words_of(one) for one in thread.said())
 
-    async def press() -> Delivery:
+    async def press() -> AppDelivery:
         return await town.world.slack.click(ALICE, DM_ALICE, ts, AGAIN)
 
     await town.insist(press)

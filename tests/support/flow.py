@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.deliver import AppDelivery
 from support.waiting import wait_until
 from support.world import World
 
@@ -51,7 +51,7 @@ class Talk:
         if any(delivery.is_acked for delivery in self._deliveries(ts)):
             self.accepted.append(text)
 
-    def _deliveries(self, ts: str) -> list[Delivery]:
+    def _deliveries(self, ts: str) -> list[AppDelivery]:
         events = [delivery for delivery in self.world.slack.deliveries if delivery.kind == "event"]
         return [delivery for delivery in events if delivery.payload["event"].get("ts") == ts]
 
@@ -76,7 +76,7 @@ class Talk:
         assert not [words for words in self.answers() if "not known" in words], "each outcome is known"
 
 
-def _has_ended(delivery: Delivery) -> bool:
+def _has_ended(delivery: AppDelivery) -> bool:
     return delivery.is_acked or (delivery.retry == LAST_RETRY and bool(delivery.error))
 
 

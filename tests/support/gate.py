@@ -23,7 +23,7 @@ from bridge.errors import NotAllowed
 from bridge.inbound import Notice
 from bridge.metrics import Metrics
 from bridge.playground.emulator import payloads, sample
-from bridge.playground.emulator.entities import Channel, Message, Person, View
+from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.project import Catalog, ProjectClient
 from bridge.reports.statistics import Statistics
 from bridge.slack.actions import Actions
@@ -57,7 +57,7 @@ IN_WORDS: dict[type, str] = {
 class Somebody:
     """A person, what ``users.info`` says of them, and what payloads say of where they are from (None: as always)."""
 
-    person: Person
+    person: Member
     info: Reaction | None = None
     team_said: str | None = None
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import BRIDGE
-from bridge.playground.sample_project.conversation import Reply, Talk
-from bridge.playground.sample_project.sample import Agent
+from bridge.playground.sample_project.conversation import AgentReply, Talk
+from bridge.playground.sample_project.sample import SampleAgent
 from bridge.playground.sample_project.server import ProjectCall
 from support.world import World, words_of
 
@@ -33,29 +33,29 @@ def last_word(message: str) -> str:
     return (message.split() or [""])[-1]
 
 
-def _repeats(_talk: Talk, message: str) -> Reply:
-    return Reply(f"re: {last_word(message)}")
+def _repeats(_talk: Talk, message: str) -> AgentReply:
+    return AgentReply(f"re: {last_word(message)}")
 
 
-def _long(_talk: Talk, message: str) -> Reply:
-    return Reply(
+def _long(_talk: Talk, message: str) -> AgentReply:
+    return AgentReply(
         "\n\n".join([f"re: {last_word(message)}", *(f"Part {number}: " + "word " * 60 for number in range(60))])
     )
 
 
-def _fails(_talk: Talk, message: str) -> Reply:
-    return Reply(f"failed at {message}", status=500)
+def _fails(_talk: Talk, message: str) -> AgentReply:
+    return AgentReply(f"failed at {message}", status=500)
 
 
 AGENTS = [
-    Agent(1, "Memory", None, "m", _repeats),
-    Agent(2, "Slow", None, "m", _repeats, seconds=0.6),
-    Agent(3, "Novelist", None, "m", _long),
-    Agent(4, "Busy", None, "m", _repeats),
-    Agent(5, "Grumpy", None, "m", _fails),
-    Agent(6, "Sleepy", None, "m", _repeats, seconds=4.5),
-    Agent(7, "Slower", None, "m", _repeats, seconds=1.8),
-    Agent(8, "Sloth", None, "m", _repeats, seconds=30),
+    SampleAgent(1, "Memory", None, "m", _repeats),
+    SampleAgent(2, "Slow", None, "m", _repeats, seconds=0.6),
+    SampleAgent(3, "Novelist", None, "m", _long),
+    SampleAgent(4, "Busy", None, "m", _repeats),
+    SampleAgent(5, "Grumpy", None, "m", _fails),
+    SampleAgent(6, "Sleepy", None, "m", _repeats, seconds=4.5),
+    SampleAgent(7, "Slower", None, "m", _repeats, seconds=1.8),
+    SampleAgent(8, "Sloth", None, "m", _repeats, seconds=30),
 ]
 """How each behaves, in a word."""
 
@@ -85,9 +85,9 @@ class Deliveries:
     def __init__(self, world: World) -> None:
         self._world = world
         self._read = 0
-        self._by_ts: dict[str, list[Delivery]] = {}
+        self._by_ts: dict[str, list[AppDelivery]] = {}
 
-    def of(self, ts: str) -> list[Delivery]:
+    def of(self, ts: str) -> list[AppDelivery]:
         """Those of one message."""
         for delivery in self._world.slack.deliveries[self._read :]:
             self._read += 1
@@ -181,7 +181,7 @@ class Thread:
                 yield f"out of order: {what} {earlier.words} before {later.words}"
 
 
-def _has_given_up(tries: list[Delivery]) -> bool:
+def _has_given_up(tries: list[AppDelivery]) -> bool:
     return bool(tries) and not any(one.is_acked for one in tries) and time.time() - tries[-1].at > _GIVEN_UP
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from bridge.playground.page.machinery import Command, Part, Shortcut, Switch
+from bridge.playground.page.machinery import OfferedCommand, OfferedShortcut, PartStatus, Switch
 from support.slack_app import TOKEN
 
 Json = dict[str, Any]
@@ -20,8 +20,8 @@ class Stage:
         self.steps: dict[str, list[Json]] = {}
         self.asked: list[str] = []
 
-    def parts(self) -> list[Part]:
-        return [Part("Redis", is_stand_in=True, is_up=self.redis_is_up, detail="embedded")]
+    def parts(self) -> list[PartStatus]:
+        return [PartStatus("Redis", is_stand_in=True, is_up=self.redis_is_up, detail="embedded")]
 
     def faults(self) -> list[Switch]:
         return [Switch("redis_stopped", "Redis", "Redis stopped", "Later.", is_on=not self.redis_is_up)]
@@ -30,11 +30,11 @@ class Stage:
         assert name == "redis_stopped"
         self.redis_is_up = not is_on
 
-    def commands(self) -> list[Command]:
-        return [Command("/workflows", "list | show WORKFLOW", "The workflows")]
+    def commands(self) -> list[OfferedCommand]:
+        return [OfferedCommand("/workflows", "list | show WORKFLOW", "The workflows")]
 
-    def shortcuts(self) -> list[Shortcut]:
-        return [Shortcut("send_again", "Send again", "", "message"), Shortcut("run", "Run", "", "global")]
+    def shortcuts(self) -> list[OfferedShortcut]:
+        return [OfferedShortcut("send_again", "Send again", "", "message"), OfferedShortcut("run", "Run", "", "global")]
 
     def prompts(self) -> list[tuple[str, str]]:
         return [("Begin", "What can you do?")]

@@ -16,7 +16,7 @@ from bridge.errors import SlackUnreachable
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
 from bridge.playground.emulator import payloads
-from bridge.playground.emulator.entities import Person
+from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.limits import check_view
 from bridge.slack.actions import parse_submission
 from bridge.slack.home import parse as parse_home
@@ -256,7 +256,7 @@ async def test_a_list_that_everybody_sees_is_not_turned_by_one(
 
 
 def test_what_slack_sends_of_a_shortcut_on_a_message_is_read() -> None:
-    person = Person("U1", "alice", "Alice", "T1")
+    person = Member("U1", "alice", "Alice", "T1")
     message = {"type": "message", "text": "hi", "user": "U2", "ts": "2.0", "thread_ts": "1.0"}
     where = {"container": {"message_ts": "2.0"}, "channel": {"id": "C1"}, "message": message}
 

@@ -2,21 +2,22 @@
 
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.changes import Change
-from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.emulator import EmulatedSlack
-from bridge.playground.emulator.entities import Channel, File, Group, Message, Person, View
-from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Http, RateLimited, Slow
+from bridge.playground.emulator.entities import Channel, File, Group, Member, Message, View
+from bridge.playground.emulator.faults import Error, Http, RateLimited, Slow
 from bridge.playground.emulator.responses import Response
 from bridge.playground.emulator.server import ApiCall
 from bridge.playground.emulator.sessions import StatusChange
 from bridge.playground.emulator.sockets import Connection
+from bridge.playground.wire import DropAfter, DropBefore
 
 __all__ = [
     "ApiCall",
+    "AppDelivery",
     "Change",
     "Channel",
     "Connection",
-    "Delivery",
     "DropAfter",
     "DropBefore",
     "EmulatedSlack",
@@ -24,8 +25,8 @@ __all__ = [
     "File",
     "Group",
     "Http",
+    "Member",
     "Message",
-    "Person",
     "RateLimited",
     "Response",
     "Slow",

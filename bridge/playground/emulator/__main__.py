@@ -25,7 +25,7 @@ import sys
 import threading
 from pathlib import Path
 
-from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.emulator import EmulatedSlack
 
 _TOKEN = "xoxb-playground"  # noqa: S105 - opens nothing but the emulator
@@ -37,7 +37,7 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _outcome(delivery: Delivery) -> str:
+def _outcome(delivery: AppDelivery) -> str:
     return str(delivery.status or delivery.error)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from bridge.playground.emulator.keeping import Keeper
+from bridge.playground.emulator.keeping import Storage
 
 T = TypeVar("T")
 
@@ -41,15 +41,15 @@ class Shelf(Mapping[str, T]):
         self,
         kind: str,
         of: type[T],
-        keeper: Keeper,
+        storage: Storage,
         tell: Subscriber,
         where: Callable[[T], tuple[str, str]] = lambda _: ("", ""),
     ) -> None:
         self._kind = kind
-        self._keeper = keeper
+        self._storage = storage
         self._tell = tell
         self._where = where
-        self._things: dict[str, T] = {key: of(**fields) for key, fields in keeper.read(kind)}
+        self._things: dict[str, T] = {key: of(**fields) for key, fields in storage.read(kind)}
 
     def __getitem__(self, key: str) -> T:
         return self._things[key]
@@ -63,7 +63,7 @@ class Shelf(Mapping[str, T]):
     def put(self, key: str, thing: T) -> T:
         """Lay something there, or back after it was altered."""
         self._things[key] = thing
-        self._keeper.write(self._kind, key, thing)
+        self._storage.write(self._kind, key, thing)
         self._tell(Change(self._kind, key, *self._where(thing)))
         return thing
 
@@ -71,5 +71,5 @@ class Shelf(Mapping[str, T]):
         """Take something away, if it is there."""
         thing = self._things.pop(key, None)
         if thing is not None:
-            self._keeper.write(self._kind, key, None)
+            self._storage.write(self._kind, key, None)
             self._tell(Change(self._kind, key, *self._where(thing), is_gone=True))

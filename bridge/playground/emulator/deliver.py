@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from bridge.playground.emulator.changes import Shelf
 from bridge.playground.emulator.entities import Json
-from bridge.playground.emulator.keeping import Keeper
+from bridge.playground.emulator.keeping import Storage
 from bridge.playground.wire import Background
 
 ACK_SECONDS: Final = 3.0
@@ -22,7 +22,7 @@ RETRY_DELAYS: Final = (0.0, 60.0, 300.0)  # before the first, second and third r
 
 
 @dataclass
-class Delivery:
+class AppDelivery:
     """One request to the app and what came of it.
 
     *error* is the reason where it was not taken, else empty: over HTTP Slack's word for it (``http_timeout``,
@@ -42,7 +42,7 @@ class Delivery:
     error: str = ""
     is_final: bool = False  # the app asked not to be sent it again
     socket: int = 0
-    repeats: Delivery | None = field(default=None, repr=False)  # the try before this one
+    repeats: AppDelivery | None = field(default=None, repr=False)  # the try before this one
 
     @property
     def is_acked(self) -> bool:
@@ -64,7 +64,7 @@ class Way(Protocol):
     async def reached(self) -> None:
         """Wait until the app is there."""
 
-    async def carry(self, delivery: Delivery) -> None:
+    async def carry(self, delivery: AppDelivery) -> None:
         """Send it, and write down what came of it."""
 
 
@@ -80,7 +80,7 @@ class Waiting:
 class Deliverer:
     """Sends to the app, by its sockets where *use_sockets* is set. *deliveries* keeps what was sent.
 
-    Events that the app has not taken are in *keeper*, so that they can be sent after a restart. With *holds_retries*
+    Events that the app has not taken are in *storage*, so that they can be sent after a restart. With *holds_retries*
     no retry is spent on an address where nobody listens: it is held until the app is there.
     """
 
@@ -93,17 +93,17 @@ class Deliverer:
         background: Background,
         retry_delays: Sequence[float],
         holds_retries: bool,
-        keeper: Keeper,
+        storage: Storage,
     ) -> None:
         self.use_sockets = False
-        self.deliveries: list[Delivery] = []
+        self.deliveries: list[AppDelivery] = []
         self._http = http
         self._sockets = sockets
         self._clock = clock
         self._background = background
         self._retry_delays = retry_delays
         self._holds_retries = holds_retries
-        self._waiting = Shelf("event", Waiting, keeper, lambda _: None)
+        self._waiting = Shelf("event", Waiting, storage, lambda _: None)
 
     @property
     def _way(self) -> Way:
@@ -135,7 +135,7 @@ class Deliverer:
             await tried.wait()
 
     async def _until_taken(
-        self, waiting: Waiting, before: Delivery | None, tried: asyncio.Event, after: float = 0.0
+        self, waiting: Waiting, before: AppDelivery | None, tried: asyncio.Event, after: float = 0.0
     ) -> None:
         try:
             await asyncio.sleep(after)
@@ -143,7 +143,7 @@ class Deliverer:
         finally:
             tried.set()  # whoever waits must not wait for what has been given up
 
-    async def _try(self, waiting: Waiting, before: Delivery | None, tried: asyncio.Event) -> None:
+    async def _try(self, waiting: Waiting, before: AppDelivery | None, tried: asyncio.Event) -> None:
         """Send it, until it is taken or given up; *before* is the last try that there was."""
         retry = before.retry + 1 if before else 0
         while True:
@@ -160,7 +160,7 @@ class Deliverer:
                 await self._way.reached()
             await self._way.opened()  # what happens while no socket is open comes as a retry later
 
-    def _note(self, waiting: Waiting, delivery: Delivery, *, is_over: bool) -> None:
+    def _note(self, waiting: Waiting, delivery: AppDelivery, *, is_over: bool) -> None:
         event_id = waiting.envelope["event_id"]
         if self._waiting.get(event_id) is not waiting:
             return  # the same event was sent once more meanwhile
@@ -170,24 +170,24 @@ class Deliverer:
         waiting.tries, waiting.error = delivery.retry + 1, delivery.error
         self._waiting.put(event_id, waiting)
 
-    def _delivery(self, waiting: Waiting, retry: int, before: Delivery | None) -> Delivery:
+    def _delivery(self, waiting: Waiting, retry: int, before: AppDelivery | None) -> AppDelivery:
         event = waiting.envelope["event"]
         name = ".".join(filter(None, (event["type"], event.get("subtype"))))
-        return Delivery("event", name, waiting.envelope, self._clock(), retry, repeats=before)
+        return AppDelivery("event", name, waiting.envelope, self._clock(), retry, repeats=before)
 
-    async def command(self, form: Json) -> Delivery:
+    async def command(self, form: Json) -> AppDelivery:
         """Send a slash command; it is never sent again."""
-        return await self._send(Delivery("command", form["command"], form, self._clock()), self._way)
+        return await self._send(AppDelivery("command", form["command"], form, self._clock()), self._way)
 
-    async def interaction(self, payload: Json) -> Delivery:
+    async def interaction(self, payload: Json) -> AppDelivery:
         """Send a click, a form or a menu's question; none is ever sent again."""
-        return await self._send(Delivery("interaction", payload["type"], payload, self._clock()), self._way)
+        return await self._send(AppDelivery("interaction", payload["type"], payload, self._clock()), self._way)
 
-    async def verification(self, payload: Json) -> Delivery:
+    async def verification(self, payload: Json) -> AppDelivery:
         """Send the question that is asked when the URL is set."""
-        return await self._send(Delivery("verification", payload["type"], payload, self._clock()), self._http)
+        return await self._send(AppDelivery("verification", payload["type"], payload, self._clock()), self._http)
 
-    async def _send(self, delivery: Delivery, way: Way) -> Delivery:
+    async def _send(self, delivery: AppDelivery, way: Way) -> AppDelivery:
         self.deliveries.append(delivery)
         begun = time.perf_counter()
         await way.carry(delivery)

@@ -14,14 +14,14 @@ from starlette.routing import BaseRoute
 from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.events import Events
-from bridge.playground.emulator.keeping import KeptIn, NotKept
+from bridge.playground.emulator.keeping import NoStorage, SqliteStorage
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.over_http import OverHttp
 from bridge.playground.emulator.over_sockets import OverSockets
 from bridge.playground.emulator.rates import Rates
-from bridge.playground.emulator.schedule import Schedule
-from bridge.playground.emulator.server import ALL_SCOPES, Door
-from bridge.playground.emulator.sockets import Sockets
+from bridge.playground.emulator.schedule import ScheduledPosts
+from bridge.playground.emulator.server import ALL_SCOPES, ApiServer
+from bridge.playground.emulator.sockets import SocketConnections
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.voices import Voices
 from bridge.playground.emulator.workspace import Workspace
@@ -72,11 +72,11 @@ class EmulatedSlack(Voices):
         kept_in: Path | None = None,
     ) -> None:
         self._background = Background()
-        self._keeper = keeper = KeptIn(kept_in) if kept_in else NotKept()
+        self._storage = storage = SqliteStorage(kept_in) if kept_in else NoStorage()
         self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds)
-        workspace = Workspace(clock=clock, new_id=new_id, keeper=keeper)
-        tickets = Tickets(clock=clock, new_id=new_id, keeper=keeper)
-        sockets = Sockets(tickets)
+        workspace = Workspace(clock=clock, new_id=new_id, storage=storage)
+        tickets = Tickets(clock=clock, new_id=new_id, storage=storage)
+        sockets = SocketConnections(tickets)
         deliverer = Deliverer(
             http=self._http,
             sockets=OverSockets(sockets, ack_seconds=ack_seconds, new_id=new_id),
@@ -84,19 +84,21 @@ class EmulatedSlack(Voices):
             background=self._background,
             retry_delays=retry_delays,
             holds_retries=holds_retries,
-            keeper=keeper,
+            storage=storage,
         )
         self._installation = installation = Installation(set(ALL_SCOPES))
         events = Events(workspace, deliverer, installation)
-        self._schedule = Schedule(workspace, events)
+        self._schedule = ScheduledPosts(workspace, events)
         rates = Rates(clock=clock)
-        door = Door(workspace, tickets, rates, bot_token, events.own, app_token=app_token, config_token=config_token)
-        door.installation = installation
-        self._app = door.app(sockets.route())
+        api = ApiServer(
+            workspace, tickets, rates, bot_token, events.own, app_token=app_token, config_token=config_token
+        )
+        api.installation = installation
+        self._app = api.app(sockets.route())
         self._server = LocalServer(self._app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
-        door.open_at(self._server)
+        api.open_at(self._server)
         sockets.open_at(self._server)
-        super().__init__(workspace, tickets, deliverer, door, events=events, sockets=sockets, server=self._server)
+        super().__init__(workspace, tickets, deliverer, api, events=events, sockets=sockets, server=self._server)
 
     async def __aenter__(self) -> Self:
         await self._server.start()  # first: where the port is taken nothing else is open
@@ -113,7 +115,7 @@ class EmulatedSlack(Voices):
             await self._http.close()
             await self._server.stop()
             await self._sockets.close()
-            self._keeper.close()
+            self._storage.close()
 
     def install(self, manifest: Json, *, declined: Collection[str] = ()) -> None:
         """Install the app as *manifest* says, without the optional scopes that are *declined*. Raises InvalidManifest.

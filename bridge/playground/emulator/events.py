@@ -9,7 +9,13 @@ from bridge.playground.emulator import payloads
 from bridge.playground.emulator.deliver import Deliverer
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.manifests import Installation
-from bridge.playground.emulator.web_api.method import Deleted, Edited, Happening, Posted, Reacted
+from bridge.playground.emulator.web_api.method import (
+    Happening,
+    MessageDeleted,
+    MessageEdited,
+    MessagePosted,
+    ReactionChanged,
+)
 from bridge.playground.emulator.workspace import Workspace
 
 Tried = list[asyncio.Event]  # each is set once the first try of one event has ended
@@ -51,7 +57,7 @@ class Events:
         channel = self._workspace.channels[message.channel]
         return self._wanted(payloads.mention_event(message, channel, author), channel.id)
 
-    def changed(self, happening: Edited | Deleted) -> Tried:
+    def changed(self, happening: MessageEdited | MessageDeleted) -> Tried:
         """A message that is different, or gone. An edit that adds or keeps a mention is one more: the same twins.
 
         The mention has the old ts, and says ``edited``, however old the message is: slackapi/bolt-js#960,
@@ -61,7 +67,7 @@ class Events:
         if not self._hears(message.channel):
             return []
         channel = self._workspace.channels[message.channel]
-        if isinstance(happening, Deleted):
+        if isinstance(happening, MessageDeleted):
             event = payloads.deleted_event(message, happening.before, channel, self._workspace.new_ts())
             return self._wanted(event, channel.id)
         is_mention = self._is_mention(message) and message.edited is not None
@@ -79,7 +85,7 @@ class Events:
         channel, author = self._workspace.channels[message.channel], self._workspace.people[message.user]
         return f"<@{self._workspace.bot.id}>" in message.text and not channel.is_im and not author.is_bot
 
-    def reacted(self, happening: Reacted) -> Tried:
+    def reacted(self, happening: ReactionChanged) -> Tried:
         """A reaction that was added to a message, or removed from it."""
         if not self._hears(happening.message.channel):
             return []
@@ -93,9 +99,9 @@ class Events:
         if not self.echoes_own:
             return
         match happening:
-            case Posted():
+            case MessagePosted():
                 self.posted(happening.message)
-            case Reacted():
+            case ReactionChanged():
                 self.reacted(happening)
             case _:
                 self.changed(happening)

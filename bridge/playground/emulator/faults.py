@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bridge.playground.wire import DropAfter, DropBefore
+
 
 @dataclass(frozen=True)
 class RateLimited:
@@ -32,16 +34,6 @@ class Slow:
     """The call is carried out after this many seconds."""
 
     seconds: float
-
-
-@dataclass(frozen=True)
-class DropBefore:
-    """The connection breaks and the call is not carried out."""
-
-
-@dataclass(frozen=True)
-class DropAfter:
-    """The call is carried out, and the connection breaks before the answer."""
 
 
 Fault = RateLimited | Error | Http | Slow | DropBefore | DropAfter

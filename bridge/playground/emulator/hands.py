@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridge.playground.emulator import escapes, limits, payloads, responses, sample, widgets
-from bridge.playground.emulator.deliver import Deliverer, Delivery
+from bridge.playground.emulator.deliver import AppDelivery, Deliverer
 from bridge.playground.emulator.entities import Json, Message, View
-from bridge.playground.emulator.server import Door
+from bridge.playground.emulator.server import ApiServer
 from bridge.playground.emulator.socket_mode import SocketMode
-from bridge.playground.emulator.sockets import Sockets
+from bridge.playground.emulator.sockets import SocketConnections
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.wire import LocalServer
@@ -28,25 +28,25 @@ class NoSuchCommand(LookupError):
 
 
 class Hands(SocketMode):
-    """The interactive side of a workspace. Each method gives the `Delivery`, with the app's answer and its time."""
+    """The interactive side of a workspace. Each method gives the `AppDelivery`, with the app's answer and its time."""
 
     def __init__(
         self,
         workspace: Workspace,
         tickets: Tickets,
         deliverer: Deliverer,
-        door: Door,
+        api: ApiServer,
         *,
-        sockets: Sockets,
+        sockets: SocketConnections,
         server: LocalServer,
     ) -> None:
-        super().__init__(workspace, door, deliverer, sockets)
+        super().__init__(workspace, api, deliverer, sockets)
         self._tickets = tickets
         self._site = server
 
     async def command(
         self, user: str, channel: str, command: str, text: str = "", *, in_thread: bool = False
-    ) -> Delivery:
+    ) -> AppDelivery:
         """Let *user* type a slash command; it needs no membership of the bot. Raises NotInThreads and NoSuchCommand.
 
         Channels, people and links in *text* are sent as the manifest says: as ids, or as they were typed.
@@ -54,7 +54,7 @@ class Hands(SocketMode):
         """
         if in_thread:
             raise NotInThreads(command)
-        installed = self._door.installation.commands
+        installed = self._api.installation.commands
         if installed is not None and command not in installed:
             raise NoSuchCommand(command)
         should_escape = installed is not None and installed[command]
@@ -86,19 +86,19 @@ class Hands(SocketMode):
         groups = {one.handle: f"<!subteam^{one.id}|@{one.handle}>" for one in workspace.groups.values()}
         return escapes.with_ids(typed, channels=channels, people=groups | people)
 
-    def _say_that_it_failed(self, user: str, channel: str, command: str, delivery: Delivery) -> None:
+    def _say_that_it_failed(self, user: str, channel: str, command: str, delivery: AppDelivery) -> None:
         is_late = delivery.error in {"http_timeout", "timeout"}
         text = f'{command} failed with the error "{"operation_timeout" if is_late else "dispatch_failed"}"'
         ts = self.workspace.new_ts()
         self.workspace.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
 
-    async def shortcut(self, user: str, callback_id: str) -> Delivery:
+    async def shortcut(self, user: str, callback_id: str) -> AppDelivery:
         """Let *user* use one of the app's global shortcuts."""
         person, trigger = self.workspace.people[user], self._tickets.trigger(user)
         payload = payloads.shortcut(person, callback_id, self.workspace.new_ts(), trigger_id=trigger)
         return await self._deliverer.interaction(payload)
 
-    async def message_shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> Delivery:
+    async def message_shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> AppDelivery:
         """Let *user* use one of the app's shortcuts on a message."""
         message = self._visible(user, channel, ts)
         payload = payloads.message_action(
@@ -111,26 +111,26 @@ class Hands(SocketMode):
         )
         return await self._deliverer.interaction(payload)
 
-    async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> Delivery:
+    async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> AppDelivery:
         """Let *user* press a button of a message; a question that it asks first is answered with yes."""
         element, block_id = widgets.find(self._visible(user, channel, ts).all_blocks, action_id, block_id)
         return await self._act(user, channel, ts, widgets.pressed(element, block_id, self.workspace.new_ts()))
 
     async def select(
         self, user: str, channel: str, ts: str, action_id: str, value: Any, *, block_id: str = ""
-    ) -> Delivery:
+    ) -> AppDelivery:
         """Let *user* choose from a menu of a message: an option's value, or a whole option that was suggested."""
         element, block_id = widgets.find(self._visible(user, channel, ts).all_blocks, action_id, block_id)
         return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
 
-    async def click_in_view(self, user: str, view_id: str, action_id: str, *, block_id: str = "") -> Delivery:
+    async def click_in_view(self, user: str, view_id: str, action_id: str, *, block_id: str = "") -> AppDelivery:
         """Let *user* press a button of a modal or of Home."""
         element, block_id = widgets.find(self._view(view_id).blocks, action_id, block_id)
         return await self._act_in_view(user, view_id, widgets.pressed(element, block_id, self.workspace.new_ts()))
 
     async def select_in_view(
         self, user: str, view_id: str, action_id: str, value: Any, *, block_id: str = ""
-    ) -> Delivery:
+    ) -> AppDelivery:
         """Let *user* choose from a menu of a modal or of Home that tells the app at once."""
         view = self._view(view_id)
         element, block_id = widgets.find(view.blocks, action_id, block_id)
@@ -161,7 +161,7 @@ class Hands(SocketMode):
         groups = answer.get("option_groups", [])
         return [*answer.get("options", []), *(option for group in groups for option in group["options"])]
 
-    async def submit(self, view_id: str, values: Mapping[str, Any], user: str) -> Delivery:
+    async def submit(self, view_id: str, values: Mapping[str, Any], user: str) -> AppDelivery:
         """Let *user* fill in a modal (*values* by action_id or block_id) and send it in."""
         view = self._view(view_id)
         self.workspace.change_view(view, values=widgets.state_of(view.blocks, values), errors={})
@@ -171,7 +171,7 @@ class Hands(SocketMode):
             self._after_submission(view, delivery.json)
         return delivery
 
-    async def close(self, view_id: str, user: str) -> Delivery | None:
+    async def close(self, view_id: str, user: str) -> AppDelivery | None:
         """Let *user* close a modal; the app hears of it only if it asked to."""
         view = self._view(view_id)
         self.workspace.close_views([view])
@@ -180,7 +180,7 @@ class Hands(SocketMode):
         payload = payloads.view_closed(self.workspace.people[user], view, is_cleared=False)
         return await self._deliverer.interaction(payload)
 
-    async def _act(self, user: str, channel: str, ts: str, action: Json) -> Delivery:
+    async def _act(self, user: str, channel: str, ts: str, action: Json) -> AppDelivery:
         message = self._visible(user, channel, ts)
         ticket = self._tickets.response(user, channel, ts=ts)
         state = {} if action["type"] == "button" else {action["block_id"]: {action["action_id"]: _state(action)}}
@@ -194,7 +194,7 @@ class Hands(SocketMode):
         )
         return await self._deliverer.interaction(payload)
 
-    async def _act_in_view(self, user: str, view_id: str, action: Json) -> Delivery:
+    async def _act_in_view(self, user: str, view_id: str, action: Json) -> AppDelivery:
         view = self._view(view_id)
         trigger = self._tickets.trigger(user, view_id)
         person = self.workspace.people[user]
@@ -221,12 +221,12 @@ class Hands(SocketMode):
             return
         self.workspace.open_view(self.workspace.make_view(view.user, content, under=view))
 
-    def _show_body(self, user: str, channel: str, ticket: str, delivery: Delivery) -> None:
+    def _show_body(self, user: str, channel: str, ticket: str, delivery: AppDelivery) -> None:
         """The body of the answer to a command is shown like something that came by the response URL."""
         is_json = delivery.body.lstrip().startswith("{")
         content: Json = delivery.json if is_json else {"text": delivery.body}
         responses.show(self.workspace, self._tickets.peek(ticket), content)
-        self._door.note("body", user, channel, content)
+        self._api.note("body", user, channel, content)
 
     def _response_url(self, ticket: str) -> str:
         return f"{self._site.url}/response/{ticket}"

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.entities import Channel, Json, Message, Person
+from bridge.playground.emulator.entities import Channel, Json, Member, Message
 
 INVITE: Final = "invite_them"
 DO_NOTHING: Final = "do_nothing"
 
 
-def absent_apps(message: Message, channel: Channel, people: Iterable[Person]) -> list[str]:
+def absent_apps(message: Message, channel: Channel, people: Iterable[Member]) -> list[str]:
     """The apps that *message* mentions and that are not in its *channel*."""
     if channel.is_im:
         return []

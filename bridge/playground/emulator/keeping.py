@@ -30,7 +30,7 @@ _WRITE: Final = (
 )
 
 
-class Keeper(Protocol):
+class Storage(Protocol):
     """Where things are kept."""
 
     @property
@@ -50,7 +50,7 @@ class Keeper(Protocol):
         """Let go of the file."""
 
 
-class NotKept:
+class NoStorage:
     """Keeps nothing: the workspace ends with its process."""
 
     is_new = True
@@ -70,7 +70,7 @@ class NotKept:
         """Change nothing."""
 
 
-class KeptIn:
+class SqliteStorage:
     """Keeps everything in a file in *folder*, which is made where there is none.
 
     A file that another version wrote in another form is put aside, beside the new one.

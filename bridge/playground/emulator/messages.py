@@ -9,28 +9,28 @@ from typing import Any, Final
 
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.changes import Change, Shelf, Subscriber
-from bridge.playground.emulator.entities import Channel, Json, Message, Person
-from bridge.playground.emulator.keeping import Keeper
+from bridge.playground.emulator.entities import Channel, Json, Member, Message
+from bridge.playground.emulator.keeping import Storage
 from bridge.playground.emulator.richtext import from_mrkdwn, rich_text
 
 _STREAM_LASTS: Final = 300.0  # seconds; seen by many, documented by nobody
 
 
-class Messages:
+class MessageLog:
     """Messages, and the people and channels that they are of. *clock* gives Unix seconds, *new_id* an id with a prefix.
 
     Whatever changes goes through a `Shelf`: there it is kept, and subscribers are told.
     """
 
-    def __init__(self, *, clock: Callable[[], float], new_id: Callable[[str], str], keeper: Keeper) -> None:
+    def __init__(self, *, clock: Callable[[], float], new_id: Callable[[str], str], storage: Storage) -> None:
         self.clock = clock
         self.new_id = new_id
-        self._keeper = keeper
+        self._storage = storage
         self._subscribers: list[Subscriber] = []
-        self.people = Shelf("person", Person, keeper, self._tell)
-        self.channels = Shelf("channel", Channel, keeper, self._tell, lambda one: (one.id, ""))
-        self._messages = Shelf("message", Message, keeper, self._tell, _place)
-        self._private = Shelf("private_message", Message, keeper, self._tell, _place)
+        self.people = Shelf("person", Member, storage, self._tell)
+        self.channels = Shelf("channel", Channel, storage, self._tell, lambda one: (one.id, ""))
+        self._messages = Shelf("message", Message, storage, self._tell, _place)
+        self._private = Shelf("private_message", Message, storage, self._tell, _place)
         self._by_channel: dict[str, dict[str, Message]] = defaultdict(dict)
         self._replies: dict[tuple[str, str], list[str]] = {}
         self._last_ts = 0
@@ -38,7 +38,7 @@ class Messages:
             self._index(message)
 
     @property
-    def bot(self) -> Person:
+    def bot(self) -> Member:
         """The bridge's own bot user."""
         return self.people[sample.BRIDGE]
 
@@ -56,7 +56,7 @@ class Messages:
 
     def together(self) -> AbstractContextManager[None]:
         """Keep all that changes meanwhile, or, if the process is killed in between, nothing of it."""
-        return self._keeper.together()
+        return self._storage.together()
 
     def _tell(self, change: Change) -> None:
         for subscriber in list(self._subscribers):

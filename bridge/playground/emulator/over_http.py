@@ -13,7 +13,7 @@ from typing import Final
 
 import aiohttp
 
-from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.deliver import AppDelivery
 
 _USER_AGENT: Final = "Slackbot 1.0 (+https://api.slack.com/robots)"
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -28,7 +28,7 @@ def sign(secret: str, timestamp: int, body: bytes) -> str:
     return "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
 
 
-def _request(delivery: Delivery) -> tuple[bytes, Mapping[str, str]]:
+def _request(delivery: AppDelivery) -> tuple[bytes, Mapping[str, str]]:
     """The body and its headers, of which Slack has three forms."""
     match delivery.kind:
         case "command":
@@ -39,7 +39,7 @@ def _request(delivery: Delivery) -> tuple[bytes, Mapping[str, str]]:
             return json.dumps(delivery.payload).encode(), {**_JSON, **_retry(delivery)}
 
 
-def _retry(delivery: Delivery) -> dict[str, str]:
+def _retry(delivery: AppDelivery) -> dict[str, str]:
     if delivery.repeats is None:
         return {}
     return {"X-Slack-Retry-Num": str(delivery.retry), "X-Slack-Retry-Reason": delivery.repeats.error}
@@ -82,7 +82,7 @@ class OverHttp:
         writer.close()
         return True
 
-    async def carry(self, delivery: Delivery) -> None:
+    async def carry(self, delivery: AppDelivery) -> None:
         """Send one request and write down the answer, or why there is none."""
         try:
             await self._exchange(delivery)
@@ -93,7 +93,7 @@ class OverHttp:
         except aiohttp.ClientError:
             delivery.error = "unknown_error"
 
-    async def _exchange(self, delivery: Delivery) -> None:
+    async def _exchange(self, delivery: AppDelivery) -> None:
         if self._session is None:
             raise RuntimeError("not open")
         body, headers = _request(delivery)

@@ -11,9 +11,9 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from bridge.playground.emulator.deliver import Delivery
+from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.entities import Json
-from bridge.playground.emulator.sockets import Gone, Sockets
+from bridge.playground.emulator.sockets import Gone, SocketConnections
 
 _TYPES: Final = {"event": "events_api", "command": "slash_commands", "interaction": "interactive"}
 _ANSWERED: Final = frozenset({"view_submission", "block_suggestion"})  # interactions whose ack may say something
@@ -23,7 +23,7 @@ _ACKED: Final = 200
 class OverSockets:
     """Sends each delivery to one connection, in turn, and waits *ack_seconds* for its ack."""
 
-    def __init__(self, sockets: Sockets, *, ack_seconds: float, new_id: Callable[[str], str]) -> None:
+    def __init__(self, sockets: SocketConnections, *, ack_seconds: float, new_id: Callable[[str], str]) -> None:
         self._sockets = sockets
         self._ack_seconds = ack_seconds
         self._new_id = new_id
@@ -36,7 +36,7 @@ class OverSockets:
         """Wait until the app has a connection."""
         await self._sockets.opened()
 
-    async def carry(self, delivery: Delivery) -> None:
+    async def carry(self, delivery: AppDelivery) -> None:
         """Send one envelope and write down its ack, or why there is none."""
         connection = self._sockets.take_turn(delivery.repeats.socket if delivery.repeats else 0)
         if connection is None:
@@ -56,7 +56,7 @@ class OverSockets:
             delivery.body = json.dumps(said) if said and envelope["accepts_response_payload"] else ""
 
 
-def envelope_of(delivery: Delivery, envelope_id: str) -> Json:
+def envelope_of(delivery: AppDelivery, envelope_id: str) -> Json:
     """What is sent; only events say which try this is."""
     is_answered = delivery.kind == "command" or delivery.name in _ANSWERED
     envelope: Json = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.entities import Channel, Execution, Json, Message, Person, View
+from bridge.playground.emulator.entities import Channel, Execution, Json, Member, Message, View
 
 VERIFICATION_TOKEN: Final = "playground-verification-token"  # noqa: S105 - the deprecated one, which proves nothing
 
@@ -36,20 +36,20 @@ def envelope(event: Json, *, event_id: str, now: float, channel: Channel | None)
     }
 
 
-def message_event(message: Message, channel: Channel, author: Person | None) -> Json:
+def message_event(message: Message, channel: Channel, author: Member | None) -> Json:
     """A ``message`` event."""
     event = message.as_json() | {"channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind}
     return event | _origin(message, channel, author)
 
 
-def mention_event(message: Message, channel: Channel, author: Person) -> Json:
+def mention_event(message: Message, channel: Channel, author: Member) -> Json:
     """The ``app_mention`` event of a message; it has neither a ``channel_type`` nor a subtype."""
     event = message.as_json() | {"type": "app_mention", "channel": channel.id, "event_ts": message.ts}
     event.pop("subtype", None)
     return event | {"user_profile": author.event_profile()} | _origin(message, channel, author)
 
 
-def _origin(message: Message, channel: Channel, author: Person | None) -> Json:
+def _origin(message: Message, channel: Channel, author: Member | None) -> Json:
     """In a channel shared with another company or workspace events say where the author is from."""
     if not (channel.is_ext_shared or channel.is_org_shared) or author is None:
         return {}
@@ -80,7 +80,7 @@ def _hidden(subtype: str, channel: Channel, ts: str) -> Json:
     }
 
 
-def command_form(person: Person, channel: Channel, command: str, text: str, **tickets: str) -> dict[str, str]:
+def command_form(person: Member, channel: Channel, command: str, text: str, **tickets: str) -> dict[str, str]:
     """A slash command's form: https://docs.slack.dev/interactivity/implementing-slash-commands."""
     names = {"im": "directmessage", "group": "privategroup"}
     return {
@@ -99,7 +99,7 @@ def command_form(person: Person, channel: Channel, command: str, text: str, **ti
     }
 
 
-def _interaction(kind: str, person: Person) -> Json:
+def _interaction(kind: str, person: Member) -> Json:
     return {
         "type": kind,
         "user": {"id": person.id, "username": person.name, "name": person.name, "team_id": person.team},
@@ -131,7 +131,7 @@ def on_view(view: View) -> Json:
     return {"container": {"type": "view", "view_id": view.id}, "view": view.as_json()}
 
 
-def block_actions(person: Person, where: Json, action: Json, state: Json, **tickets: str) -> Json:
+def block_actions(person: Member, where: Json, action: Json, state: Json, **tickets: str) -> Json:
     """A click: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload."""
     return {
         **_interaction("block_actions", person),
@@ -142,13 +142,13 @@ def block_actions(person: Person, where: Json, action: Json, state: Json, **tick
     }
 
 
-def shortcut(person: Person, callback_id: str, now: str, *, trigger_id: str) -> Json:
+def shortcut(person: Member, callback_id: str, now: str, *, trigger_id: str) -> Json:
     """A global shortcut: https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload."""
     more = {"callback_id": callback_id, "action_ts": now, "trigger_id": trigger_id}
     return {**_interaction("shortcut", person), **more}
 
 
-def message_action(person: Person, where: Json, callback_id: str, now: str, **tickets: str) -> Json:
+def message_action(person: Member, where: Json, callback_id: str, now: str, **tickets: str) -> Json:
     """A shortcut on a message, which is *where*: Slack puts the message itself and its ts at the top."""
     ts = where["container"]["message_ts"]
     message = {name: value for name, value in where.items() if name != "container"}
@@ -156,19 +156,19 @@ def message_action(person: Person, where: Json, callback_id: str, now: str, **ti
     return {**_interaction("message_action", person), **message, **more, **tickets}
 
 
-def block_suggestion(person: Person, where: Json, element: Json, block_id: str, typed: str) -> Json:
+def block_suggestion(person: Member, where: Json, element: Json, block_id: str, typed: str) -> Json:
     """What is asked while somebody types into a menu: https://docs.slack.dev/reference/interaction-payloads/block_suggestion-payload."""
     asked = {"action_id": element["action_id"], "block_id": block_id, "value": typed}
     return {**_interaction("block_suggestion", person), **where, **asked}
 
 
-def view_submission(person: Person, view: View, trigger_id: str) -> Json:
+def view_submission(person: Member, view: View, trigger_id: str) -> Json:
     """A modal that is sent in."""
     extra = {"trigger_id": trigger_id, "view": view.as_json(), "response_urls": []}
     return {**_interaction("view_submission", person), **extra}
 
 
-def view_closed(person: Person, view: View, *, is_cleared: bool) -> Json:
+def view_closed(person: Member, view: View, *, is_cleared: bool) -> Json:
     """A modal that is closed."""
     return {**_interaction("view_closed", person), "view": view.as_json(), "is_cleared": is_cleared}
 

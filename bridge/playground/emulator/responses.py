@@ -13,7 +13,7 @@ from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.escapes import escaped
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import ResponseTicket
-from bridge.playground.emulator.web_api.method import Deleted, Edited, Happening, Posted
+from bridge.playground.emulator.web_api.method import Happening, MessageDeleted, MessageEdited, MessagePosted
 from bridge.playground.emulator.workspace import Workspace
 
 
@@ -39,7 +39,7 @@ def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Ha
     thread_ts = str(content.get("thread_ts") or "")
     if content.get("response_type") == "in_channel":
         bot = workspace.bot.id
-        return [Posted(workspace.post(bot, ticket.channel, thread_ts=thread_ts, **shown))]
+        return [MessagePosted(workspace.post(bot, ticket.channel, thread_ts=thread_ts, **shown))]
     message = Message(
         ticket.channel,
         workspace.new_ts(),
@@ -77,9 +77,9 @@ def _delete(workspace: Workspace, original: Message | None) -> list[Happening]:
         return []
     before = original.as_json()
     workspace.delete(original)
-    return [] if original.to else [Deleted(original, before)]
+    return [] if original.to else [MessageDeleted(original, before)]
 
 
 def _replace(workspace: Workspace, original: Message, shown: Json) -> list[Happening]:
     before = workspace.edit(original, workspace.bot.id, shown)
-    return [] if original.to else [Edited(original, before)]
+    return [] if original.to else [MessageEdited(original, before)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bridge.playground.emulator.entities import Channel, Group, Person
+from bridge.playground.emulator.entities import Channel, Group, Member
 
 TEAM: Final = "T0HOME"
 OTHER_TEAM: Final = "T0PARTNER"
@@ -41,27 +41,27 @@ DM_CAROL: Final = "D0CAROL"
 RUNNERS: Final = "S0RUNNERS"
 
 
-def slacks_own() -> list[Person]:
+def slacks_own() -> list[Member]:
     """The two that Slack itself speaks as: it calls neither a bot (``is_bot`` is false), nor have they a ``bot_id``."""
     return [
-        Person(SLACKBOT, "slackbot", "Slackbot", TEAM, is_slacks=True),
-        Person(SLACK, "slack", "Slack", TEAM, is_slacks=True),
+        Member(SLACKBOT, "slackbot", "Slackbot", TEAM, is_slacks=True),
+        Member(SLACK, "slack", "Slack", TEAM, is_slacks=True),
     ]
 
 
-def people() -> list[Person]:
+def people() -> list[Member]:
     """Everybody there is beside `slacks_own`."""
     return [
-        Person(ALICE, "alice", "Alice Adler", TEAM),
-        Person(BOB, "bob", "Bob Brandt", TEAM),
-        Person(CAROL, "carol", "Carol Conti", TEAM),
-        Person(GUEST, "gus", "Gus Guest", TEAM, is_restricted=True),
-        Person(VISITOR, "vera", "Vera Visitor", TEAM, is_restricted=True, is_ultra_restricted=True),
-        Person(STRANGER, "sam", "Sam Stranger", OTHER_TEAM, is_stranger=True),
-        Person(GRID, "grace", "Grace Grid", SISTER_TEAM, enterprise=ENTERPRISE),
-        Person(GONE, "gina", "Gina Gone", TEAM, deleted=True),
-        Person(BRIDGE, "bridge", "Bridge", TEAM, is_bot=True, bot_id=BRIDGE_BOT, app_id=APP),
-        Person(OTHER_BOT, "otherbot", "Other Bot", TEAM, is_bot=True, bot_id="B0OTHERBOT", app_id="A0OTHERBOT"),
+        Member(ALICE, "alice", "Alice Adler", TEAM),
+        Member(BOB, "bob", "Bob Brandt", TEAM),
+        Member(CAROL, "carol", "Carol Conti", TEAM),
+        Member(GUEST, "gus", "Gus Guest", TEAM, is_restricted=True),
+        Member(VISITOR, "vera", "Vera Visitor", TEAM, is_restricted=True, is_ultra_restricted=True),
+        Member(STRANGER, "sam", "Sam Stranger", OTHER_TEAM, is_stranger=True),
+        Member(GRID, "grace", "Grace Grid", SISTER_TEAM, enterprise=ENTERPRISE),
+        Member(GONE, "gina", "Gina Gone", TEAM, deleted=True),
+        Member(BRIDGE, "bridge", "Bridge", TEAM, is_bot=True, bot_id=BRIDGE_BOT, app_id=APP),
+        Member(OTHER_BOT, "otherbot", "Other Bot", TEAM, is_bot=True, bot_id="B0OTHERBOT", app_id="A0OTHERBOT"),
     ]
 
 

@@ -11,7 +11,7 @@ from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.wire import Background
 
 
-class Schedule:
+class ScheduledPosts:
     """Waits for each scheduled message. Those that came due while nobody was there are posted at once."""
 
     def __init__(self, workspace: Workspace, events: Events) -> None:

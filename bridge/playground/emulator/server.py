@@ -20,14 +20,14 @@ from starlette.types import ASGIApp
 
 from bridge.playground.emulator import responses, web_api
 from bridge.playground.emulator.entities import Json
-from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Faults, Http, RateLimited, Slow
+from bridge.playground.emulator.faults import Error, Fault, Faults, Http, RateLimited, Slow
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.rates import Rates
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Tickets
-from bridge.playground.emulator.web_api.method import Call, Happening, Registered
+from bridge.playground.emulator.web_api.method import Happening, MethodCall, Registered
 from bridge.playground.emulator.workspace import Workspace
-from bridge.playground.wire import Cut, LocalServer
+from bridge.playground.wire import Cut, DropAfter, DropBefore, LocalServer
 
 ALL_SCOPES: Final = frozenset(
     scope for registered in web_api.METHODS.values() if registered.caller == "bot" for scope in registered.scopes
@@ -60,7 +60,7 @@ class ApiCall:
 
 
 @dataclass
-class Door:
+class ApiServer:
     """What callers reach. The owner may change *scopes*, *page_limit* and *faults* at any time.
 
     Each token is good for methods of its own: the bot's, the app's (``xapp-``), and the one with which apps are
@@ -152,7 +152,7 @@ class Door:
     def _answer(self, asked: ApiCall, token: str) -> Response:
         try:
             method = self._permitted(asked, token)
-            call = Call(
+            call = MethodCall(
                 asked.method,
                 asked.args,
                 self.workspace,

@@ -6,8 +6,8 @@ from typing import Final
 
 from bridge.playground.emulator.deliver import Deliverer
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.server import Door
-from bridge.playground.emulator.sockets import Connection, Sockets
+from bridge.playground.emulator.server import ApiServer
+from bridge.playground.emulator.sockets import Connection, SocketConnections
 from bridge.playground.emulator.watch import Watch
 from bridge.playground.emulator.workspace import Workspace
 
@@ -17,8 +17,8 @@ _OPEN: Final = "apps.connections.open"
 class SocketMode(Watch):
     """The side of a workspace that deals in WebSockets."""
 
-    def __init__(self, workspace: Workspace, door: Door, deliverer: Deliverer, sockets: Sockets) -> None:
-        super().__init__(workspace, door, deliverer)
+    def __init__(self, workspace: Workspace, api: ApiServer, deliverer: Deliverer, sockets: SocketConnections) -> None:
+        super().__init__(workspace, api, deliverer)
         self._sockets = sockets
 
     @property

@@ -107,7 +107,7 @@ class Connection:
         self._server.cut(self._websocket.scope)
 
 
-class Sockets:
+class SocketConnections:
     """All open connections. *open* has the one that was used longest ago first."""
 
     def __init__(self, tickets: Tickets) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridge.playground.emulator.changes import Shelf
-from bridge.playground.emulator.keeping import Keeper, NotKept
+from bridge.playground.emulator.keeping import NoStorage, Storage
 
 TRIGGER_SECONDS: Final = 3.0
 RESPONSE_SECONDS: Final = 30 * 60.0
@@ -63,15 +63,15 @@ class TicketError(Exception):
 
 
 class Tickets:
-    """All tickets that were handed out. Response URLs are in *keeper*: they are good after a restart too."""
+    """All tickets that were handed out. Response URLs are in *storage*: they are good after a restart too."""
 
     def __init__(
-        self, *, clock: Callable[[], float], new_id: Callable[[str], str], keeper: Keeper | None = None
+        self, *, clock: Callable[[], float], new_id: Callable[[str], str], storage: Storage | None = None
     ) -> None:
         self._clock = clock
         self._new_id = new_id
         self._triggers: dict[str, Trigger] = {}
-        self._responses = Shelf("response_url", ResponseTicket, keeper or NotKept(), lambda _: None)
+        self._responses = Shelf("response_url", ResponseTicket, storage or NoStorage(), lambda _: None)
         self._sockets: set[str] = set()
         for old in [made for made, ticket in self._responses.items() if self._is_old(ticket)]:
             self._responses.drop(old)

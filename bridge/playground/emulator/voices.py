@@ -6,15 +6,15 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from bridge.playground.emulator import invitations, payloads, sample, widgets
-from bridge.playground.emulator.deliver import Deliverer, Delivery
+from bridge.playground.emulator.deliver import AppDelivery, Deliverer
 from bridge.playground.emulator.entities import Execution, File, Json, Message
 from bridge.playground.emulator.events import Events, Tried
 from bridge.playground.emulator.hands import Hands
 from bridge.playground.emulator.richtext import rich_text
-from bridge.playground.emulator.server import Door
-from bridge.playground.emulator.sockets import Sockets
+from bridge.playground.emulator.server import ApiServer
+from bridge.playground.emulator.sockets import SocketConnections
 from bridge.playground.emulator.tickets import Tickets
-from bridge.playground.emulator.web_api.method import Deleted, Edited, Reacted
+from bridge.playground.emulator.web_api.method import MessageDeleted, MessageEdited, ReactionChanged
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.wire import LocalServer
 
@@ -27,13 +27,13 @@ class Voices(Hands):
         workspace: Workspace,
         tickets: Tickets,
         deliverer: Deliverer,
-        door: Door,
+        api: ApiServer,
         *,
         events: Events,
-        sockets: Sockets,
+        sockets: SocketConnections,
         server: LocalServer,
     ) -> None:
-        super().__init__(workspace, tickets, deliverer, door, sockets=sockets, server=server)
+        super().__init__(workspace, tickets, deliverer, api, sockets=sockets, server=server)
         self._events = events
 
     @property
@@ -168,7 +168,7 @@ class Voices(Hands):
         blocks = rich_text(text, block_id=self.workspace.new_id("b"))
         with self.workspace.together():
             before = self.workspace.edit(message, message.user, {"text": text, "blocks": blocks})
-            tried = self._events.changed(Edited(message, before))
+            tried = self._events.changed(MessageEdited(message, before))
         await _heard(tried)
 
     async def delete(self, channel: str, ts: str) -> None:
@@ -177,7 +177,7 @@ class Voices(Hands):
         before = message.as_json()
         with self.workspace.together():
             self.workspace.delete(message)
-            tried = self._events.changed(Deleted(message, before))
+            tried = self._events.changed(MessageDeleted(message, before))
         await _heard(tried)
 
     async def react(self, user: str, channel: str, ts: str, name: str) -> bool:
@@ -188,7 +188,7 @@ class Voices(Hands):
             is_added = self.workspace.react(message, user, name)
             if not is_added:
                 self.workspace.unreact(message, user, name)
-            tried = self._events.reacted(Reacted(message, user, name, is_added))
+            tried = self._events.reacted(ReactionChanged(message, user, name, is_added))
         await _heard(tried)
         return is_added
 
@@ -205,14 +205,14 @@ class Voices(Hands):
 
     async def revoke_token(self, error: str = "token_revoked") -> None:
         """Let somebody revoke the bot's token: every call with it is refused with *error*, and the app hears of it."""
-        self._door.token_error = error
+        self._api.token_error = error
         event = payloads.tokens_revoked(self.workspace.bot.id, self.workspace.new_ts())
         if event["type"] not in self.unsubscribed:
             await self.send_event(event)
 
     def give_token(self, token: str = "") -> None:
         """Let the app be installed anew: its bot's token is *token* from now on, or the same one works again."""
-        self._door.bot_token, self._door.token_error = token or self._door.bot_token, ""
+        self._api.bot_token, self._api.token_error = token or self._api.bot_token, ""
 
     async def open_home(self, user: str) -> None:
         """Let *user* look at the app's Home tab."""
@@ -245,7 +245,7 @@ class Voices(Hands):
         with self.workspace.together():
             self.workspace.execute(execution)
             now = self.workspace.new_ts()
-            tried = self._events.send(payloads.function_executed(execution, self._door.bot_token, now))
+            tried = self._events.send(payloads.function_executed(execution, self._api.bot_token, now))
         await _heard([tried])
         return execution
 
@@ -259,7 +259,7 @@ class Voices(Hands):
         """Deliver any event; with an *event_id* that was there before, one that Slack sends once more."""
         await _heard([self._events.send(event, channel, event_id=event_id)])
 
-    async def verify_url(self) -> Delivery:
+    async def verify_url(self) -> AppDelivery:
         """Ask what Slack asks when the request URL is set."""
         return await self._deliverer.verification(payloads.url_verification(secrets.token_hex(8)))
 

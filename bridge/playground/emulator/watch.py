@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bridge.playground.emulator.deliver import Deliverer, Delivery
+from bridge.playground.emulator.deliver import AppDelivery, Deliverer
 from bridge.playground.emulator.entities import File, Json, Message, View
 from bridge.playground.emulator.faults import Faults
 from bridge.playground.emulator.rates import Rates
 from bridge.playground.emulator.responses import Response
-from bridge.playground.emulator.server import ApiCall, Door
+from bridge.playground.emulator.server import ApiCall, ApiServer
 from bridge.playground.emulator.sessions import StatusChange
 from bridge.playground.emulator.workspace import Workspace
 
@@ -17,54 +17,54 @@ from bridge.playground.emulator.workspace import Workspace
 class Watch:
     """The looking side of a workspace."""
 
-    def __init__(self, workspace: Workspace, door: Door, deliverer: Deliverer) -> None:
+    def __init__(self, workspace: Workspace, api: ApiServer, deliverer: Deliverer) -> None:
         self.workspace = workspace
-        self._door = door
+        self._api = api
         self._deliverer = deliverer
 
     @property
     def faults(self) -> Faults:
         """What goes wrong on purpose."""
-        return self._door.faults
+        return self._api.faults
 
     @property
     def rates(self) -> Rates:
         """Rate limits; off until ``rates.is_on`` is set."""
-        return self._door.rates
+        return self._api.rates
 
     @property
     def scopes(self) -> set[str]:
         """What the app's token may do; take away what it shall miss."""
-        return self._door.scopes
+        return self._api.scopes
 
     @property
     def page_limit(self) -> int:
         """The most objects in one page of a list: 1000, or 15 as for apps outside the Marketplace."""
-        return self._door.page_limit
+        return self._api.page_limit
 
     @page_limit.setter
     def page_limit(self, most: int) -> None:
-        self._door.page_limit = most
+        self._api.page_limit = most
 
     @property
     def calls(self) -> list[ApiCall]:
         """Every call that the app made."""
-        return self._door.calls
+        return self._api.calls
 
     @property
     def unknown_methods(self) -> Counter[str]:
         """Methods that were called and are not emulated."""
-        return self._door.unknown_methods
+        return self._api.unknown_methods
 
     @property
-    def deliveries(self) -> list[Delivery]:
+    def deliveries(self) -> list[AppDelivery]:
         """Every request that was sent to the app."""
         return self._deliverer.deliveries
 
     @property
     def responses(self) -> list[Response]:
         """What came by response URLs, and in the bodies of answers to commands."""
-        return self._door.answers
+        return self._api.answers
 
     @property
     def files(self) -> list[File]:

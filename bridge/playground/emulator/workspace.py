@@ -7,31 +7,31 @@ from typing import Any
 
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.changes import Shelf
-from bridge.playground.emulator.entities import Channel, Execution, File, Group, Json, Person, Scheduled, View
-from bridge.playground.emulator.keeping import Keeper, NotKept
-from bridge.playground.emulator.messages import Messages
+from bridge.playground.emulator.entities import Channel, Execution, File, Group, Json, Member, Scheduled, View
+from bridge.playground.emulator.keeping import NoStorage, Storage
+from bridge.playground.emulator.messages import MessageLog
 from bridge.playground.emulator.sessions import AgentSession, StatusChange
 
 _STATUS_LASTS = 120.0  # seconds; https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 
 
-class Workspace(Messages):
-    """People, channels, messages, views and files; those of `sample` where *keeper* has none."""
+class Workspace(MessageLog):
+    """People, channels, messages, views and files; those of `sample` where *storage* has none."""
 
     def __init__(
-        self, *, clock: Callable[[], float], new_id: Callable[[str], str], keeper: Keeper | None = None
+        self, *, clock: Callable[[], float], new_id: Callable[[str], str], storage: Storage | None = None
     ) -> None:
-        keeper = keeper or NotKept()
-        super().__init__(clock=clock, new_id=new_id, keeper=keeper)
-        self.groups = Shelf("group", Group, keeper, self._tell)
-        self.files = Shelf("file", File, keeper, self._tell)
-        self.views = Shelf("view", View, keeper, self._tell)  # open modals, oldest first
-        self.homes = Shelf("home", View, keeper, self._tell)  # by user
-        self.sessions = Shelf("session", AgentSession, keeper, self._tell, lambda one: (one.channel, one.thread_ts))
-        self.scheduled = Shelf("scheduled", Scheduled, keeper, self._tell, lambda one: (one.channel, ""))
-        self.executions = Shelf("execution", Execution, keeper, self._tell)
+        storage = storage or NoStorage()
+        super().__init__(clock=clock, new_id=new_id, storage=storage)
+        self.groups = Shelf("group", Group, storage, self._tell)
+        self.files = Shelf("file", File, storage, self._tell)
+        self.views = Shelf("view", View, storage, self._tell)  # open modals, oldest first
+        self.homes = Shelf("home", View, storage, self._tell)  # by user
+        self.sessions = Shelf("session", AgentSession, storage, self._tell, lambda one: (one.channel, one.thread_ts))
+        self.scheduled = Shelf("scheduled", Scheduled, storage, self._tell, lambda one: (one.channel, ""))
+        self.executions = Shelf("execution", Execution, storage, self._tell)
         self.status_history: list[StatusChange] = []
-        if keeper.is_new:
+        if storage.is_new:
             with self.together():
                 self._settle()
         for person in sample.slacks_own():
@@ -48,7 +48,7 @@ class Workspace(Messages):
 
     # People and channels
 
-    def add_person(self, person: Person) -> None:
+    def add_person(self, person: Member) -> None:
         """Let there be one more person, or let one be different."""
         self.people.put(person.id, person)
 

@@ -13,23 +13,23 @@ from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.sample import SLACKBOT
 from bridge.playground.page.bodies import (
-    Body,
-    Clicked,
-    ClickedInView,
-    Commanded,
-    Edited,
-    InChannel,
-    InThread,
-    Nothing,
-    OfView,
-    OnMessage,
-    ReactedWith,
-    Said,
-    Selected,
-    SelectedInView,
-    Shortcut,
-    Turned,
-    Typed,
+    ActionBody,
+    ChannelBody,
+    ClickBody,
+    ClickInViewBody,
+    CommandBody,
+    EditBody,
+    EmptyBody,
+    MessageBody,
+    ReactBody,
+    SayBody,
+    SelectBody,
+    SelectInViewBody,
+    ShortcutBody,
+    SuggestBody,
+    SwitchBody,
+    ThreadBody,
+    ViewBody,
 )
 from bridge.playground.page.choices import Choices, LeftEmpty, filled_in
 from bridge.playground.page.failing import Sorry, explained, taken
@@ -59,7 +59,7 @@ class Hand:
         """Who acts."""
         return self.sight.me.id
 
-    def own(self, done: OnMessage) -> Message:
+    def own(self, done: MessageBody) -> Message:
         """The message that is meant, which must be one's own."""
         message = self.sight.message(done.channel, done.ts)
         if message.user != self.me:
@@ -67,9 +67,9 @@ class Hand:
         return message
 
 
-B = TypeVar("B", bound=Body)
+B = TypeVar("B", bound=ActionBody)
 Do = Callable[[Hand, Any], Awaitable[Json | None]]
-_ACTIONS: Final[dict[str, tuple[type[Body], Do]]] = {}
+_ACTIONS: Final[dict[str, tuple[type[ActionBody], Do]]] = {}
 
 
 def _action(name: str, body: type[B]) -> Callable[[Callable[[Hand, B], Awaitable[Json | None]]], Do]:
@@ -94,8 +94,8 @@ async def act(name: str, sent: Any, hand: Hand) -> Json:
     return {"ok": True, **(done or {})}
 
 
-@_action("say", Said)
-async def _say(hand: Hand, said: Said) -> Json:
+@_action("say", SayBody)
+async def _say(hand: Hand, said: SayBody) -> Json:
     channel = hand.sight.channel(said.channel)
     if channel.is_archived:
         raise Sorry("This channel is archived: nobody can write here any more.")
@@ -118,36 +118,36 @@ async def _say(hand: Hand, said: Said) -> Json:
     return {"ts": ts}
 
 
-@_action("edit", Edited)
-async def _edit(hand: Hand, edited: Edited) -> None:
+@_action("edit", EditBody)
+async def _edit(hand: Hand, edited: EditBody) -> None:
     hand.own(edited)
     if not edited.text.strip():
         raise Sorry("A message cannot be empty; it can be deleted.")
     await hand.slack.edit(edited.channel, edited.ts, as_slack_writes(edited.text, hand.names))
 
 
-@_action("delete", OnMessage)
-async def _delete(hand: Hand, deleted: OnMessage) -> None:
+@_action("delete", MessageBody)
+async def _delete(hand: Hand, deleted: MessageBody) -> None:
     hand.own(deleted)
     await hand.slack.delete(deleted.channel, deleted.ts)
 
 
-@_action("react", ReactedWith)
-async def _react(hand: Hand, reacted: ReactedWith) -> None:
+@_action("react", ReactBody)
+async def _react(hand: Hand, reacted: ReactBody) -> None:
     if hand.sight.message(reacted.channel, reacted.ts).to:
         raise Sorry("Nobody can react to what only you see.")
     await hand.slack.react(hand.me, reacted.channel, reacted.ts, reacted.name)
 
 
-@_action("read", InChannel)
-async def _read(hand: Hand, read: InChannel) -> None:
+@_action("read", ChannelBody)
+async def _read(hand: Hand, read: ChannelBody) -> None:
     channel = hand.sight.channel(read.channel)
     if hand.sight.workspace.is_unread(hand.me, channel):  # otherwise reading would be news, to be read by everybody
         hand.slack.read(hand.me, channel.id)
 
 
-@_action("command", Commanded)
-async def _command(hand: Hand, typed: Commanded) -> None:
+@_action("command", CommandBody)
+async def _command(hand: Hand, typed: CommandBody) -> None:
     hand.sight.channel(typed.channel)
     if typed.command not in {one.command for one in hand.machinery.commands()}:
         raise Sorry(f"{typed.command} is not a valid command. Put a space first to send it as a message.")
@@ -156,36 +156,36 @@ async def _command(hand: Hand, typed: Commanded) -> None:
     await hand.slack.command(hand.me, typed.channel, typed.command, typed.text)
 
 
-@_action("click", Clicked)
-async def _click(hand: Hand, at: Clicked) -> None:
+@_action("click", ClickBody)
+async def _click(hand: Hand, at: ClickBody) -> None:
     if hand.sight.message(at.channel, at.ts).user == SLACKBOT:
         await hand.slack.answer_slackbot(hand.me, at.channel, at.ts, at.action_id, wait=False)
         return
     taken(await hand.slack.click(hand.me, at.channel, at.ts, at.action_id, block_id=at.block_id))
 
 
-@_action("select", Selected)
-async def _select(hand: Hand, at: Selected) -> None:
+@_action("select", SelectBody)
+async def _select(hand: Hand, at: SelectBody) -> None:
     message = hand.sight.message(at.channel, at.ts)
     value = hand.choices.chosen(message.all_blocks, at.block_id, at.action_id, at.value)
     taken(await hand.slack.select(hand.me, at.channel, at.ts, at.action_id, value, block_id=at.block_id))
 
 
-@_action("click_in_view", ClickedInView)
-async def _click_in_view(hand: Hand, at: ClickedInView) -> None:
+@_action("click_in_view", ClickInViewBody)
+async def _click_in_view(hand: Hand, at: ClickInViewBody) -> None:
     hand.sight.view(at.view_id)
     taken(await hand.slack.click_in_view(hand.me, at.view_id, at.action_id, block_id=at.block_id))
 
 
-@_action("select_in_view", SelectedInView)
-async def _select_in_view(hand: Hand, at: SelectedInView) -> None:
+@_action("select_in_view", SelectInViewBody)
+async def _select_in_view(hand: Hand, at: SelectInViewBody) -> None:
     view = hand.sight.view(at.view_id)
     value = hand.choices.chosen(view.blocks, at.block_id, at.action_id, at.value)
     taken(await hand.slack.select_in_view(hand.me, at.view_id, at.action_id, value, block_id=at.block_id))
 
 
-@_action("suggest", Typed)
-async def _suggest(hand: Hand, at: Typed) -> Json:
+@_action("suggest", SuggestBody)
+async def _suggest(hand: Hand, at: SuggestBody) -> Json:
     if at.view_id:
         hand.sight.view(at.view_id)
     else:
@@ -196,8 +196,8 @@ async def _suggest(hand: Hand, at: Typed) -> Json:
     return {"options": [shown_option(one) for one in options]}
 
 
-@_action("submit", OfView)
-async def _submit(hand: Hand, sent: OfView) -> None:
+@_action("submit", ViewBody)
+async def _submit(hand: Hand, sent: ViewBody) -> None:
     view = hand.sight.view(sent.view_id)
     try:
         values = filled_in(view.blocks, sent.values, hand.choices)
@@ -207,14 +207,14 @@ async def _submit(hand: Hand, sent: OfView) -> None:
     taken(await hand.slack.submit(sent.view_id, values, hand.me))
 
 
-@_action("close", OfView)
-async def _close(hand: Hand, closed: OfView) -> None:
+@_action("close", ViewBody)
+async def _close(hand: Hand, closed: ViewBody) -> None:
     hand.sight.view(closed.view_id)
     await hand.slack.close(closed.view_id, hand.me)
 
 
-@_action("shortcut", Shortcut)
-async def _shortcut(hand: Hand, used: Shortcut) -> None:
+@_action("shortcut", ShortcutBody)
+async def _shortcut(hand: Hand, used: ShortcutBody) -> None:
     if used.ts:
         hand.sight.message(used.channel, used.ts)
         taken(await hand.slack.message_shortcut(hand.me, used.channel, used.ts, used.callback_id))
@@ -222,22 +222,22 @@ async def _shortcut(hand: Hand, used: Shortcut) -> None:
         taken(await hand.slack.shortcut(hand.me, used.callback_id))
 
 
-@_action("stop", InThread)
-async def _stop(hand: Hand, stopped: InThread) -> None:
+@_action("stop", ThreadBody)
+async def _stop(hand: Hand, stopped: ThreadBody) -> None:
     hand.sight.message(stopped.channel, stopped.thread_ts)
     await hand.slack.press_stop(hand.me, stopped.channel, stopped.thread_ts)
 
 
-@_action("open_home", Nothing)
-async def _open_home(hand: Hand, _: Nothing) -> None:
+@_action("open_home", EmptyBody)
+async def _open_home(hand: Hand, _: EmptyBody) -> None:
     await hand.slack.open_home(hand.me)
 
 
-@_action("open_messages", Nothing)
-async def _open_messages(hand: Hand, _: Nothing) -> None:
+@_action("open_messages", EmptyBody)
+async def _open_messages(hand: Hand, _: EmptyBody) -> None:
     await hand.slack.open_messages(hand.me)
 
 
-@_action("fault", Turned)
-async def _fault(hand: Hand, turned: Turned) -> None:
+@_action("fault", SwitchBody)
+async def _fault(hand: Hand, turned: SwitchBody) -> None:
     await hand.switches.set_fault(turned.name, turned.is_on)

@@ -7,57 +7,57 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 
-class Body(BaseModel):
+class ActionBody(BaseModel):
     """What the page sends with an action."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
-class Attached(Body):
+class AttachedFile(ActionBody):
     """A text file."""
 
     name: str
     content: str
 
 
-class Nothing(Body):
+class EmptyBody(ActionBody):
     """An action that needs no more words."""
 
 
-class InChannel(Body):
+class ChannelBody(ActionBody):
     """Something that is done in a channel."""
 
     channel: str
 
 
-class Said(InChannel):
+class SayBody(ChannelBody):
     """A message, as it was typed."""
 
     text: str
     thread_ts: str | None = None
     broadcast: bool = False
-    files: list[Attached] = []
+    files: list[AttachedFile] = []
 
 
-class OnMessage(InChannel):
+class MessageBody(ChannelBody):
     """Something that is done to a message."""
 
     ts: str
 
 
-class Edited(OnMessage):
+class EditBody(MessageBody):
     """The new text of a message."""
 
     text: str
 
 
-class ReactedWith(OnMessage):
+class ReactBody(MessageBody):
     """A reaction, to be put there or taken back."""
 
     name: str
 
 
-class Commanded(InChannel):
+class CommandBody(ChannelBody):
     """A slash command; it is *in_thread* where it was typed in a thread's composer."""
 
     command: str
@@ -65,36 +65,36 @@ class Commanded(InChannel):
     in_thread: bool = False
 
 
-class Element(Body):
+class ElementBody(ActionBody):
     """What is pressed or chosen from."""
 
     block_id: str = ""
     action_id: str
 
 
-class Clicked(Element, OnMessage):
+class ClickBody(ElementBody, MessageBody):
     """A button of a message."""
 
 
-class Selected(Clicked):
+class SelectBody(ClickBody):
     """A choice in a message."""
 
     value: Any
 
 
-class ClickedInView(Element):
+class ClickInViewBody(ElementBody):
     """A button of a modal or of Home."""
 
     view_id: str
 
 
-class SelectedInView(ClickedInView):
+class SelectInViewBody(ClickInViewBody):
     """A choice in a modal or in Home."""
 
     value: Any
 
 
-class Typed(Element):
+class SuggestBody(ElementBody):
     """What is being typed into a menu whose options the app knows."""
 
     typed: str
@@ -103,14 +103,14 @@ class Typed(Element):
     view_id: str = ""
 
 
-class OfView(Body):
+class ViewBody(ActionBody):
     """A modal with what was entered."""
 
     view_id: str
     values: dict[str, dict[str, Any]] = {}
 
 
-class Shortcut(Body):
+class ShortcutBody(ActionBody):
     """A shortcut; one for messages says which."""
 
     callback_id: str
@@ -118,13 +118,13 @@ class Shortcut(Body):
     ts: str = ""
 
 
-class InThread(InChannel):
+class ThreadBody(ChannelBody):
     """Something that is done in a thread."""
 
     thread_ts: str
 
 
-class Turned(Body):
+class SwitchBody(ActionBody):
     """A switch, and what it shall be."""
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bridge.playground.emulator import Delivery
+from bridge.playground.emulator import AppDelivery
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.page.sight import NotSeen
 
@@ -30,12 +30,12 @@ def explained(problem: Exception) -> str:
             return "Slack does not allow that here."
 
 
-def taken(delivery: Delivery) -> None:
+def taken(delivery: AppDelivery) -> None:
     """Raise Sorry unless the app took what was sent."""
     if not delivery.is_acked:
         raise Sorry(f"The bridge did not take it ({_word(delivery)}). Please try again.")
 
 
-def _word(delivery: Delivery) -> str:
+def _word(delivery: AppDelivery) -> str:
     """Slack's two words for what came to nothing."""
     return "operation_timeout" if delivery.error in _LATE else "dispatch_failed"

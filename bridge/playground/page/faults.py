@@ -9,7 +9,7 @@ from typing import Final
 from bridge.playground.emulator import DropAfter, EmulatedSlack, RateLimited, Slow
 from bridge.playground.emulator.faults import Fault
 from bridge.playground.page.machinery import Switch, Switchboard
-from bridge.playground.sample_project import Answer, Proper, SampleProject
+from bridge.playground.sample_project import PlannedAnswer, Proper, SampleProject
 from bridge.playground.sample_project.answers import Planned
 
 _SLACK: Final = "Slack"
@@ -117,7 +117,7 @@ class SlackFaults:
             await self._slack.send_event(envelope["event"], channel, event_id=event_id)
 
 
-_NONSENSE: Final = Answer(
+_NONSENSE: Final = PlannedAnswer(
     200, body=b"<html><title>Welcome</title>It works!</html>", headers={"Content-Type": "text/html"}
 )
 _PLANNED: Final[Sequence[tuple[Switch, tuple[str, ...], Planned]]] = (

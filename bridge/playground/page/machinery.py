@@ -17,7 +17,7 @@ A step has ``at`` (Unix seconds), ``what``, ``detail`` and ``process``, as `brid
 
 
 @dataclass(frozen=True)
-class Part:
+class PartStatus:
     """One part of the whole: ``Slack``, ``Project service``, ``Redis`` or ``Bridge``."""
 
     name: str
@@ -39,7 +39,7 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Command:
+class OfferedCommand:
     """A slash command, as Slack offers it while somebody types; *usage* is the app's own hint."""
 
     command: str
@@ -48,7 +48,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Shortcut:
+class OfferedShortcut:
     """A shortcut of the app: *type* is ``global`` or ``message``."""
 
     callback_id: str
@@ -70,13 +70,13 @@ class Switchboard(Protocol):
 class Machinery(Switchboard, Protocol):
     """The parts behind the page. The switches are those that the page cannot turn itself: Redis and the bridge."""
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PartStatus]:
         """How each part is now. Asked often: it must not do I/O."""
 
-    def commands(self) -> list[Command]:
+    def commands(self) -> list[OfferedCommand]:
         """The app's slash commands, in the order in which they are offered."""
 
-    def shortcuts(self) -> list[Shortcut]:
+    def shortcuts(self) -> list[OfferedShortcut]:
         """The app's shortcuts."""
 
     def prompts(self) -> list[tuple[str, str]]:

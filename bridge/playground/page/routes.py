@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from bridge.playground.emulator import EmulatedSlack
-from bridge.playground.emulator.entities import File, Person
+from bridge.playground.emulator.entities import File, Member
 from bridge.playground.emulator.tickets import in_window
 from bridge.playground.page.actions import Hand, act
 from bridge.playground.page.choices import Choices
@@ -160,7 +160,7 @@ class Page:
             return JSONResponse(await act(request.path_params["action"], sent, hand))
 
 
-def _is_somebody(person: Person) -> bool:
+def _is_somebody(person: Member) -> bool:
     return not (person.is_bot or person.is_slacks or person.deleted)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridge.playground.emulator.changes import Change
-from bridge.playground.emulator.entities import Channel, Message, Person, View
+from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.playground.emulator.sample import SLACK, SLACKBOT
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.page.names import Names
@@ -23,7 +23,7 @@ class Sight:
     """The workspace as *me* sees it."""
 
     workspace: Workspace
-    me: Person
+    me: Member
 
     def channels(self) -> list[Channel]:
         """Where *me* is: channels in the order of their making, then direct messages."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from bridge.playground.emulator.entities import Channel, Json, Message, Person
+from bridge.playground.emulator.entities import Channel, Json, Member, Message
 from bridge.playground.page.emojis import COMMON, glyph
 from bridge.playground.page.machinery import Machinery, Switch
 from bridge.playground.page.messages import shown_message, shown_view
@@ -63,11 +63,11 @@ def state(sight: Sight, names: Names, asked: Asked, around: Around) -> Json:
     }
 
 
-def _is_listed(person: Person) -> bool:
+def _is_listed(person: Member) -> bool:
     return not (person.deleted or person.is_slacks)
 
 
-def shown_person(person: Person) -> Json:
+def shown_person(person: Member) -> Json:
     """A person, and whose they are."""
     is_guest = person.is_restricted or person.is_ultra_restricted
     return {

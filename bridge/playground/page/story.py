@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from bridge.playground.emulator import ApiCall, Delivery, EmulatedSlack, Response
+from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack, Response
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.page.sight import Sight
 from bridge.playground.sample_project import ProjectCall
@@ -39,7 +39,7 @@ class Story:
     root: str
     start: float
     end: float = float("inf")
-    cause: Delivery | None = None
+    cause: AppDelivery | None = None
 
     def has(self, at: float) -> bool:
         """Whether a moment belongs to it."""
@@ -79,7 +79,7 @@ def _of_the_app(slack: EmulatedSlack, message: Message) -> Story:
     return Story(message, message.to, message.thread_ts or message.ts, shown)
 
 
-def _who_did(delivery: Delivery, channel: str) -> str:
+def _who_did(delivery: AppDelivery, channel: str) -> str:
     """Whoever typed the command or clicked in that channel; empty where it was something else, or elsewhere."""
     payload = delivery.payload
     if delivery.kind == "command":
@@ -90,7 +90,7 @@ def _who_did(delivery: Delivery, channel: str) -> str:
     return ""
 
 
-def deliveries_of(slack: EmulatedSlack, story: Story) -> Iterator[Delivery]:
+def deliveries_of(slack: EmulatedSlack, story: Story) -> Iterator[AppDelivery]:
     """What Slack sent to the bridge: the message's events with their retries, and clicks in the thread."""
     for delivery in slack.deliveries:
         if delivery is story.cause or (delivery.kind == "event" and _is_about(delivery.payload["event"], story)):

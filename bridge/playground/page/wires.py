@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, Final
 
-from bridge.playground.emulator import ApiCall, Delivery, EmulatedSlack
+from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.page.machinery import Trace
 from bridge.playground.page.sight import Sight
@@ -69,7 +69,7 @@ def _step(wire: str, at: float, what: str, *, detail: str, ms: float | None, out
     return {"at": at, "wire": wire, "what": what, "detail": detail, "ms": ms, "outcome": outcome, "body": body}
 
 
-def _delivered(one: Delivery) -> Json:
+def _delivered(one: AppDelivery) -> Json:
     is_over = one.status is not None or bool(one.error)
     by = f"by socket {one.socket}" if one.socket else "over HTTP"
     again = f", retry {one.retry} ({one.repeats.error})" if one.repeats else ""

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bridge.playground.wire import DropAfter, DropBefore
+
 
 @dataclass(frozen=True)
-class Answer:
+class PlannedAnswer:
     """This answer, after *delay* seconds: *json*, or the bytes of *body* where they are given."""
 
     status: int = 200
@@ -30,17 +32,7 @@ class Hang:
     """No answer, and the connection stays open; nothing is carried out."""
 
 
-@dataclass(frozen=True)
-class DropBefore:
-    """The connection breaks, and nothing is carried out."""
-
-
-@dataclass(frozen=True)
-class DropAfter:
-    """The request is carried out, and the connection breaks before the answer."""
-
-
-Planned = Answer | Proper | Hang | DropBefore | DropAfter
+Planned = PlannedAnswer | Proper | Hang | DropBefore | DropAfter
 
 
 @dataclass

@@ -31,7 +31,7 @@ class Talk:
 
 
 @dataclass(frozen=True)
-class Reply:
+class AgentReply:
     """What an agent answers; *status* other than 200 is a failure with *message* as its words."""
 
     message: str
@@ -39,9 +39,9 @@ class Reply:
     status: int = 200
 
 
-def remember(talk: Talk, message: str) -> Reply:
+def remember(talk: Talk, message: str) -> AgentReply:
     """Keep names, numbers and facts, and give them back when asked."""
-    return Reply(_recalled(talk, message) or _learned(talk, message) or _small_talk(talk, message))
+    return AgentReply(_recalled(talk, message) or _learned(talk, message) or _small_talk(talk, message))
 
 
 def _recalled(talk: Talk, message: str) -> str:
@@ -101,27 +101,27 @@ def _everything(talk: Talk) -> str:
     return "I know that\n\n" + "\n".join(f"- {one}" for one in known)
 
 
-def think(talk: Talk, message: str) -> Reply:
+def think(talk: Talk, message: str) -> AgentReply:
     """Answer as one who took time, with an eye on what was said before."""
     if len(talk.said) == 1:
-        return Reply(f"I have thought about “{message}” for a while. Ask on: I still know where we are.")
-    return Reply(
+        return AgentReply(f"I have thought about “{message}” for a while. Ask on: I still know where we are.")
+    return AgentReply(
         f"I have thought about “{message}” for a while. It is your message number {len(talk.said)}; "
         f"we began with “{talk.said[0]}”."
     )
 
 
-def grumble(_talk: Talk, message: str) -> Reply:
+def grumble(_talk: Talk, message: str) -> AgentReply:
     """Fail when asked to: ``fail``, or ``fail 503`` for a certain status."""
     if asked := re.search(r"\bfail(?:\s+([45]\d\d))?\b", message, re.IGNORECASE):
-        return Reply("The agent failed, as it was asked to.", status=int(asked[1] or 500))
-    return Reply("Hm. I could fail, if you asked me to: *fail*, or *fail 503*. Otherwise leave me alone.")
+        return AgentReply("The agent failed, as it was asked to.", status=int(asked[1] or 500))
+    return AgentReply("Hm. I could fail, if you asked me to: *fail*, or *fail 503*. Otherwise leave me alone.")
 
 
-def scripted(text: str) -> Callable[[Talk, str], Reply]:
+def scripted(text: str) -> Callable[[Talk, str], AgentReply]:
     """An agent that always says *text*; ``{message}`` and ``{count}`` in it stand for what was said, and how often."""
 
-    def reply(talk: Talk, message: str) -> Reply:
-        return Reply(text.replace("{message}", message).replace("{count}", str(len(talk.said))))
+    def reply(talk: Talk, message: str) -> AgentReply:
+        return AgentReply(text.replace("{message}", message).replace("{count}", str(len(talk.said))))
 
     return reply

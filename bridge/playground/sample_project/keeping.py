@@ -11,7 +11,7 @@ _FILE: Final = "project.json"
 _FORM: Final = 1  # of what is in the file
 
 
-class Kept:
+class ProjectFile:
     """The state in *folder*; without a folder it ends with the process."""
 
     def __init__(self, folder: Path | None) -> None:

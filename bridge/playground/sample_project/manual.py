@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from bridge.playground.sample_project.conversation import Reply, Talk
+from bridge.playground.sample_project.conversation import AgentReply, Talk
 
 _PAGES: Final = (
     (
@@ -32,7 +32,7 @@ _STATES: Final = ("is being packed", "left us yesterday", "was delivered this mo
 _TIME: Final = re.compile(r"\b(?:time|when|now|today)\b", re.IGNORECASE)
 
 
-def look_up(talk: Talk, message: str) -> Reply:
+def look_up(talk: Talk, message: str) -> AgentReply:
     """Answer from the pages that fit, with the tools that were used."""
     tools: list[Any] = ["search_docs"]
     found = [f"**{name}**: {text}" for pattern, name, text in _PAGES if re.search(pattern, message, re.IGNORECASE)]
@@ -41,7 +41,7 @@ def look_up(talk: Talk, message: str) -> Reply:
         found.insert(0, f"Order {order[1]} {_STATES[int(order[1]) % len(_STATES)]}.")
     if _TIME.search(message):
         tools.append("current_time")
-    return Reply(_put(found, talk), tools_used=tools)
+    return AgentReply(_put(found, talk), tools_used=tools)
 
 
 def _put(found: list[str], talk: Talk) -> str:

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from bridge.playground.sample_project import sample
 from bridge.playground.sample_project.conversation import Talk
-from bridge.playground.sample_project.keeping import Kept
-from bridge.playground.sample_project.sample import Agent, Json, Workflow
+from bridge.playground.sample_project.keeping import ProjectFile
+from bridge.playground.sample_project.sample import Json, SampleAgent, SampleWorkflow
 
 _CREATED: Final = "2024-03-01T09:30:00.000Z"
 _RUNS_SO_FAR: Final = 1280
@@ -30,26 +30,26 @@ class Refused(Exception):
         self.message = message
 
 
-class Project:
+class Operations:
     """Workflows, agents and the sessions with them, kept in a folder where *kept_in* names one.
 
     In the operations *asked* is an id as the path has it, and *body* what was sent.
     """
 
     def __init__(self, clock: Callable[[], float], kept_in: Path | None = None) -> None:
-        self.workflows: list[Workflow] = sample.workflows()
-        self.agents: list[Agent] = sample.agents()
+        self.workflows: list[SampleWorkflow] = sample.workflows()
+        self.agents: list[SampleAgent] = sample.agents()
         self.talks: dict[int, Talk] = {}
         self._clock = clock
         self._used: Counter[str] = Counter()  # by tag
         self._runs = 0
         self._changed = clock()
-        self._kept = Kept(kept_in)
+        self._file = ProjectFile(kept_in)
         self._recall()
 
     def _recall(self) -> None:
         """Be as it was when the process ended."""
-        state = self._kept.read()
+        state = self._file.read()
         if state is not None:
             self._runs, self._changed, self._used = state["runs"], state["changed"], Counter(state["used"])
             self.talks = {talk["id"]: Talk(**talk) for talk in state["talks"]}
@@ -58,7 +58,7 @@ class Project:
         """Count one more use, and keep how everything is now."""
         self._used[tag] += 1
         self._changed = self._clock()
-        self._kept.write(self._state)
+        self._file.write(self._state)
 
     def _state(self) -> Json:
         talks = [asdict(talk) for talk in self.talks.values()]
@@ -136,19 +136,19 @@ class Project:
     def _prompts(self) -> int:
         return _PROMPTS_SO_FAR + sum(len(talk.said) for talk in self.talks.values())
 
-    def _workflow(self, asked: str) -> Workflow:
+    def _workflow(self, asked: str) -> SampleWorkflow:
         for workflow in self.workflows:
             if str(workflow.id) == asked:
                 return workflow
         raise Refused(404, "Workflow not found")
 
-    def _agent(self, asked: str) -> Agent:
+    def _agent(self, asked: str) -> SampleAgent:
         for agent in self.agents:
             if str(agent.id) == asked:
                 return agent
         raise Refused(404, "Agent not found")
 
-    def _talk(self, agent: Agent, session: Any) -> Talk:
+    def _talk(self, agent: SampleAgent, session: Any) -> Talk:
         """The session that is meant; a new one where none is named."""
         if session is None:
             talk = Talk(_FIRST_SESSION + len(self.talks), agent.id)

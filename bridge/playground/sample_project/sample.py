@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bridge.playground.sample_project import conversation, manual, writing
-from bridge.playground.sample_project.conversation import Reply, Talk
+from bridge.playground.sample_project.conversation import AgentReply, Talk
 
 Json = dict[str, Any]
 Run = Callable[[Any], tuple[str, Any]]
@@ -15,7 +15,7 @@ Run = Callable[[Any], tuple[str, Any]]
 
 
 @dataclass
-class Workflow:
+class SampleWorkflow:
     """A workflow: *nodes* are ``(type, name)`` in order, *run* makes the output, *seconds* is how long that takes."""
 
     id: int
@@ -55,14 +55,14 @@ class Workflow:
 
 
 @dataclass
-class Agent:
+class SampleAgent:
     """An agent: *reply* answers one message of a talk, after *seconds*."""
 
     id: int
     name: str
     description: str | None
     model: str
-    reply: Callable[[Talk, str], Reply]
+    reply: Callable[[Talk, str], AgentReply]
     temperature: float | None = None
     welcome_message: str | None = None
     tools: list[Json] = field(default_factory=list)
@@ -122,18 +122,20 @@ def _digest(given: Any) -> tuple[str, Any]:
     return "completed", f"Digest for {day}: 42 orders, 3 open tickets, the green tea runs low."
 
 
-def workflows() -> list[Workflow]:
+def workflows() -> list[SampleWorkflow]:
     """The dozen."""
     start, end = ("start", "Start"), ("end", "End")
     write, check = ("agent", "Write"), ("condition", "Is it complete?")
     shape = ("transform", "Shape")
     return [
-        Workflow(1, "Echo", "Gives back what it is given.", "manual", [start, end], _echo, tag="tests"),
-        Workflow(2, "Summarise text", "Counts and shortens.", "manual", [start, write, end], _summary, tag="texts"),
-        Workflow(
+        SampleWorkflow(1, "Echo", "Gives back what it is given.", "manual", [start, end], _echo, tag="tests"),
+        SampleWorkflow(
+            2, "Summarise text", "Counts and shortens.", "manual", [start, write, end], _summary, tag="texts"
+        ),
+        SampleWorkflow(
             3, "Greet a customer", None, "manual", [start, write, end], _text("Hello {}, good to see you!"), tag="texts"
         ),
-        Workflow(
+        SampleWorkflow(
             4,
             "Daily digest",
             "Sent at eight.",
@@ -143,13 +145,17 @@ def workflows() -> list[Workflow]:
             seconds=0.6,
             tag="reports",
         ),
-        Workflow(5, "Weekly numbers", "As a table.", "schedule", [start, shape, end], _numbers, tag="reports"),
-        Workflow(6, "New order", "When the shop calls.", "webhook", [start, check, shape, end], _order, tag="orders"),
-        Workflow(
+        SampleWorkflow(5, "Weekly numbers", "As a table.", "schedule", [start, shape, end], _numbers, tag="reports"),
+        SampleWorkflow(
+            6, "New order", "When the shop calls.", "webhook", [start, check, shape, end], _order, tag="orders"
+        ),
+        SampleWorkflow(
             7, "Support ticket", "Sorts and answers.", "webhook", [start, write, check, end], _summary, tag="customers"
         ),
-        Workflow(8, "Invoice received", "On every mail.", "email", [start, shape, check, end], _echo, tag="orders"),
-        Workflow(
+        SampleWorkflow(
+            8, "Invoice received", "On every mail.", "email", [start, shape, check, end], _echo, tag="orders"
+        ),
+        SampleWorkflow(
             9,
             "Slow report",
             "Takes eight seconds.",
@@ -159,7 +165,7 @@ def workflows() -> list[Workflow]:
             seconds=8,
             tag="reports",
         ),
-        Workflow(
+        SampleWorkflow(
             10,
             "Send newsletter",
             "Fails, to see how that looks.",
@@ -168,8 +174,10 @@ def workflows() -> list[Workflow]:
             _fail,
             tag="customers",
         ),
-        Workflow(11, "Export everything", "A very long output.", "api", [start, shape, end], _huge, tag="reports"),
-        Workflow(12, "Old import", "Switched off.", "event", [start, end], _echo, is_active=False, tag="orders"),
+        SampleWorkflow(
+            11, "Export everything", "A very long output.", "api", [start, shape, end], _huge, tag="reports"
+        ),
+        SampleWorkflow(12, "Old import", "Switched off.", "event", [start, end], _echo, is_active=False, tag="orders"),
     ]
 
 
@@ -177,13 +185,13 @@ TAGS_SO_FAR = {"orders": 412, "reports": 367, "customers": 301, "texts": 158, "t
 """How often each was used before anybody looked; together the runs so far."""
 
 
-def agents() -> list[Agent]:
+def agents() -> list[SampleAgent]:
     """Those who talk."""
     search: Json = {"id": 1, "name": "search_docs", "description": "Searches the manual."}
     clock: Json = {"id": 2, "name": "current_time", "description": "Tells the time."}
     orders: Json = {"id": 3, "name": "order_status", "description": "Knows where an order is."}
     return [
-        Agent(
+        SampleAgent(
             1,
             "Memory",
             "Remembers what you tell it: names, numbers, favourite colours.",
@@ -192,7 +200,7 @@ def agents() -> list[Agent]:
             temperature=0.2,
             welcome_message="Tell me your name, or a number to remember.",
         ),
-        Agent(
+        SampleAgent(
             2,
             "Writer",
             "Answers in rich Markdown: tables, code, lists.",
@@ -201,8 +209,8 @@ def agents() -> list[Agent]:
             temperature=0.7,
             welcome_message="Ask for a table, code, a list, or something long.",
         ),
-        Agent(3, "Thinker", "Takes six seconds for everything.", "sample-large", conversation.think, seconds=6),
-        Agent(
+        SampleAgent(3, "Thinker", "Takes six seconds for everything.", "sample-large", conversation.think, seconds=6),
+        SampleAgent(
             4,
             "Support",
             "Looks things up in the shop's manual and among its orders.",
@@ -212,5 +220,5 @@ def agents() -> list[Agent]:
             welcome_message="Ask me about shipping, returns, or an order.",
             tools=[search, clock, orders],
         ),
-        Agent(5, "Grumpy", "Fails when it is asked to fail.", "sample-small", conversation.grumble),
+        SampleAgent(5, "Grumpy", "Fails when it is asked to fail.", "sample-small", conversation.grumble),
     ]

@@ -18,9 +18,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from bridge.playground.sample_project.answers import Answer, DropAfter, DropBefore, Hang, Planned, Plans, Proper
-from bridge.playground.sample_project.operations import Project, Refused
-from bridge.playground.wire import Cut, LocalServer, Silence
+from bridge.playground.sample_project.answers import Hang, Planned, PlannedAnswer, Plans, Proper
+from bridge.playground.sample_project.operations import Operations, Refused
+from bridge.playground.wire import Cut, DropAfter, DropBefore, LocalServer, Silence
 
 _PREFIX: Final = "/api/sdk"
 
@@ -38,11 +38,11 @@ class ProjectCall:
     seconds: float = 0.0
 
 
-Operation = Callable[[Project, str, Any], Any]
+Operation = Callable[[Operations, str, Any], Any]
 """An operation, given the id in the path and the body; what it gives may have to be awaited."""
 
 
-class SampleProject(Project):
+class SampleProject(Operations):
     """The project service, in this process.
 
     *workflows* and *agents* may be replaced or added to, *talks* are the sessions. `on` plans answers that are not
@@ -126,7 +126,7 @@ class SampleProject(Project):
             case Proper(delay):
                 await asyncio.sleep(delay)
                 return await properly()
-            case Answer() as answer:
+            case PlannedAnswer() as answer:
                 await asyncio.sleep(answer.delay)
                 content = json.dumps(answer.json).encode() if answer.body is None else answer.body
                 headers = {"Content-Type": "application/json", **answer.headers}

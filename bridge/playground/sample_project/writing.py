@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from bridge.playground.sample_project.conversation import Reply, Talk
+from bridge.playground.sample_project.conversation import AgentReply, Talk
 
 _TABLE: Final = (
     "| Item | Stock | Price | Note |\n| --- | ---: | ---: | --- |\n"
@@ -27,13 +27,13 @@ _PARAGRAPH: Final = (
 _LONG: Final = 90  # paragraphs: more than fits into eight messages
 
 
-def write(talk: Talk, message: str) -> Reply:
+def write(talk: Talk, message: str) -> AgentReply:
     """Show what Markdown can do: all of it, or the one form that the message names in a single word."""
     for pattern, answer in _FORMS:
         if re.fullmatch(rf"\W*(?:an?\s+|some\s+)?{pattern}\W*(?:please)?\W*", message, re.IGNORECASE):
-            return Reply(answer)
+            return AgentReply(answer)
     title = message.splitlines()[0][:60]
-    return Reply(
+    return AgentReply(
         f"# About “{title}”\n\n"
         "Here is **what matters**, _in short_, with ~~nothing~~ little left out. "
         f"It is message {len(talk.said)} of our talk.\n\n"

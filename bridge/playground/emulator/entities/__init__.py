@@ -4,8 +4,8 @@ from bridge.playground.emulator.entities.channels import Channel
 from bridge.playground.emulator.entities.files import File
 from bridge.playground.emulator.entities.json import Json
 from bridge.playground.emulator.entities.messages import Message
-from bridge.playground.emulator.entities.people import Group, Person
+from bridge.playground.emulator.entities.people import Group, Member
 from bridge.playground.emulator.entities.views import View
 from bridge.playground.emulator.entities.work import Execution, Scheduled
 
-__all__ = ["Channel", "Execution", "File", "Group", "Json", "Message", "Person", "Scheduled", "View"]
+__all__ = ["Channel", "Execution", "File", "Group", "Json", "Member", "Message", "Scheduled", "View"]

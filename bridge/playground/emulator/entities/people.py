@@ -16,7 +16,7 @@ def _image(size: int) -> str:
 
 
 @dataclass
-class Person:
+class Member:
     """A member of the workspace, a guest, somebody from another company (*team* differs), or a bot."""
 
     id: str

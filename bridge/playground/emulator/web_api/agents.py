@@ -9,7 +9,7 @@ from typing import Final
 
 from bridge.playground.emulator.entities import Channel, Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
@@ -20,7 +20,7 @@ _LOADING_MESSAGES: Final = 10
 
 
 @family.method("assistant.threads.setStatus", "chat:write", "assistant:write")
-def set_thread_status(call: Call) -> Json:
+def set_thread_status(call: MethodCall) -> Json:
     """Show what the agent is doing, until it posts or two minutes have gone; empty: nothing any more."""
     channel, thread_ts = _thread(call)
     if "status" not in call.args:
@@ -33,7 +33,7 @@ def set_thread_status(call: Call) -> Json:
 
 
 @family.method("assistant.threads.setTitle", "assistant:write", "chat:write")
-def set_title(call: Call) -> Json:
+def set_title(call: MethodCall) -> Json:
     """Name the thread."""
     channel, thread_ts = _thread(call)
     call.workspace.change_session(channel.id, thread_ts, title=call.need("title"))
@@ -41,7 +41,7 @@ def set_title(call: Call) -> Json:
 
 
 @family.method("assistant.threads.setSuggestedPrompts", "assistant:write", "chat:write")
-def set_suggested_prompts(call: Call) -> Json:
+def set_suggested_prompts(call: MethodCall) -> Json:
     """Offer prompts in a direct message. With ``thread_ts`` nothing is shown and nothing is said, as with Slack."""
     channel = call.channel("channel_id")
     prompts = call.json("prompts") or []
@@ -53,7 +53,7 @@ def set_suggested_prompts(call: Call) -> Json:
 
 
 @family.method("agents.sessions.setStatus", "chat:write")
-def set_session_status(call: Call) -> Json:
+def set_session_status(call: MethodCall) -> Json:
     """Move the thread's session, or begin it with a title, which is not looked at later."""
     status = call.need("status")
     if status not in _LIFECYCLES:
@@ -80,7 +80,7 @@ def set_session_status(call: Call) -> Json:
 
 
 @family.method("agents.sessions.rename", "chat:write")
-def rename(call: Call) -> Json:
+def rename(call: MethodCall) -> Json:
     """Name the thread's session."""
     title = call.need("title")
     _check_title(title)
@@ -94,14 +94,14 @@ def _check_title(title: str) -> None:
         raise Refusal("invalid_arguments", messages=["[ERROR] must be less than 201 characters: title"])
 
 
-def _session_thread(call: Call) -> tuple[Channel, str]:
+def _session_thread(call: MethodCall) -> tuple[Channel, str]:
     """The thread of a session, which has to be named everywhere but in channels made for a session."""
     if not call.text("thread_ts"):
         raise Refusal("thread_ts_required")
     return _thread(call, error="not_authorized")
 
 
-def _thread(call: Call, error: str = "not_in_channel") -> tuple[Channel, str]:
+def _thread(call: MethodCall, error: str = "not_in_channel") -> tuple[Channel, str]:
     """The thread that is meant; *error* is what a channel without the bot is answered with."""
     channel = call.channel("channel_id", member=False)
     if call.workspace.bot.id not in channel.members:

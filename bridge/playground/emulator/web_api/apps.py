@@ -6,20 +6,20 @@ from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.manifests import problems
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
 @family.method("apps.connections.open", "connections:write", caller="app")
-def open_connection(call: Call) -> Json:
+def open_connection(call: MethodCall) -> Json:
     """Give an address for one WebSocket: https://docs.slack.dev/reference/methods/apps.connections.open."""
     base = call.base_url.replace("http", "ws", 1)
     return {"ok": True, "url": f"{base}/link/?ticket={call.tickets.socket()}&app_id={sample.APP}"}
 
 
 @family.method("apps.manifest.validate", caller="owner")
-def validate_manifest(call: Call) -> Json:
+def validate_manifest(call: MethodCall) -> Json:
     """Say whether an app could be made of a manifest: https://docs.slack.dev/reference/methods/apps.manifest.validate."""
     manifest = call.json("manifest", error="invalid_manifest")
     if manifest is None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
 @family.method("auth.test")
-def auth_test(call: Call) -> Json:
+def auth_test(call: MethodCall) -> Json:
     """Say who the token belongs to: https://docs.slack.dev/reference/methods/auth.test."""
     bot = call.workspace.bot
     return {
@@ -27,7 +27,7 @@ def auth_test(call: Call) -> Json:
 
 
 @family.method("api.test", needs_token=False)
-def api_test(call: Call) -> Json:
+def api_test(call: MethodCall) -> Json:
     """Answer what was asked: https://docs.slack.dev/reference/methods/api.test."""
     if call.text("error"):
         raise Refusal(call.text("error"), args=call.args)

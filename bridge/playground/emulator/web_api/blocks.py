@@ -5,13 +5,13 @@ from __future__ import annotations
 from bridge.playground.emulator import limits
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
 @family.method("blocks.validate")
-def validate(call: Call) -> Json:
+def validate(call: MethodCall) -> Json:
     """Say whether blocks, a message or a view would be taken."""
     blocks, message, view = (call.json(name) for name in ("blocks", "message", "view"))
     if sum(one is not None for one in (blocks, message, view)) != 1:

@@ -8,7 +8,7 @@ from typing import Final
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family, Posted
+from bridge.playground.emulator.web_api.method import Family, MessagePosted, MethodCall
 
 family = Family()
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[\w-]{1,80}")
 
 
 @family.method("conversations.create", *_MANAGE)
-def create(call: Call) -> Json:
+def create(call: MethodCall) -> Json:
     """Make a channel with the bot as its only member."""
     name = _name(call)
     bot = call.workspace.bot.id
@@ -30,7 +30,7 @@ def create(call: Call) -> Json:
 
 
 @family.method("conversations.join", "channels:join")
-def join(call: Call) -> Json:
+def join(call: MethodCall) -> Json:
     """Let the bot be in a public channel."""
     channel = _channel(call, member=False)
     if call.workspace.enter(call.workspace.bot.id, channel):
@@ -40,7 +40,7 @@ def join(call: Call) -> Json:
 
 
 @family.method("conversations.leave", *_MANAGE)
-def leave(call: Call) -> Json:
+def leave(call: MethodCall) -> Json:
     """Let the bot be there no more."""
     channel = _channel(call, member=False)
     if channel.name == "general":
@@ -50,7 +50,7 @@ def leave(call: Call) -> Json:
 
 
 @family.method("conversations.invite", *_MANAGE)
-def invite(call: Call) -> Json:
+def invite(call: MethodCall) -> Json:
     """Bring people in."""
     channel = _channel(call)
     users = [one for one in call.text("users").split(",") if one]
@@ -64,7 +64,7 @@ def invite(call: Call) -> Json:
     return _shown(call, channel)
 
 
-def _check_guest(call: Call, channel: Channel, user: str) -> None:
+def _check_guest(call: MethodCall, channel: Channel, user: str) -> None:
     person = call.workspace.people.get(user)
     if person is None or person.deleted:
         raise Refusal("user_not_found")
@@ -77,7 +77,7 @@ def _check_guest(call: Call, channel: Channel, user: str) -> None:
 
 
 @family.method("conversations.kick", *_MANAGE)
-def kick(call: Call) -> Json:
+def kick(call: MethodCall) -> Json:
     """Put somebody out."""
     channel = _channel(call)
     person = call.person()
@@ -91,7 +91,7 @@ def kick(call: Call) -> Json:
 
 
 @family.method("conversations.rename", *_MANAGE)
-def rename(call: Call) -> Json:
+def rename(call: MethodCall) -> Json:
     """Give a channel another name."""
     channel = _channel(call)
     call.workspace.change_channel(channel, name=_name(call))
@@ -99,7 +99,7 @@ def rename(call: Call) -> Json:
 
 
 @family.method("conversations.setTopic", *_MANAGE)
-def set_topic(call: Call) -> Json:
+def set_topic(call: MethodCall) -> Json:
     """Say what the channel talks about now."""
     channel = _channel(call)
     topic = call.text("topic")
@@ -111,7 +111,7 @@ def set_topic(call: Call) -> Json:
 
 
 @family.method("conversations.setPurpose", *_MANAGE)
-def set_purpose(call: Call) -> Json:
+def set_purpose(call: MethodCall) -> Json:
     """Say what the channel is for."""
     channel = _channel(call)
     purpose = call.text("purpose")
@@ -123,7 +123,7 @@ def set_purpose(call: Call) -> Json:
 
 
 @family.method("conversations.archive", *_MANAGE)
-def archive(call: Call) -> Json:
+def archive(call: MethodCall) -> Json:
     """Close a channel; what was said stays."""
     channel = call.channel()
     if channel.is_im:
@@ -137,7 +137,7 @@ def archive(call: Call) -> Json:
 
 
 @family.method("conversations.unarchive", *_MANAGE)
-def unarchive(call: Call) -> Json:
+def unarchive(call: MethodCall) -> Json:
     """Open it again."""
     channel = call.channel(member=False)
     if not channel.is_archived:
@@ -147,7 +147,7 @@ def unarchive(call: Call) -> Json:
 
 
 @family.method("conversations.mark", *_MANAGE)
-def mark(call: Call) -> Json:
+def mark(call: MethodCall) -> Json:
     """Say how far the bot has read."""
     channel = call.channel()
     call.workspace.mark_read(call.workspace.bot.id, channel, call.need("ts"))
@@ -155,7 +155,7 @@ def mark(call: Call) -> Json:
 
 
 @family.method("conversations.close", "im:write", "mpim:write")
-def close(call: Call) -> Json:
+def close(call: MethodCall) -> Json:
     """Take a direct message out of the list; it is there again with the next message."""
     channel = call.channel()
     if not channel.is_im:
@@ -163,7 +163,7 @@ def close(call: Call) -> Json:
     return {"ok": True, "no_op": True, "already_closed": True}
 
 
-def _channel(call: Call, *, member: bool = True) -> Channel:
+def _channel(call: MethodCall, *, member: bool = True) -> Channel:
     """The channel that is named, which can be changed: no direct message, and not archived."""
     channel = call.channel(member=member)
     if channel.is_im:
@@ -173,7 +173,7 @@ def _channel(call: Call, *, member: bool = True) -> Channel:
     return channel
 
 
-def _name(call: Call) -> str:
+def _name(call: MethodCall) -> str:
     name = call.need("name")
     if name != name.lower() or not _NAME.fullmatch(name):
         raise Refusal("invalid_name_specials")
@@ -182,11 +182,11 @@ def _name(call: Call) -> str:
     return name
 
 
-def _say(call: Call, channel: Channel, user: str, what: str, subtype: str) -> None:
+def _say(call: MethodCall, channel: Channel, user: str, what: str, subtype: str) -> None:
     message = call.workspace.post(user, channel.id, f"<@{user}> {what}", subtype=subtype)
-    call.happened.append(Posted(message))
+    call.happened.append(MessagePosted(message))
 
 
-def _shown(call: Call, channel: Channel) -> Json:
+def _shown(call: MethodCall, channel: Channel) -> Json:
     shown = channel.as_json(call.workspace.bot.id) | {"context_team_id": sample.TEAM}
     return {"ok": True, "channel": shown}

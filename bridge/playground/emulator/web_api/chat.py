@@ -8,13 +8,13 @@ from bridge.playground.emulator import limits
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.web_api.content import content_of, own, target, thread
-from bridge.playground.emulator.web_api.method import Call, Deleted, Edited, Family, Posted
+from bridge.playground.emulator.web_api.method import Family, MessageDeleted, MessageEdited, MessagePosted, MethodCall
 
 family = Family()
 
 
 @family.method("chat.postMessage", "chat:write")
-def post_message(call: Call) -> Json:
+def post_message(call: MethodCall) -> Json:
     """Post a message, in a thread where ``thread_ts`` says so."""
     channel = target(call)
     content, warnings = content_of(call)
@@ -25,7 +25,7 @@ def post_message(call: Call) -> Json:
     bot = call.workspace.bot.id
     message = call.workspace.post(bot, channel.id, thread_ts=thread_ts, unfurls=unfurls, **content)
     call.workspace.clear_status(channel.id, thread_ts or message.ts)
-    call.happened.append(Posted(message))
+    call.happened.append(MessagePosted(message))
     answer: Json = {"ok": True, "channel": channel.id, "ts": message.ts, "message": message.as_json()}
     if warnings:
         answer |= {"warning": ",".join(warnings), "response_metadata": {"warnings": warnings}}
@@ -33,7 +33,7 @@ def post_message(call: Call) -> Json:
 
 
 @family.method("chat.update", "chat:write")
-def update(call: Call) -> Json:
+def update(call: MethodCall) -> Json:
     """Replace the content of one of the bot's own messages."""
     channel = call.channel()
     message = own(call, channel, "cant_update_message")
@@ -47,23 +47,23 @@ def update(call: Call) -> Json:
     if "metadata" not in call.args:
         content.pop("metadata")
     before = call.workspace.edit(message, call.workspace.bot.id, content)
-    call.happened.append(Edited(message, before))
+    call.happened.append(MessageEdited(message, before))
     return {"ok": True, "channel": channel.id, "ts": message.ts, "text": message.text, "message": message.as_json()}
 
 
 @family.method("chat.delete", "chat:write")
-def delete(call: Call) -> Json:
+def delete(call: MethodCall) -> Json:
     """Delete one of the bot's own messages."""
     channel = call.channel()
     message = own(call, channel, "cant_delete_message")
     before = message.as_json()
     call.workspace.delete(message)
-    call.happened.append(Deleted(message, before))
+    call.happened.append(MessageDeleted(message, before))
     return {"ok": True, "channel": channel.id, "ts": message.ts}
 
 
 @family.method("chat.postEphemeral", "chat:write")
-def post_ephemeral(call: Call) -> Json:
+def post_ephemeral(call: MethodCall) -> Json:
     """Show a message to one person only."""
     channel = call.channel()
     person = call.person()
@@ -77,7 +77,7 @@ def post_ephemeral(call: Call) -> Json:
 
 
 @family.method("chat.getPermalink")
-def get_permalink(call: Call) -> Json:
+def get_permalink(call: MethodCall) -> Json:
     """Give a message's address."""
     channel = call.channel(member=False)
     message = call.message(channel, "message_ts")
@@ -85,16 +85,16 @@ def get_permalink(call: Call) -> Json:
 
 
 @family.method("chat.meMessage", "chat:write")
-def me_message(call: Call) -> Json:
+def me_message(call: MethodCall) -> Json:
     """Post a line about the bot itself."""
     channel = target(call)
     message = call.workspace.post(call.workspace.bot.id, channel.id, call.need("text"), subtype="me_message")
-    call.happened.append(Posted(message))
+    call.happened.append(MessagePosted(message))
     return {"ok": True, "channel": channel.id, "ts": message.ts}
 
 
 @family.method("chat.unfurl", "links:write")
-def unfurl(call: Call) -> Json:
+def unfurl(call: MethodCall) -> Json:
     """Say what the links of a message show, as attachments below it."""
     unfurls = call.json("unfurls")
     if not isinstance(unfurls, dict) or not unfurls:
@@ -104,5 +104,5 @@ def unfurl(call: Call) -> Json:
         raise Refusal("cannot_unfurl_url")
     shown = [{"from_url": url, **content} for url, content in unfurls.items()]
     before = call.workspace.edit(message, message.user, {"attachments": [*message.attachments, *shown]}, is_said=False)
-    call.happened.append(Edited(message, before))
+    call.happened.append(MessageEdited(message, before))
     return {"ok": True}

@@ -8,12 +8,12 @@ from bridge.playground.emulator import limits
 from bridge.playground.emulator.entities import Channel, Message
 from bridge.playground.emulator.escapes import escaped
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call
+from bridge.playground.emulator.web_api.method import MethodCall
 
 CUT: Final = "message_truncated"
 
 
-def target(call: Call) -> Channel:
+def target(call: MethodCall) -> Channel:
     """The channel to post to, by id or name; a user's id means the direct message with that person."""
     asked = call.text("channel")
     if asked in call.workspace.people:
@@ -27,7 +27,7 @@ def target(call: Call) -> Channel:
     return channel
 
 
-def thread(call: Call, channel: Channel) -> str:
+def thread(call: MethodCall, channel: Channel) -> str:
     """The thread to post in; empty: the channel itself."""
     thread_ts = call.text("thread_ts")
     if thread_ts and not call.workspace.has_thread(channel.id, thread_ts):
@@ -35,7 +35,7 @@ def thread(call: Call, channel: Channel) -> str:
     return thread_ts
 
 
-def own(call: Call, channel: Channel, error: str) -> Message:
+def own(call: MethodCall, channel: Channel, error: str) -> Message:
     """The message that is named, which must be the bot's own; *error* says that it is not."""
     message = call.message(channel)
     if message.user != call.workspace.bot.id:
@@ -43,7 +43,7 @@ def own(call: Call, channel: Channel, error: str) -> Message:
     return message
 
 
-def content_of(call: Call) -> tuple[dict[str, Any], list[str]]:
+def content_of(call: MethodCall) -> tuple[dict[str, Any], list[str]]:
     """Text, blocks, attachments and metadata, checked; and the warnings that go with the answer."""
     text, markdown = call.text("text"), call.text("markdown_text")
     blocks = call.json("blocks", error="invalid_blocks_format") or []

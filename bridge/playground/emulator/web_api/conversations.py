@@ -6,7 +6,7 @@ from typing import Final
 
 from bridge.playground.emulator.entities import Channel, Json, Message
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family, paged
+from bridge.playground.emulator.web_api.method import Family, MethodCall, paged
 
 family = Family()
 
@@ -16,7 +16,7 @@ _HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 
 
 @family.method("conversations.info", *READ)
-def info(call: Call) -> Json:
+def info(call: MethodCall) -> Json:
     """Describe a channel; the bot need not be in a public one."""
     channel = call.channel(member=False)
     shown = channel.as_json(call.workspace.bot.id)
@@ -26,13 +26,13 @@ def info(call: Call) -> Json:
 
 
 @family.method("conversations.list", *READ)
-def list_channels(call: Call) -> Json:
+def list_channels(call: MethodCall) -> Json:
     """List the channels that the bot can see."""
     page, following = call.page([one.as_json(call.workspace.bot.id) for one in visible(call)])
     return paged("channels", page, following)
 
 
-def visible(call: Call, *, everything: bool = False) -> list[Channel]:
+def visible(call: MethodCall, *, everything: bool = False) -> list[Channel]:
     """The channels that the bot can see, of the ``types`` that are asked for or *everything*."""
     kinds = set(_KINDS if everything else call.text("types", "public_channel").replace(" ", "").split(","))
     if not kinds <= _KINDS:
@@ -42,7 +42,7 @@ def visible(call: Call, *, everything: bool = False) -> list[Channel]:
     return [one for one in found if archived or not one.is_archived]
 
 
-def _is_visible(call: Call, channel: Channel, kinds: set[str]) -> bool:
+def _is_visible(call: MethodCall, channel: Channel, kinds: set[str]) -> bool:
     if channel.is_im:
         return "im" in kinds and call.workspace.bot.id in channel.members
     if channel.is_private:
@@ -51,14 +51,14 @@ def _is_visible(call: Call, channel: Channel, kinds: set[str]) -> bool:
 
 
 @family.method("conversations.members", *READ)
-def members(call: Call) -> Json:
+def members(call: MethodCall) -> Json:
     """List who is in a channel."""
     page, following = call.page(call.channel(member=False).members)
     return paged("members", page, following)
 
 
 @family.method("conversations.open", "im:write", "mpim:write")
-def open_conversation(call: Call) -> Json:
+def open_conversation(call: MethodCall) -> Json:
     """Open the direct message with one person."""
     users = [one for one in call.text("users").split(",") if one]
     if len(users) != 1:
@@ -71,7 +71,7 @@ def open_conversation(call: Call) -> Json:
 
 
 @family.method("conversations.history", *_HISTORY)
-def history(call: Call) -> Json:
+def history(call: MethodCall) -> Json:
     """List what a channel shows, newest first."""
     channel = _readable(call)
     found = [one for one in reversed(call.workspace.top_level(channel.id)) if _in_window(call, one)]
@@ -80,7 +80,7 @@ def history(call: Call) -> Json:
 
 
 @family.method("conversations.replies", *_HISTORY)
-def replies(call: Call) -> Json:
+def replies(call: MethodCall) -> Json:
     """List a thread, its root first, then oldest first."""
     channel = _readable(call)
     asked = call.workspace.find(channel.id, call.need("ts"))
@@ -91,7 +91,7 @@ def replies(call: Call) -> Json:
     return _messages(call, page, following)
 
 
-def _readable(call: Call) -> Channel:
+def _readable(call: MethodCall) -> Channel:
     """Find the channel, which takes the scope of its own kind: as seen in zaratanDotWorld/choreWheel#173."""
     kind = call.channel(member=False).kind
     needed = f"{kind}:history" if kind == "im" else f"{kind}s:history"
@@ -100,7 +100,7 @@ def _readable(call: Call) -> Channel:
     return call.channel()
 
 
-def _in_window(call: Call, message: Message) -> bool:
+def _in_window(call: MethodCall, message: Message) -> bool:
     """Whether *message* lies between ``oldest`` and ``latest``."""
     oldest, latest = call.text("oldest", "0"), call.text("latest") or "9999999999.999999"
     try:
@@ -110,7 +110,7 @@ def _in_window(call: Call, message: Message) -> bool:
     return low <= at <= high if call.flag("inclusive") else low < at < high
 
 
-def _messages(call: Call, page: list[Message], following: str) -> Json:
+def _messages(call: MethodCall, page: list[Message], following: str) -> Json:
     with_metadata = call.flag("include_all_metadata")
     shown = [{**one.as_json(with_metadata=with_metadata), **call.workspace.reply_summary(one)} for one in page]
     return paged("messages", shown, following) | {"has_more": bool(following)}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bridge.playground.emulator.entities import File, Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family, Posted
+from bridge.playground.emulator.web_api.method import Family, MessagePosted, MethodCall
 
 family = Family()
 
 
 @family.method("files.getUploadURLExternal", "files:write")
-def get_upload_url(call: Call) -> Json:
+def get_upload_url(call: MethodCall) -> Json:
     """Announce a file; its bytes are then sent to the address that is answered."""
     length = call.number("length", 0)
     if length < 1:
@@ -23,7 +23,7 @@ def get_upload_url(call: Call) -> Json:
 
 
 @family.method("files.completeUploadExternal", "files:write")
-def complete_upload(call: Call) -> Json:
+def complete_upload(call: MethodCall) -> Json:
     """Finish uploads and, where a channel is named, show them there in one message."""
     files = [_uploaded(call, one) for one in call.json("files") or []]
     if not files:
@@ -34,7 +34,7 @@ def complete_upload(call: Call) -> Json:
 
 
 @family.method("files.info", "files:read")
-def info(call: Call) -> Json:
+def info(call: MethodCall) -> Json:
     """Describe a file."""
     file = call.workspace.files.get(call.text("file"))
     if file is None:
@@ -44,7 +44,7 @@ def info(call: Call) -> Json:
     return {"ok": True, "file": file.as_json() | file.shares(kinds), "comments": [], "paging": paging}
 
 
-def _uploaded(call: Call, asked: Json) -> File:
+def _uploaded(call: MethodCall, asked: Json) -> File:
     file = call.workspace.files.get(str(asked.get("id")))
     if file is None or file.content is None:
         raise Refusal("file_not_found")
@@ -52,7 +52,7 @@ def _uploaded(call: Call, asked: Json) -> File:
     return file
 
 
-def _share(call: Call, files: list[File]) -> None:
+def _share(call: MethodCall, files: list[File]) -> None:
     """Post the message that shows *files*. The real Slack does it a moment later, so its ts is not answered."""
     channel = call.channel("channel_id")
     thread_ts = call.text("thread_ts")
@@ -70,11 +70,11 @@ def _share(call: Call, files: list[File]) -> None:
     for file in files:
         file.shared_in.append((channel.id, message.ts))
         call.workspace.add_file(file)
-    call.happened.append(Posted(message))
+    call.happened.append(MessagePosted(message))
 
 
 @family.method("files.list", "files:read")
-def list_files(call: Call) -> Json:
+def list_files(call: MethodCall) -> Json:
     """List the files that were shown somewhere, the newest first."""
     channel = call.channel().id if call.text("channel") else ""
     found = [one for one in reversed([*call.workspace.files.values()]) if _is_wanted(one, channel, call.text("user"))]
@@ -90,7 +90,7 @@ def _is_wanted(file: File, channel: str, user: str) -> bool:
 
 
 @family.method("files.delete", "files:write")
-def delete(call: Call) -> Json:
+def delete(call: MethodCall) -> Json:
     """Take one of the bot's own files away."""
     file = call.workspace.files.get(call.text("file"))
     if file is None:

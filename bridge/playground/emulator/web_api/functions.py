@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bridge.playground.emulator.entities import Execution, Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
 @family.method("functions.completeSuccess")
-def complete_success(call: Call) -> Json:
+def complete_success(call: MethodCall) -> Json:
     """Say that the step is done, with what it gives."""
     outputs = call.json("outputs")
     if not isinstance(outputs, dict):
@@ -22,7 +22,7 @@ def complete_success(call: Call) -> Json:
 
 
 @family.method("functions.completeError")
-def complete_error(call: Call) -> Json:
+def complete_error(call: MethodCall) -> Json:
     """Say that the step has failed, and why."""
     error = call.need("error")
     execution = _running(call)
@@ -31,7 +31,7 @@ def complete_error(call: Call) -> Json:
     return {"ok": True}
 
 
-def _running(call: Call) -> Execution:
+def _running(call: MethodCall) -> Execution:
     execution = call.workspace.executions.get(call.need("function_execution_id"))
     if execution is None:
         raise Refusal("function_execution_not_found")

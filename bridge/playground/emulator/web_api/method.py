@@ -8,21 +8,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bridge.playground.emulator.entities import Channel, Json, Message, Person
+from bridge.playground.emulator.entities import Channel, Json, Member, Message
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.workspace import Workspace
 
 
 @dataclass(frozen=True)
-class Posted:
+class MessagePosted:
     """A message has appeared."""
 
     message: Message
 
 
 @dataclass(frozen=True)
-class Edited:
+class MessageEdited:
     """A message has changed; *before* is how it was shown."""
 
     message: Message
@@ -30,7 +30,7 @@ class Edited:
 
 
 @dataclass(frozen=True)
-class Deleted:
+class MessageDeleted:
     """A message has gone; *before* is how it was shown. A root with replies remains as a tombstone."""
 
     message: Message
@@ -38,7 +38,7 @@ class Deleted:
 
 
 @dataclass(frozen=True)
-class Reacted:
+class ReactionChanged:
     """A reaction was added to a message, or removed from it."""
 
     message: Message
@@ -47,11 +47,11 @@ class Reacted:
     is_added: bool
 
 
-Happening = Posted | Edited | Deleted | Reacted
+Happening = MessagePosted | MessageEdited | MessageDeleted | ReactionChanged
 
 
 @dataclass
-class Call:
+class MethodCall:
     """One call of a method, with the state that it reads and changes.
 
     *happened* collects what the call brought about, for the events that Slack sends because of it.
@@ -103,7 +103,7 @@ class Call:
         except json.JSONDecodeError:
             raise Refusal(error, messages=[f"[ERROR] not valid JSON: {name}"]) from None
 
-    def person(self, name: str = "user") -> Person:
+    def person(self, name: str = "user") -> Member:
         """The person that an argument names."""
         found = self.workspace.people.get(self.text(name))
         if found is None:
@@ -152,7 +152,7 @@ class Call:
             raise Refusal("invalid_cursor") from None
 
 
-Method = Callable[[Call], Json]
+Method = Callable[[MethodCall], Json]
 Caller = Literal["bot", "app", "owner"]
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
 @family.method("pins.add", "pins:write")
-def add(call: Call) -> Json:
+def add(call: MethodCall) -> Json:
     """Pin a message to its channel."""
     channel = call.channel()
     message = call.message(channel, "timestamp")
@@ -22,7 +22,7 @@ def add(call: Call) -> Json:
 
 
 @family.method("pins.remove", "pins:write")
-def remove(call: Call) -> Json:
+def remove(call: MethodCall) -> Json:
     """Take a pin away."""
     channel = call.channel()
     ts = call.need("timestamp")
@@ -34,7 +34,7 @@ def remove(call: Call) -> Json:
 
 
 @family.method("pins.list", "pins:read")
-def list_pins(call: Call) -> Json:
+def list_pins(call: MethodCall) -> Json:
     """List what is pinned to a channel, the newest first."""
     channel = call.channel()
     found = [(pin, call.workspace.find(channel.id, pin["ts"])) for pin in channel.pins]

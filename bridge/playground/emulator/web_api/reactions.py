@@ -7,7 +7,7 @@ import re
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.web_api.conversations import visible
-from bridge.playground.emulator.web_api.method import Call, Family, Reacted, paged
+from bridge.playground.emulator.web_api.method import Family, MethodCall, ReactionChanged, paged
 
 family = Family()
 
@@ -15,34 +15,34 @@ _NAME = re.compile(r"[a-z0-9_+'-]+(::skin-tone-[2-6])?")
 
 
 @family.method("reactions.add", "reactions:write")
-def add(call: Call) -> Json:
+def add(call: MethodCall) -> Json:
     """Put the bot's reaction on a message."""
     name, message = _asked(call)
     if not call.workspace.react(message, call.workspace.bot.id, name):
         raise Refusal("already_reacted")
-    call.happened.append(Reacted(message, call.workspace.bot.id, name, is_added=True))
+    call.happened.append(ReactionChanged(message, call.workspace.bot.id, name, is_added=True))
     return {"ok": True}
 
 
 @family.method("reactions.remove", "reactions:write")
-def remove(call: Call) -> Json:
+def remove(call: MethodCall) -> Json:
     """Take the bot's reaction off a message."""
     name, message = _asked(call)
     if not call.workspace.unreact(message, call.workspace.bot.id, name):
         raise Refusal("no_reaction")
-    call.happened.append(Reacted(message, call.workspace.bot.id, name, is_added=False))
+    call.happened.append(ReactionChanged(message, call.workspace.bot.id, name, is_added=False))
     return {"ok": True}
 
 
 @family.method("reactions.get", "reactions:read")
-def get(call: Call) -> Json:
+def get(call: MethodCall) -> Json:
     """Show a message with its reactions."""
     channel = call.channel()
     message = call.message(channel, "timestamp")
     return {"ok": True, "type": "message", "channel": channel.id, "message": message.as_json()}
 
 
-def _asked(call: Call) -> tuple[str, Message]:
+def _asked(call: MethodCall) -> tuple[str, Message]:
     name = call.need("name")
     if not _NAME.fullmatch(name):
         raise Refusal("invalid_name")
@@ -50,7 +50,7 @@ def _asked(call: Call) -> tuple[str, Message]:
 
 
 @family.method("reactions.list", "reactions:read")
-def list_reactions(call: Call) -> Json:
+def list_reactions(call: MethodCall) -> Json:
     """List the messages that a person, or the bot, has reacted to, the newest first."""
     user = call.person().id if call.text("user") else call.workspace.bot.id
     mine = [one for one in visible(call, everything=True) if call.workspace.bot.id in one.members]

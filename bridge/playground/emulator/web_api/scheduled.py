@@ -7,7 +7,7 @@ from typing import Final
 from bridge.playground.emulator.entities import Json, Scheduled
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.web_api.content import content_of, target, thread
-from bridge.playground.emulator.web_api.method import Call, Family, paged
+from bridge.playground.emulator.web_api.method import Family, MethodCall, paged
 
 family = Family()
 
@@ -16,7 +16,7 @@ _TOO_LATE_TO_DELETE: Final = 60
 
 
 @family.method("chat.scheduleMessage", "chat:write")
-def schedule_message(call: Call) -> Json:
+def schedule_message(call: MethodCall) -> Json:
     """Post a message later, in at most 120 days."""
     channel = target(call)
     content, _ = content_of(call)
@@ -35,7 +35,7 @@ def schedule_message(call: Call) -> Json:
 
 
 @family.method("chat.deleteScheduledMessage", "chat:write")
-def delete_scheduled_message(call: Call) -> Json:
+def delete_scheduled_message(call: MethodCall) -> Json:
     """Do not post it after all; in the last minute it is too late for that."""
     channel = call.channel()
     scheduled = call.workspace.scheduled.get(call.need("scheduled_message_id"))
@@ -48,7 +48,7 @@ def delete_scheduled_message(call: Call) -> Json:
 
 
 @family.method("chat.scheduledMessages.list")
-def list_scheduled_messages(call: Call) -> Json:
+def list_scheduled_messages(call: MethodCall) -> Json:
     """List what is due later, the soonest first."""
     channel = call.channel().id if call.text("channel") else ""
     due = sorted(call.workspace.scheduled.values(), key=lambda one: one.post_at)

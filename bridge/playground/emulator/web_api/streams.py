@@ -9,7 +9,7 @@ from bridge.playground.emulator.chunks import shown
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.web_api.content import own
-from bridge.playground.emulator.web_api.method import Call, Edited, Family, Posted
+from bridge.playground.emulator.web_api.method import Family, MessageEdited, MessagePosted, MethodCall
 
 family = Family()
 
@@ -19,7 +19,7 @@ _LIFECYCLES: Final = {"active", "processing", "suspended", "closed"}
 
 
 @family.method("chat.startStream", "chat:write")
-def start_stream(call: Call) -> Json:
+def start_stream(call: MethodCall) -> Json:
     """Begin a message in a thread; in a channel the reader must be named."""
     channel = call.channel()
     thread_ts = call.need("thread_ts")
@@ -43,12 +43,12 @@ def start_stream(call: Call) -> Json:
     )
     _show(call, message)
     call.workspace.clear_status(channel.id, thread_ts)
-    call.happened.append(Posted(message))
+    call.happened.append(MessagePosted(message))
     return {"ok": True, "channel": channel.id, "ts": message.ts}
 
 
 @family.method("chat.appendStream", "chat:write")
-def append_stream(call: Call) -> Json:
+def append_stream(call: MethodCall) -> Json:
     """Let it grow."""
     message = _streaming(call)
     chunks = _chunks(call)
@@ -59,7 +59,7 @@ def append_stream(call: Call) -> Json:
 
 
 @family.method("chat.stopStream", "chat:write")
-def stop_stream(call: Call) -> Json:
+def stop_stream(call: MethodCall) -> Json:
     """Let it be finished, with blocks below it."""
     message = _streaming(call)
     blocks = call.json("blocks", error="invalid_blocks_format") or []
@@ -78,7 +78,7 @@ def stop_stream(call: Call) -> Json:
     return {"ok": True, "channel": message.channel, "ts": message.ts, "message": message.as_json()}
 
 
-def _streaming(call: Call) -> Message:
+def _streaming(call: MethodCall) -> Message:
     """The message that is named, if it may still grow."""
     message = own(call, call.channel(), "message_not_owned_by_app")
     if message.is_stopped:
@@ -88,7 +88,7 @@ def _streaming(call: Call) -> Message:
     return message
 
 
-def _chunks(call: Call) -> list[Json]:
+def _chunks(call: MethodCall) -> list[Json]:
     """What is to be added, checked."""
     text, chunks = call.text("markdown_text"), call.json("chunks", error="invalid_chunks") or []
     if text and chunks:
@@ -111,14 +111,14 @@ def _check(chunk: Any) -> None:
         raise Refusal("invalid_chunks", messages=["[ERROR] missing required field: id or title"])
 
 
-def _grow(call: Call, message: Message, chunks: list[Json]) -> None:
+def _grow(call: MethodCall, message: Message, chunks: list[Json]) -> None:
     before = message.as_json()
     message.streamed = [*message.streamed, *chunks]
     _show(call, message)
-    call.happened.append(Edited(message, before))
+    call.happened.append(MessageEdited(message, before))
 
 
-def _show(call: Call, message: Message) -> None:
+def _show(call: MethodCall, message: Message) -> None:
     text, blocks = shown(message.streamed, message.task_display_mode)
     changes = {"text": text, "blocks": call.workspace.identified(blocks)}
     call.workspace.edit(message, message.user, changes, is_said=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
 @family.method("team.info", "team:read")
-def team_info(call: Call) -> Json:
+def team_info(call: MethodCall) -> Json:
     """Describe the workspace: https://docs.slack.dev/reference/methods/team.info."""
     if call.text("team", sample.TEAM) != sample.TEAM:
         raise Refusal("team_not_found")
@@ -21,7 +21,7 @@ def team_info(call: Call) -> Json:
 
 
 @family.method("bots.info", "users:read")
-def bot_info(call: Call) -> Json:
+def bot_info(call: MethodCall) -> Json:
     """Describe a bot by its bot id: https://docs.slack.dev/reference/methods/bots.info."""
     asked = call.text("bot", call.workspace.bot.bot_id)
     person = next((one for one in call.workspace.people.values() if one.bot_id and one.bot_id == asked), None)
@@ -32,6 +32,6 @@ def bot_info(call: Call) -> Json:
 
 
 @family.method("emoji.list", "emoji:read")
-def emoji_list(_: Call) -> Json:
+def emoji_list(_: MethodCall) -> Json:
     """List the workspace's own emoji, of which there are none: https://docs.slack.dev/reference/methods/emoji.list."""
     return {"ok": True, "emoji": {}, "cache_ts": "1700000000.000000"}

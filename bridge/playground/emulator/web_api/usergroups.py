@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
 @family.method("usergroups.list", "usergroups:read")
-def list_groups(call: Call) -> Json:
+def list_groups(call: MethodCall) -> Json:
     """List the user groups, with their people where that is asked."""
     groups = call.workspace.groups.values()
     with_users = call.flag("include_users")
@@ -19,7 +19,7 @@ def list_groups(call: Call) -> Json:
 
 
 @family.method("usergroups.users.list", "usergroups:read")
-def list_members(call: Call) -> Json:
+def list_members(call: MethodCall) -> Json:
     """List who is in a user group."""
     group = call.workspace.groups.get(call.need("usergroup"))
     if group is None:

@@ -6,13 +6,13 @@ from bridge.playground.emulator import limits
 from bridge.playground.emulator.entities import Json, View
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Trigger
-from bridge.playground.emulator.web_api.method import Call, Family
+from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
 
 @family.method("views.open")
-def open_view(call: Call) -> Json:
+def open_view(call: MethodCall) -> Json:
     """Open a modal for the person whose trigger this is."""
     content = _content(call, "modal")
     trigger = _exchange(call)
@@ -21,7 +21,7 @@ def open_view(call: Call) -> Json:
 
 
 @family.method("views.push")
-def push(call: Call) -> Json:
+def push(call: MethodCall) -> Json:
     """Lay a modal on the one that was clicked in."""
     content = _content(call, "modal")
     trigger = _exchange(call)
@@ -34,7 +34,7 @@ def push(call: Call) -> Json:
 
 
 @family.method("views.update")
-def update(call: Call) -> Json:
+def update(call: MethodCall) -> Json:
     """Change a modal that is open."""
     content = _content(call, "modal")
     view = _named(call)
@@ -45,7 +45,7 @@ def update(call: Call) -> Json:
 
 
 @family.method("views.publish")
-def publish(call: Call) -> Json:
+def publish(call: MethodCall) -> Json:
     """Show a person's Home tab."""
     content = _content(call, "home")
     user = call.person("user_id").id
@@ -59,7 +59,7 @@ def publish(call: Call) -> Json:
     return {"ok": True, "view": view.as_json()}
 
 
-def _content(call: Call, kind: str) -> Json:
+def _content(call: MethodCall, kind: str) -> Json:
     view = call.json("view")
     if not isinstance(view, dict):
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: view"])
@@ -69,14 +69,14 @@ def _content(call: Call, kind: str) -> Json:
     return {**view, "blocks": call.workspace.identified(view["blocks"])}
 
 
-def _exchange(call: Call) -> Trigger:
+def _exchange(call: MethodCall) -> Trigger:
     try:
         return call.tickets.exchange(call.text("trigger_id") or call.text("interactivity_pointer"))
     except TicketError as exc:
         raise Refusal(exc.error) from exc
 
 
-def _named(call: Call) -> View:
+def _named(call: MethodCall) -> View:
     external = call.text("external_id")
     for view in call.workspace.views.values():
         if view.id == call.text("view_id") or (external and view.content.get("external_id") == external):
@@ -84,6 +84,6 @@ def _named(call: Call) -> View:
     raise Refusal("not_found")
 
 
-def _opened(call: Call, view: View) -> Json:
+def _opened(call: MethodCall, view: View) -> Json:
     call.workspace.open_view(view)
     return {"ok": True, "view": view.as_json()}
