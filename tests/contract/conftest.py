@@ -42,7 +42,7 @@ def stage() -> Stage:
 @pytest.fixture
 async def slack(app: App, project: SampleProject, stage: Stage) -> AsyncIterator[EmulatedSlack]:
     slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=())
-    slack.echoes_own = False
+    slack.events.echoes_own = False
     slack.serve_also(*Page(slack, stage, stage.trace, project=project).routes())
     async with slack:
         yield slack

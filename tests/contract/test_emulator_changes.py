@@ -34,10 +34,10 @@ def changes(slack: EmulatedSlack) -> list[Change]:
 async def test_a_message_is_told_of_when_it_is_new_edited_reacted_to_and_deleted(
     slack: EmulatedSlack, changes: list[Change]
 ) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello")
-    await slack.edit(sample.GENERAL, ts, "hello there")
-    await slack.react(sample.BOB, sample.GENERAL, ts, "eyes")
-    await slack.delete(sample.GENERAL, ts)
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.edit(sample.GENERAL, ts, "hello there")
+    await slack.people.react(sample.BOB, sample.GENERAL, ts, "eyes")
+    await slack.people.delete(sample.GENERAL, ts)
 
     told = Change("message", f"{sample.GENERAL}/{ts}", sample.GENERAL, ts)
     assert changes[:3] == [told] * 3
@@ -45,10 +45,10 @@ async def test_a_message_is_told_of_when_it_is_new_edited_reacted_to_and_deleted
 
 
 async def test_a_reply_changes_its_root_too(slack: EmulatedSlack, changes: list[Change]) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     changes.clear()
 
-    reply = await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+    reply = await slack.people.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
 
     assert [change.ts for change in changes] == [reply, root]
 
@@ -56,7 +56,7 @@ async def test_a_reply_changes_its_root_too(slack: EmulatedSlack, changes: list[
 async def test_what_the_app_does_is_told_of(
     slack: EmulatedSlack, client: AsyncWebClient, changes: list[Change]
 ) -> None:
-    root = await slack.say(sample.ALICE, sample.DM_ALICE, "root")
+    root = await slack.people.say(sample.ALICE, sample.DM_ALICE, "root")
     changes.clear()
 
     await client.assistant_threads_setStatus(channel_id=sample.DM_ALICE, thread_ts=root, status="is thinking…")
@@ -78,8 +78,8 @@ async def test_what_the_app_does_is_told_of(
 
 
 async def test_coming_and_reading_are_changes_of_the_channel(slack: EmulatedSlack, changes: list[Change]) -> None:
-    await slack.join(sample.BRIDGE, sample.NOBOT)
-    slack.read(sample.ALICE, sample.NOBOT)
+    await slack.people.join(sample.BRIDGE, sample.NOBOT)
+    slack.people.read(sample.ALICE, sample.NOBOT)
 
     assert [change.id for change in changes if change.kind == "channel"] == [sample.NOBOT] * 2
     assert not slack.workspace.is_unread(sample.ALICE, slack.workspace.channels[sample.NOBOT])
@@ -90,6 +90,6 @@ async def test_who_has_left_is_told_nothing_more(slack: EmulatedSlack) -> None:
     leave = slack.workspace.subscribe(told.append)
 
     leave()
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
 
     assert told == []

@@ -33,10 +33,10 @@ async def test_an_app_that_joins_hears_of_itself_and_then_of_everything(
     slack: EmulatedSlack, client: AsyncWebClient, app: App
 ) -> None:
     await client.conversations_join(channel=sample.NOBOT)
-    await slack.say(sample.ALICE, sample.NOBOT, "welcome")
+    await slack.people.say(sample.ALICE, sample.NOBOT, "welcome")
     again = await client.conversations_join(channel=sample.NOBOT)
     await client.conversations_leave(channel=sample.NOBOT)
-    await slack.say(sample.ALICE, sample.NOBOT, "gone already?")
+    await slack.people.say(sample.ALICE, sample.NOBOT, "gone already?")
     await slack.settled()
 
     assert [(event.get("subtype"), event["user"]) for event in app.events] == [
@@ -66,10 +66,10 @@ async def test_a_new_channel_has_who_was_invited_and_is_found_by_its_name(
 
 
 async def test_what_is_pinned_is_listed_with_its_message(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    first, second = [await slack.say(sample.ALICE, sample.GENERAL, text) for text in ("first", "second")]
+    first, second = [await slack.people.say(sample.ALICE, sample.GENERAL, text) for text in ("first", "second")]
     await client.pins_add(channel=sample.GENERAL, timestamp=first)
     await client.pins_add(channel=sample.GENERAL, timestamp=second)
-    await slack.delete(sample.GENERAL, first)
+    await slack.people.delete(sample.GENERAL, first)
 
     items = (await client.pins_list(channel=sample.GENERAL))["items"]
 
@@ -87,7 +87,7 @@ async def test_a_file_that_is_deleted_leaves_a_gap_in_its_message(slack: Emulate
 
 
 async def test_nobody_but_its_owner_deletes_a_file(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    (file,) = slack.attach(sample.ALICE, {"a.txt": b"abc"})
+    (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"abc"})
 
     assert (await refusal(client.files_delete(file=file["id"])))["error"] == "cant_delete_file"
 
@@ -95,7 +95,7 @@ async def test_nobody_but_its_owner_deletes_a_file(slack: EmulatedSlack, client:
 async def test_links_are_unfolded_without_calling_the_message_edited(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "see <https://example.com/a>")
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "see <https://example.com/a>")
 
     await client.chat_unfurl(channel=sample.GENERAL, ts=ts, unfurls={"https://example.com/a": {"text": "A page"}})
 
@@ -113,6 +113,6 @@ async def test_a_button_of_a_card_in_a_carousel_can_be_pressed(
         channel=sample.GENERAL, text="cards", blocks=[{"type": "carousel", "elements": [card]}]
     )
 
-    await slack.click(sample.ALICE, sample.GENERAL, posted["ts"], "go")
+    await slack.ui.click(sample.ALICE, sample.GENERAL, posted["ts"], "go")
 
     assert app.received[-1].payload["actions"][0]["value"] == "7"

@@ -34,7 +34,7 @@ def failing(times: int) -> list[PlainTextResponse]:
 
 
 async def test_a_mention_comes_as_two_signed_events_of_the_same_message(slack: EmulatedSlack, app: App) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, HELLO)
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, HELLO)
 
     by_type = {event["type"]: event for event in app.events}
     assert set(by_type) == {"app_mention", "message"}
@@ -51,10 +51,10 @@ async def test_a_mention_comes_as_two_signed_events_of_the_same_message(slack: E
 async def test_an_edit_that_adds_or_keeps_a_mention_is_another_mention(
     slack: EmulatedSlack, app: App, text: str
 ) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, text)
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, text)
     before = len(app.events)
 
-    await slack.edit(sample.GENERAL, ts, f"<@{sample.BRIDGE}> and hello again")
+    await slack.people.edit(sample.GENERAL, ts, f"<@{sample.BRIDGE}> and hello again")
 
     by_kind = {event.get("subtype", event["type"]): event for event in app.events[before:]}
     assert set(by_kind) == {"app_mention", "message_changed"}
@@ -64,16 +64,16 @@ async def test_an_edit_that_adds_or_keeps_a_mention_is_another_mention(
 
 
 async def test_an_edit_that_removes_a_mention_is_only_a_change(slack: EmulatedSlack, app: App) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, HELLO)
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, HELLO)
     before = len(app.events)
 
-    await slack.edit(sample.GENERAL, ts, "never mind")
+    await slack.people.edit(sample.GENERAL, ts, "never mind")
 
     assert [event.get("subtype") for event in app.events[before:]] == ["message_changed"]
 
 
 async def test_the_envelope_has_all_that_slacks_has(slack: EmulatedSlack, app: App) -> None:
-    await slack.say(sample.ALICE, sample.GENERAL, "plain")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "plain")
 
     (received,) = app.received
     assert set(received.payload) == {
@@ -95,7 +95,7 @@ async def test_the_envelope_has_all_that_slacks_has(slack: EmulatedSlack, app: A
 
 
 async def test_what_is_typed_becomes_rich_text(slack: EmulatedSlack, app: App) -> None:
-    await slack.say(sample.ALICE, sample.GENERAL, HELLO)
+    await slack.people.say(sample.ALICE, sample.GENERAL, HELLO)
 
     assert app.events[0]["text"] == HELLO
     assert app.events[0]["blocks"][0]["elements"][0]["elements"] == [
@@ -109,24 +109,24 @@ async def test_what_is_typed_becomes_rich_text(slack: EmulatedSlack, app: App) -
     "twins", [("message", "app_mention"), ("app_mention", "message"), ("app_mention",), ("message",)]
 )
 async def test_the_twins_come_in_the_order_that_was_set(slack: EmulatedSlack, app: App, twins: tuple[str, ...]) -> None:
-    slack.twins, slack.twin_gap = twins, 0.05
+    slack.events.twins, slack.events.twin_gap = twins, 0.05
 
-    await slack.say(sample.ALICE, sample.GENERAL, HELLO)
+    await slack.people.say(sample.ALICE, sample.GENERAL, HELLO)
 
     assert [event["type"] for event in app.events] == list(twins)
 
 
 async def test_a_direct_message_has_no_twin(slack: EmulatedSlack, app: App) -> None:
-    await slack.say(sample.ALICE, sample.DM_ALICE, HELLO)
+    await slack.people.say(sample.ALICE, sample.DM_ALICE, HELLO)
 
     (event,) = app.events
     assert (event["type"], event["channel_type"]) == ("message", "im")
 
 
 async def test_a_reply_names_its_thread_and_who_began_it(slack: EmulatedSlack, app: App) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
-    await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
-    await slack.say(sample.BOB, sample.GENERAL, "loud", thread_ts=root, broadcast=True)
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
+    await slack.people.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+    await slack.people.say(sample.BOB, sample.GENERAL, "loud", thread_ts=root, broadcast=True)
 
     _, reply, loud = app.events
     assert (reply["thread_ts"], reply["parent_user_id"]) == (root, sample.ALICE)
@@ -134,20 +134,20 @@ async def test_a_reply_names_its_thread_and_who_began_it(slack: EmulatedSlack, a
 
 
 async def test_where_the_bot_is_not_it_hears_nothing(slack: EmulatedSlack, app: App) -> None:
-    await slack.say(sample.ALICE, sample.NOBOT, HELLO)
+    await slack.people.say(sample.ALICE, sample.NOBOT, HELLO)
 
     assert app.received == []
 
 
 async def test_a_mention_of_an_absent_app_is_delivered_once_the_app_is_invited(slack: EmulatedSlack, app: App) -> None:
-    root = await slack.say(sample.BOB, sample.NOBOT, "a question")
-    ts = await slack.say(sample.ALICE, sample.NOBOT, HELLO, thread_ts=root)
+    root = await slack.people.say(sample.BOB, sample.NOBOT, "a question")
+    ts = await slack.people.say(sample.ALICE, sample.NOBOT, HELLO, thread_ts=root)
     (offer,) = slack.workspace.private_messages
     assert offer.text == f"You mentioned <@{sample.BRIDGE}>, but they're not in this channel."
     assert (offer.user, offer.to, offer.thread_ts) == (sample.SLACKBOT, sample.ALICE, root)
     assert app.received == []
 
-    await slack.answer_slackbot(sample.ALICE, sample.NOBOT, offer.ts, "invite_them")
+    await slack.people.answer_slackbot(sample.ALICE, sample.NOBOT, offer.ts, "invite_them")
 
     joined, mention = app.events
     assert (joined["subtype"], joined["user"], joined["inviter"]) == ("channel_join", sample.BRIDGE, sample.ALICE)
@@ -156,10 +156,10 @@ async def test_a_mention_of_an_absent_app_is_delivered_once_the_app_is_invited(s
 
 
 async def test_an_offer_to_invite_that_is_declined_changes_nothing(slack: EmulatedSlack, app: App) -> None:
-    await slack.say(sample.ALICE, sample.NOBOT, HELLO)
+    await slack.people.say(sample.ALICE, sample.NOBOT, HELLO)
     (offer,) = slack.workspace.private_messages
 
-    await slack.answer_slackbot(sample.ALICE, sample.NOBOT, offer.ts, "do_nothing")
+    await slack.people.answer_slackbot(sample.ALICE, sample.NOBOT, offer.ts, "do_nothing")
 
     assert slack.workspace.private_messages == []
     assert sample.BRIDGE not in slack.workspace.channels[sample.NOBOT].members
@@ -167,8 +167,8 @@ async def test_an_offer_to_invite_that_is_declined_changes_nothing(slack: Emulat
 
 
 async def test_in_a_shared_channel_events_say_where_people_are_from(slack: EmulatedSlack, app: App) -> None:
-    await slack.say(sample.STRANGER, sample.SHARED, HELLO)
-    await slack.say(sample.ALICE, sample.SHARED, "also here")
+    await slack.people.say(sample.STRANGER, sample.SHARED, HELLO)
+    await slack.people.say(sample.ALICE, sample.SHARED, "also here")
 
     assert all(one.payload["is_ext_shared_channel"] for one in app.received)
     assert {event["user_team"] for event in app.events[:2]} == {sample.OTHER_TEAM}
@@ -177,18 +177,18 @@ async def test_in_a_shared_channel_events_say_where_people_are_from(slack: Emula
 
 async def test_nobody_answers_in_a_thread_that_is_not_there(slack: EmulatedSlack) -> None:
     with pytest.raises(LookupError):
-        await slack.say(sample.ALICE, sample.GENERAL, "hello", thread_ts="1.000001")
+        await slack.people.say(sample.ALICE, sample.GENERAL, "hello", thread_ts="1.000001")
 
 
 async def test_nobody_writes_where_they_are_not(slack: EmulatedSlack) -> None:
     with pytest.raises(ValueError, match=sample.STRANGER):
-        await slack.say(sample.STRANGER, sample.GENERAL, "hello")
+        await slack.people.say(sample.STRANGER, sample.GENERAL, "hello")
 
 
 async def test_an_edit_and_a_deletion_are_told_with_what_was_there_before(slack: EmulatedSlack, app: App) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "old")
-    await slack.edit(sample.GENERAL, ts, "new")
-    await slack.delete(sample.GENERAL, ts)
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "old")
+    await slack.people.edit(sample.GENERAL, ts, "new")
+    await slack.people.delete(sample.GENERAL, ts)
 
     _, changed, deleted = app.events
     assert (changed["subtype"], changed["hidden"]) == ("message_changed", True)
@@ -201,10 +201,10 @@ async def test_an_edit_and_a_deletion_are_told_with_what_was_there_before(slack:
 
 
 async def test_a_deleted_root_with_replies_remains_as_a_tombstone(slack: EmulatedSlack, app: App) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
-    await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
+    await slack.people.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
 
-    await slack.delete(sample.GENERAL, root)
+    await slack.people.delete(sample.GENERAL, root)
 
     assert app.events[-1]["subtype"] == "message_changed"
     assert app.events[-1]["message"]["subtype"] == "tombstone"
@@ -214,7 +214,7 @@ async def test_a_deleted_root_with_replies_remains_as_a_tombstone(slack: Emulate
 async def test_what_is_not_taken_is_sent_three_times_more_with_the_reason(slack: EmulatedSlack, app: App) -> None:
     app.answers = [*failing(4)]
 
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await slack.settled()
 
     retries = [(one.headers.get("x-slack-retry-num"), one.headers.get("x-slack-retry-reason")) for one in app.received]
@@ -227,7 +227,7 @@ async def test_what_is_not_taken_is_sent_three_times_more_with_the_reason(slack:
 async def test_retries_end_when_one_is_taken(slack: EmulatedSlack, app: App) -> None:
     app.answers = [*failing(2)]
 
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await slack.settled()
 
     assert [one.is_acked for one in slack.deliveries] == [False, False, True]
@@ -236,7 +236,7 @@ async def test_retries_end_when_one_is_taken(slack: EmulatedSlack, app: App) -> 
 async def test_an_app_can_ask_not_to_be_sent_it_again(slack: EmulatedSlack, app: App) -> None:
     app.answers = [PlainTextResponse("no", status_code=400, headers={"X-Slack-No-Retry": "1"})]
 
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await slack.settled()
 
     assert len(slack.deliveries) == 1
@@ -244,7 +244,7 @@ async def test_an_app_can_ask_not_to_be_sent_it_again(slack: EmulatedSlack, app:
 
 async def test_an_app_that_is_down_gets_the_event_when_it_is_back(slack: EmulatedSlack, app: App) -> None:
     await app.server.stop()
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     assert slack.deliveries[0].error == "connection_failed"
 
     await app.server.start()
@@ -257,7 +257,7 @@ async def test_an_app_that_is_down_gets_the_event_when_it_is_back(slack: Emulate
 async def test_an_app_that_takes_too_long_is_asked_again(slack: EmulatedSlack, app: App) -> None:
     app.answers = [Silence()]
 
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await slack.settled()
 
     assert [one.error for one in slack.deliveries] == ["http_timeout", ""]
@@ -267,7 +267,7 @@ async def test_an_app_that_takes_too_long_is_asked_again(slack: EmulatedSlack, a
 async def test_a_message_can_be_sent_without_waiting_for_the_app(slack: EmulatedSlack, app: App) -> None:
     await app.server.stop()
 
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
 
     assert slack.deliveries == []
     assert slack.messages(sample.GENERAL)[0].ts == ts
@@ -283,31 +283,31 @@ async def test_an_app_hears_of_its_own_messages_as_a_bots(slack: EmulatedSlack, 
     assert (first["bot_id"], first["user"]) == (sample.BRIDGE_BOT, sample.BRIDGE)
     assert second["subtype"] == "message_changed"
 
-    slack.echoes_own = False
+    slack.events.echoes_own = False
     await client.chat_postMessage(channel=sample.GENERAL, text="silent")
     await slack.settled()
     assert len(app.events) == 2
 
 
 async def test_an_event_can_come_once_more_long_after(slack: EmulatedSlack, app: App) -> None:
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     first = app.received[0].payload
 
-    await slack.send_event(first["event"], sample.GENERAL, event_id=first["event_id"])
+    await slack.people.send_event(first["event"], sample.GENERAL, event_id=first["event_id"])
 
     assert app.received[1].payload["event_id"] == first["event_id"]
 
 
 async def test_the_url_is_verified_with_a_challenge(slack: EmulatedSlack, app: App) -> None:
-    delivery = await slack.verify_url()
+    delivery = await slack.people.verify_url()
 
     assert app.received[0].payload["challenge"] == delivery.payload["challenge"]
 
 
 async def test_joining_home_and_stop_have_their_events(slack: EmulatedSlack, app: App) -> None:
-    await slack.join(sample.BRIDGE, sample.NOBOT)
-    await slack.open_home(sample.ALICE)
-    await slack.press_stop(sample.ALICE, sample.GENERAL, "1.000001")
+    await slack.people.join(sample.BRIDGE, sample.NOBOT)
+    await slack.people.open_home(sample.ALICE)
+    await slack.people.press_stop(sample.ALICE, sample.GENERAL, "1.000001")
 
     joined, home, stopped = app.events
     assert (joined["subtype"], joined["user"]) == ("channel_join", sample.BRIDGE)
@@ -320,7 +320,7 @@ async def test_retries_that_are_held_are_not_spent_while_nobody_listens(app: App
         signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=(0.0,), holds_retries=True
     ) as slack:
         await app.server.stop()
-        await slack.say(sample.ALICE, sample.GENERAL, "hello")
+        await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
         await asyncio.sleep(0.5)
         tried_while_down = len(slack.deliveries)
 

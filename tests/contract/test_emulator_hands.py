@@ -11,7 +11,7 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from bridge.playground.emulator.hands import NoSuchCommand
+from bridge.playground.emulator.ui import NoSuchCommand
 from support.slack_app import SECRET, TOKEN, App, Clock
 
 BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}, "value": "7"}
@@ -59,7 +59,7 @@ async def app() -> AsyncIterator[App]:
 @pytest.fixture
 async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, clock=clock) as slack:
-        slack.echoes_own = False
+        slack.events.echoes_own = False
         yield slack
 
 
@@ -70,12 +70,12 @@ async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
 
 
 async def trigger(slack: EmulatedSlack, app: App, user: str = sample.ALICE) -> str:
-    await slack.command(user, sample.GENERAL, "/workflows", "run")
+    await slack.ui.command(user, sample.GENERAL, "/workflows", "run")
     return str(app.received[-1].payload["trigger_id"])
 
 
 async def test_a_command_is_sent_as_the_form_that_slack_sends(slack: EmulatedSlack, app: App) -> None:
-    answer = await slack.command(sample.ALICE, sample.GENERAL, "/workflows", 'run 3 "x" & <y>')
+    answer = await slack.ui.command(sample.ALICE, sample.GENERAL, "/workflows", 'run 3 "x" & <y>')
 
     (received,) = app.received
     assert received.is_signed
@@ -106,13 +106,13 @@ async def test_a_command_gets_ids_only_where_its_manifest_asks_for_them(slack: E
 
     for should_escape in (True, False):
         slack.install(app_with("/tell", should_escape=should_escape))
-        await slack.command(sample.ALICE, sample.GENERAL, "/tell", typed)
+        await slack.ui.command(sample.ALICE, sample.GENERAL, "/tell", typed)
 
     with_ids, as_typed = (received.payload["text"] for received in app.received)
     assert with_ids == escaped
     assert as_typed == typed.replace("&", "&amp;")
     with pytest.raises(NoSuchCommand):
-        await slack.command(sample.ALICE, sample.GENERAL, "/else")
+        await slack.ui.command(sample.ALICE, sample.GENERAL, "/else")
 
 
 @pytest.mark.parametrize("body", [PlainTextResponse("done"), JSONResponse({"text": "done"})])
@@ -121,7 +121,7 @@ async def test_the_body_of_an_answer_is_shown_to_the_one_who_typed(
 ) -> None:
     app.answers = [body]
 
-    await slack.command(sample.ALICE, sample.NOBOT, "/workflows", "list")
+    await slack.ui.command(sample.ALICE, sample.NOBOT, "/workflows", "list")
 
     assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["done"]
     assert slack.responses[0].by == "body"
@@ -130,13 +130,13 @@ async def test_the_body_of_an_answer_is_shown_to_the_one_who_typed(
 async def test_a_command_that_fails_is_never_sent_again(slack: EmulatedSlack, app: App) -> None:
     app.answers = [PlainTextResponse("", status_code=500)]
 
-    answer = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    answer = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
 
     assert (answer.status, answer.error, len(app.received)) == (500, "http_error", 1)
 
 
 async def test_a_response_url_takes_five_answers(slack: EmulatedSlack, app: App) -> None:
-    await slack.command(sample.ALICE, sample.NOBOT, "/stats")
+    await slack.ui.command(sample.ALICE, sample.NOBOT, "/stats")
     webhook = AsyncWebhookClient(app.received[0].payload["response_url"])
 
     answers = [await webhook.send(text=str(one)) for one in range(5)]
@@ -150,7 +150,7 @@ async def test_a_response_url_takes_five_answers(slack: EmulatedSlack, app: App)
 
 
 async def test_a_response_url_is_good_for_half_an_hour(slack: EmulatedSlack, app: App, clock: Clock) -> None:
-    await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
     webhook = AsyncWebhookClient(app.received[0].payload["response_url"])
 
     clock.ahead = 1801
@@ -159,7 +159,7 @@ async def test_a_response_url_is_good_for_half_an_hour(slack: EmulatedSlack, app
 
 
 async def test_an_answer_to_all_is_a_message_also_where_the_bot_is_not(slack: EmulatedSlack, app: App) -> None:
-    await slack.command(sample.ALICE, sample.NOBOT, "/stats")
+    await slack.ui.command(sample.ALICE, sample.NOBOT, "/stats")
 
     await AsyncWebhookClient(app.received[0].payload["response_url"]).send(text="all", response_type="in_channel")
 
@@ -169,10 +169,10 @@ async def test_an_answer_to_all_is_a_message_also_where_the_bot_is_not(slack: Em
 async def test_a_click_carries_the_button_and_the_message(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     posted = await client.chat_postMessage(channel=sample.GENERAL, thread_ts=root, text="card", blocks=ACTIONS)
 
-    await slack.click(sample.BOB, sample.GENERAL, posted["ts"], "go")
+    await slack.ui.click(sample.BOB, sample.GENERAL, posted["ts"], "go")
 
     payload = app.received[-1].payload
     (action,) = payload["actions"]
@@ -194,7 +194,7 @@ async def test_the_answer_to_a_click_replaces_the_message_or_deletes_it(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
     posted = await client.chat_postMessage(channel=sample.GENERAL, text="card", blocks=ACTIONS)
-    await slack.click(sample.ALICE, sample.GENERAL, posted["ts"], "go")
+    await slack.ui.click(sample.ALICE, sample.GENERAL, posted["ts"], "go")
     webhook = AsyncWebhookClient(app.received[-1].payload["response_url"])
 
     await webhook.send(text="done", replace_original=True)
@@ -209,9 +209,9 @@ async def test_a_private_message_can_be_clicked_and_replaced_by_its_reader_only(
 ) -> None:
     shown = await client.chat_postEphemeral(channel=sample.GENERAL, user=sample.ALICE, text="?", blocks=ACTIONS)
     with pytest.raises(LookupError):
-        await slack.click(sample.BOB, sample.GENERAL, shown["message_ts"], "go")
+        await slack.ui.click(sample.BOB, sample.GENERAL, shown["message_ts"], "go")
 
-    await slack.click(sample.ALICE, sample.GENERAL, shown["message_ts"], "go")
+    await slack.ui.click(sample.ALICE, sample.GENERAL, shown["message_ts"], "go")
     payload = app.received[-1].payload
     await AsyncWebhookClient(payload["response_url"]).send(text="!", replace_original=True)
 
@@ -223,20 +223,20 @@ async def test_a_private_message_can_be_clicked_and_replaced_by_its_reader_only(
 async def test_choosing_from_a_menu_sends_the_option(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
     posted = await client.chat_postMessage(channel=sample.GENERAL, text="card", blocks=ACTIONS)
 
-    await slack.select(sample.ALICE, sample.GENERAL, posted["ts"], "pick", "two")
+    await slack.ui.select(sample.ALICE, sample.GENERAL, posted["ts"], "pick", "two")
 
     payload = app.received[-1].payload
     assert payload["actions"][0]["selected_option"] == OPTIONS[1]
     assert payload["state"]["values"]["b"]["pick"]["selected_option"] == OPTIONS[1]
     with pytest.raises(LookupError):
-        await slack.select(sample.ALICE, sample.GENERAL, posted["ts"], "pick", "three")
+        await slack.ui.select(sample.ALICE, sample.GENERAL, posted["ts"], "pick", "three")
 
 
 async def test_a_menu_asks_the_app_for_its_options(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
     posted = await client.chat_postMessage(channel=sample.GENERAL, text="card", blocks=ACTIONS)
     app.answers = [JSONResponse({"options": OPTIONS})]
 
-    options = await slack.suggestions(sample.ALICE, "ask", "o", channel=sample.GENERAL, ts=posted["ts"])
+    options = await slack.ui.suggestions(sample.ALICE, "ask", "o", channel=sample.GENERAL, ts=posted["ts"])
 
     payload = app.received[-1].payload
     assert options == OPTIONS
@@ -264,7 +264,7 @@ async def test_a_form_that_is_sent_in_carries_its_state_and_closes(
     await client.views_open(trigger_id=await trigger(slack, app), view=FORM)
     (view,) = slack.views(sample.ALICE)
 
-    await slack.submit(view.id, {"text": "hello", "kind": "two"}, sample.ALICE)
+    await slack.ui.submit(view.id, {"text": "hello", "kind": "two"}, sample.ALICE)
 
     payload = app.received[-1].payload
     assert payload["type"] == "view_submission"
@@ -283,7 +283,7 @@ async def test_a_form_cannot_be_sent_in_with_nothing_in_it(
     (view,) = slack.views(sample.ALICE)
 
     with pytest.raises(ValueError, match="input"):
-        await slack.submit(view.id, {}, sample.ALICE)
+        await slack.ui.submit(view.id, {}, sample.ALICE)
 
 
 async def test_the_app_can_refuse_a_form_change_it_or_lay_another_on_it(
@@ -293,19 +293,19 @@ async def test_the_app_can_refuse_a_form_change_it_or_lay_another_on_it(
     (view,) = slack.views(sample.ALICE)
 
     app.answers = [JSONResponse({"response_action": "errors", "errors": {"input": "no JSON"}})]
-    await slack.submit(view.id, {"text": "{"}, sample.ALICE)
+    await slack.ui.submit(view.id, {"text": "{"}, sample.ALICE)
     assert view.errors == {"input": "no JSON"}
 
     app.answers = [JSONResponse({"response_action": "update", "view": {**FORM, "callback_id": "second"}})]
-    await slack.submit(view.id, {"text": "{}"}, sample.ALICE)
+    await slack.ui.submit(view.id, {"text": "{}"}, sample.ALICE)
     assert view.content["callback_id"] == "second"
 
     app.answers = [JSONResponse({"response_action": "push", "view": FORM})]
-    await slack.submit(view.id, {"text": "{}"}, sample.ALICE)
+    await slack.ui.submit(view.id, {"text": "{}"}, sample.ALICE)
     assert slack.views(sample.ALICE)[-1].previous_id == view.id
 
     app.answers = [JSONResponse({"response_action": "clear"})]
-    await slack.submit(slack.views(sample.ALICE)[-1].id, {"text": "{}"}, sample.ALICE)
+    await slack.ui.submit(slack.views(sample.ALICE)[-1].id, {"text": "{}"}, sample.ALICE)
     assert slack.views(sample.ALICE) == []
 
 
@@ -326,7 +326,7 @@ async def test_a_closed_form_is_told_where_the_app_asked_for_it(
 ) -> None:
     await client.views_open(trigger_id=await trigger(slack, app), view=FORM)
 
-    await slack.close(slack.views(sample.ALICE)[0].id, sample.ALICE)
+    await slack.ui.close(slack.views(sample.ALICE)[0].id, sample.ALICE)
 
     assert app.received[-1].payload["type"] == "view_closed"
     assert slack.views(sample.ALICE) == []
@@ -339,7 +339,7 @@ async def test_home_has_buttons_too_and_three_forms_can_lie_on_each_other(
     home = slack.home(sample.ALICE)
     assert home is not None
 
-    await slack.click_in_view(sample.ALICE, home.id, "go")
+    await slack.ui.click_in_view(sample.ALICE, home.id, "go")
     payload = app.received[-1].payload
     assert (payload["container"], "message" in payload) == ({"type": "view", "view_id": home.id}, False)
 

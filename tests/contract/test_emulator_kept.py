@@ -48,17 +48,17 @@ def opened(app: App, tmp_path: Path) -> Callable[[], EmulatedSlack]:
 async def test_all_that_there_was_is_found_again(opened: Callable[[], EmulatedSlack], app: App) -> None:
     async with opened() as slack:
         client = AsyncWebClient(TOKEN, base_url=slack.api_url)
-        files = slack.attach(sample.ALICE, {"a.txt": b"\x00\xff"})
-        root = await slack.say(sample.ALICE, sample.GENERAL, "root", files=files)
-        reply = await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
-        await slack.react(sample.BOB, sample.GENERAL, root, "eyes")
-        gone = await slack.say(sample.BOB, sample.GENERAL, "gone")
-        await slack.delete(sample.GENERAL, gone)
-        await slack.join(sample.BRIDGE, sample.NOBOT)
+        files = slack.people.attach(sample.ALICE, {"a.txt": b"\x00\xff"})
+        root = await slack.people.say(sample.ALICE, sample.GENERAL, "root", files=files)
+        reply = await slack.people.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+        await slack.people.react(sample.BOB, sample.GENERAL, root, "eyes")
+        gone = await slack.people.say(sample.BOB, sample.GENERAL, "gone")
+        await slack.people.delete(sample.GENERAL, gone)
+        await slack.people.join(sample.BRIDGE, sample.NOBOT)
         await client.assistant_threads_setTitle(channel_id=sample.GENERAL, thread_ts=root, title="A talk")
         await client.chat_postEphemeral(channel=sample.GENERAL, user=sample.ALICE, text="psst")
         await client.views_publish(user_id=sample.ALICE, view={"type": "home", "blocks": []})
-        await slack.command(sample.ALICE, sample.GENERAL, "/workflows")
+        await slack.ui.command(sample.ALICE, sample.GENERAL, "/workflows")
         await client.views_open(trigger_id=app.received[-1].payload["trigger_id"], view=FORM)
         before = [message.as_json() for message in slack.messages(sample.GENERAL, root)]
         await slack.settled()
@@ -73,12 +73,12 @@ async def test_all_that_there_was_is_found_again(opened: Callable[[], EmulatedSl
         assert [message.text for message in slack.ephemerals(sample.ALICE)] == ["psst"]
         assert slack.home(sample.ALICE) is not None
         assert [view.content["title"]["text"] for view in slack.views(sample.ALICE)] == ["Run"]
-        assert await slack.say(sample.ALICE, sample.GENERAL, "later") > reply
+        assert await slack.people.say(sample.ALICE, sample.GENERAL, "later") > reply
 
 
 async def test_a_response_url_is_good_after_a_restart(opened: Callable[[], EmulatedSlack], app: App) -> None:
     async with opened() as slack:
-        await slack.command(sample.ALICE, sample.NOBOT, "/stats")
+        await slack.ui.command(sample.ALICE, sample.NOBOT, "/stats")
         path = app.received[0].payload["response_url"].removeprefix(slack.url)
 
     async with opened() as slack:
@@ -92,7 +92,7 @@ async def test_what_the_app_did_not_take_is_sent_again_with_the_reason(
 ) -> None:
     app.answers = [PlainTextResponse("no", status_code=503), PlainTextResponse("no", status_code=503)]
     async with opened() as slack:
-        await slack.say(sample.ALICE, sample.GENERAL, "hello")
+        await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
         await wait_until(lambda: len(slack.deliveries) == 2 and slack.deliveries[1].error, "it was tried twice")
 
     async with opened() as slack:
@@ -110,7 +110,7 @@ async def test_what_was_said_while_the_app_was_away_comes_in_its_order(
     await app.server.stop()
     async with opened() as slack:
         for text in texts:
-            await slack.say(sample.ALICE, sample.DM_ALICE, text, wait=False)
+            await slack.people.say(sample.ALICE, sample.DM_ALICE, text, wait=False)
     await app.server.start()
 
     async with opened() as slack:
@@ -124,7 +124,7 @@ async def test_an_event_that_was_on_its_way_comes_once_the_app_is_there_and_then
 ) -> None:
     app.answers = [Silence()]
     async with opened() as slack:
-        await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+        await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
         await wait_until(lambda: app.received, "it is on its way")
     await app.server.stop()
 
@@ -146,7 +146,7 @@ async def test_over_a_socket_it_comes_as_soon_as_one_is_open(tmp_path: Path) -> 
         return slack
 
     async with kept() as slack:
-        await slack.say(sample.ALICE, sample.GENERAL, "nobody listens")
+        await slack.people.say(sample.ALICE, sample.GENERAL, "nobody listens")
 
     async with kept() as slack, connected(slack) as (app,):
         await wait_until(lambda: app.texts == ["nobody listens"], "it comes")
@@ -155,7 +155,7 @@ async def test_over_a_socket_it_comes_as_soon_as_one_is_open(tmp_path: Path) -> 
 
 async def test_a_file_of_another_form_is_put_aside(opened: Callable[[], EmulatedSlack], tmp_path: Path) -> None:
     async with opened() as slack:
-        slack.read(sample.ALICE, sample.GENERAL)
+        slack.people.read(sample.ALICE, sample.GENERAL)
     file = tmp_path / "slack" / keeping.FILE
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -70,7 +70,7 @@ async def test_a_reply_needs_a_thread_that_is_there(slack: EmulatedSlack, client
     nowhere = client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts="1.000001")
     assert (await refusal(nowhere))["error"] == "thread_not_found"
 
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     reply = await client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts=root)
     nested = client.chat_postMessage(channel=sample.GENERAL, text="x", thread_ts=reply["ts"])
     assert (await refusal(nested))["error"] == "thread_not_found"
@@ -110,7 +110,7 @@ async def test_an_update_has_less_room_than_a_message(client: AsyncWebClient) ->
 async def test_other_peoples_messages_can_be_neither_updated_nor_deleted(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "mine")
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "mine")
 
     updated = await refusal(client.chat_update(channel=sample.GENERAL, ts=ts, text="x"))
     deleted = await refusal(client.chat_delete(channel=sample.GENERAL, ts=ts))
@@ -136,7 +136,7 @@ async def test_an_ephemeral_message_is_seen_by_one_person(slack: EmulatedSlack, 
 async def test_a_thread_is_read_page_by_page_and_metadata_only_on_request(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     metadata = {"event_type": "t", "event_payload": {}}
     for text in ("1", "2", "3"):
         await client.chat_postMessage(channel=sample.GENERAL, thread_ts=root, text=text, metadata=metadata)
@@ -159,9 +159,9 @@ async def test_apps_outside_the_marketplace_read_fifteen_at_a_time(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
     slack.page_limit = 15
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     for _ in range(20):
-        await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+        await slack.people.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
 
     answer = await client.conversations_replies(channel=sample.GENERAL, ts=root, limit=1000)
 
@@ -169,9 +169,9 @@ async def test_apps_outside_the_marketplace_read_fifteen_at_a_time(
 
 
 async def test_the_history_shows_roots_newest_first(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "first")
-    await slack.say(sample.BOB, sample.GENERAL, "hidden", thread_ts=root)
-    await slack.say(sample.BOB, sample.GENERAL, "shown", thread_ts=root, broadcast=True)
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "first")
+    await slack.people.say(sample.BOB, sample.GENERAL, "hidden", thread_ts=root)
+    await slack.people.say(sample.BOB, sample.GENERAL, "shown", thread_ts=root, broadcast=True)
 
     found = (await client.conversations_history(channel=sample.GENERAL))["messages"]
     after = (await client.conversations_history(channel=sample.GENERAL, oldest=root))["messages"]
@@ -182,8 +182,8 @@ async def test_the_history_shows_roots_newest_first(slack: EmulatedSlack, client
 
 
 async def test_the_permalink_of_a_reply_names_its_thread(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
-    reply = await slack.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
+    reply = await slack.people.say(sample.BOB, sample.GENERAL, "reply", thread_ts=root)
 
     link = (await client.chat_getPermalink(channel=sample.GENERAL, message_ts=reply))["permalink"]
 

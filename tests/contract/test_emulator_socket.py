@@ -35,7 +35,7 @@ async def slack() -> AsyncIterator[EmulatedSlack]:
         signing_secret=SECRET, bot_token=TOKEN, app_token=APP_TOKEN, retry_delays=(0.0, 0.05, 0.1), ack_seconds=0.5
     ) as slack:
         slack.use_sockets = True
-        slack.echoes_own = False
+        slack.events.echoes_own = False
         yield slack
 
 
@@ -74,7 +74,7 @@ async def test_slack_says_hello_and_how_many_connections_there_are(slack: Emulat
 async def test_an_event_comes_in_an_envelope_and_its_ack_says_that_it_was_taken(
     slack: EmulatedSlack, app: SocketApp
 ) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
 
     (envelope,) = app.envelopes
     assert (envelope.type, envelope.accepts_response_payload) == ("events_api", False)
@@ -88,7 +88,7 @@ async def test_an_event_comes_in_an_envelope_and_its_ack_says_that_it_was_taken(
 async def test_each_envelope_goes_to_one_of_two_connections_in_turn(slack: EmulatedSlack) -> None:
     async with connected(slack, 2) as (first, second):
         for number in range(4):
-            await slack.say(sample.ALICE, sample.GENERAL, str(number))
+            await slack.people.say(sample.ALICE, sample.GENERAL, str(number))
 
         assert (first.texts, second.texts) == (["0", "2"], ["1", "3"])
         assert [len(envelopes(one)) for one in slack.sockets] == [2, 2]
@@ -99,7 +99,7 @@ async def test_what_the_ack_of_a_command_carries_is_shown_to_the_one_who_typed(
 ) -> None:
     app.answer = lambda _: {"text": "done"}
 
-    delivery = await slack.command(sample.ALICE, sample.NOBOT, "/workflows", "run 3 & more")
+    delivery = await slack.ui.command(sample.ALICE, sample.NOBOT, "/workflows", "run 3 & more")
 
     (envelope,) = app.envelopes
     assert (envelope.type, envelope.accepts_response_payload) == ("slash_commands", True)
@@ -111,12 +111,12 @@ async def test_what_the_ack_of_a_command_carries_is_shown_to_the_one_who_typed(
 
 async def test_an_ack_can_refuse_what_a_form_holds(slack: EmulatedSlack, app: SocketApp) -> None:
     client = AsyncWebClient(TOKEN, base_url=slack.api_url)
-    await slack.command(sample.ALICE, sample.GENERAL, "/workflows")
+    await slack.ui.command(sample.ALICE, sample.GENERAL, "/workflows")
     await client.views_open(trigger_id=app.envelopes[0].payload["trigger_id"], view=FORM)
     (view,) = slack.views(sample.ALICE)
     app.answer = lambda _: {"response_action": "errors", "errors": {"input": "no JSON"}}
 
-    await slack.submit(view.id, {"text": "{"}, sample.ALICE)
+    await slack.ui.submit(view.id, {"text": "{"}, sample.ALICE)
 
     assert (app.envelopes[1].type, app.envelopes[1].accepts_response_payload) == ("interactive", True)
     assert view.errors == {"input": "no JSON"}
@@ -130,8 +130,8 @@ async def test_an_ack_can_give_the_options_of_a_menu_and_says_nothing_to_a_click
     ts = (await client.chat_postMessage(channel=sample.GENERAL, text="x", blocks=blocks))["ts"]
     app.answer = lambda _: {"options": [OPTION]}
 
-    options = await slack.suggestions(sample.ALICE, "ask", "o", channel=sample.GENERAL, ts=ts)
-    click = await slack.click(sample.ALICE, sample.GENERAL, ts, "go")
+    options = await slack.ui.suggestions(sample.ALICE, "ask", "o", channel=sample.GENERAL, ts=ts)
+    click = await slack.ui.click(sample.ALICE, sample.GENERAL, ts, "go")
 
     assert options == [OPTION]
     assert [one.accepts_response_payload for one in app.envelopes] == [True, False]
@@ -142,7 +142,7 @@ async def test_an_event_that_is_not_acked_comes_again_by_another_connection(slac
     async with connected(slack, 2) as (first, second):
         first.is_deaf = True
 
-        await slack.say(sample.ALICE, sample.GENERAL, "hello")
+        await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
         await slack.settled()
 
         assert [one.error for one in slack.deliveries] == ["timeout", ""]
@@ -155,7 +155,7 @@ async def test_an_event_that_is_not_acked_comes_again_by_another_connection(slac
 async def test_an_event_that_nobody_acks_is_given_up_after_three_retries(slack: EmulatedSlack, app: SocketApp) -> None:
     app.is_deaf = True
 
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await slack.settled()
 
     assert [one.retry_attempt for one in app.envelopes] == [0, 1, 2, 3]
@@ -164,7 +164,7 @@ async def test_an_event_that_nobody_acks_is_given_up_after_three_retries(slack: 
 async def test_a_command_that_is_not_acked_fails_and_never_comes_again(slack: EmulatedSlack, app: SocketApp) -> None:
     app.is_deaf = True
 
-    delivery = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    delivery = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
     await slack.settled()
 
     assert (delivery.is_acked, delivery.error, len(app.envelopes)) == (False, "timeout", 1)
@@ -174,8 +174,8 @@ async def test_a_command_that_is_not_acked_fails_and_never_comes_again(slack: Em
 async def test_without_a_connection_a_command_fails_and_an_event_is_kept_until_there_is_one(
     slack: EmulatedSlack,
 ) -> None:
-    command = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
-    await slack.say(sample.ALICE, sample.GENERAL, "kept")
+    command = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "kept")
     assert (command.is_acked, command.error) == (False, "connection_failed")
 
     async with connected(slack) as (app,):
@@ -193,9 +193,9 @@ async def test_a_client_that_is_told_to_connects_anew_and_hears_all_that_follows
 ) -> None:
     (old,) = slack.sockets
 
-    await slack.disconnect(reason, closes_after=closes_after)
+    await slack.socket_mode.disconnect(reason, closes_after=closes_after)
     await wait_until(lambda: not old.is_open and slack.sockets, "there is a new connection and no old one")
-    await slack.say(sample.ALICE, sample.GENERAL, "after")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "after")
     await slack.settled()
 
     assert old.sent[-1]["reason"] == reason
@@ -208,7 +208,7 @@ async def test_one_of_two_connections_can_be_refreshed(slack: EmulatedSlack) -> 
     async with connected(slack, 2):
         first, second = slack.sockets
 
-        await slack.disconnect(connection=first)
+        await slack.socket_mode.disconnect(connection=first)
         await wait_until(lambda: not first.is_open and len(slack.sockets) == 2, "the first is replaced")
 
         assert second.is_open
@@ -217,11 +217,11 @@ async def test_one_of_two_connections_can_be_refreshed(slack: EmulatedSlack) -> 
 
 async def test_what_was_under_way_when_the_connection_broke_comes_again(slack: EmulatedSlack, app: SocketApp) -> None:
     app.is_deaf = True
-    await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
     await wait_until(lambda: app.envelopes, "the first try has arrived")
     app.is_deaf = False
 
-    slack.cut_sockets()
+    slack.socket_mode.cut()
     await slack.settled()
 
     assert [one.error for one in slack.deliveries] == ["connection_failed", ""]
@@ -230,7 +230,7 @@ async def test_what_was_under_way_when_the_connection_broke_comes_again(slack: E
 
 async def test_a_slack_that_was_down_is_connected_to_again(slack: EmulatedSlack, app: SocketApp) -> None:
     await slack.stop()
-    await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
 
     await slack.start()
     await slack.settled()
@@ -241,7 +241,7 @@ async def test_a_slack_that_was_down_is_connected_to_again(slack: EmulatedSlack,
 async def test_the_request_url_is_used_as_long_as_socket_mode_is_off(slack: EmulatedSlack, app: SocketApp) -> None:
     slack.use_sockets = False
 
-    delivery = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    delivery = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
 
     assert (delivery.socket, delivery.error) == (0, "connection_failed")
     assert app.envelopes == []

@@ -94,16 +94,16 @@ async def test_a_muted_connection_stays_open_and_says_nothing_at_all(
     slack: EmulatedSlack, http: aiohttp.ClientSession
 ) -> None:
     socket = await a_socket(slack, http)
-    slack.mute_sockets()
+    slack.socket_mode.mute()
     await socket.ping(b"are you there")
 
-    command = await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    command = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
     with pytest.raises(TimeoutError):
         await socket.receive(timeout=SILENCE)
 
     assert command.error == "timeout"
     assert [(one.is_open, one.is_muted) for one in slack.sockets] == [(True, True)]
-    slack.cut_sockets()
+    slack.socket_mode.cut()
     assert await ended(socket)
 
 
@@ -111,10 +111,10 @@ async def test_what_a_muted_connection_swallows_comes_by_a_later_one(
     slack: EmulatedSlack, http: aiohttp.ClientSession
 ) -> None:
     silent = await a_socket(slack, http)
-    slack.mute_sockets()
+    slack.socket_mode.mute()
     async with connected(slack) as (app,):
         for number in range(2):
-            await slack.say(sample.ALICE, sample.GENERAL, str(number))
+            await slack.people.say(sample.ALICE, sample.GENERAL, str(number))
         await slack.settled()
 
         assert sorted(app.texts) == ["0", "1"]
@@ -128,7 +128,7 @@ async def test_it_is_noticed_that_the_app_leaves_a_muted_connection(
     slack: EmulatedSlack, http: aiohttp.ClientSession
 ) -> None:
     socket = await a_socket(slack, http)
-    slack.mute_sockets()
+    slack.socket_mode.mute()
     leaving = asyncio.create_task(socket.close())  # it says goodbye and waits long for the answer
 
     await http.close()
@@ -155,7 +155,7 @@ async def test_an_ack_counts_on_the_connection_of_its_envelope_only(
     slack: EmulatedSlack, http: aiohttp.ClientSession
 ) -> None:
     first, second = [await a_socket(slack, http) for _ in range(2)]
-    await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
     envelope = await the_next(first)
 
     await second.send_json({"envelope_id": envelope["envelope_id"]})
@@ -175,7 +175,7 @@ async def test_nonsense_from_the_app_is_passed_over(slack: EmulatedSlack, http: 
     await socket.send_bytes(b"\x00")
     await socket.send_json({"envelope_id": ["not", "an", "id"]})
 
-    await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
     envelope = await the_next(socket)
     await socket.send_json({"envelope_id": envelope["envelope_id"]})
     await slack.settled()
@@ -187,15 +187,15 @@ async def test_a_link_that_is_disabled_ends_and_no_new_one_is_given(
     slack: EmulatedSlack, http: aiohttp.ClientSession
 ) -> None:
     socket = await a_socket(slack, http)
-    slack.refuse_sockets("internal_error")
+    slack.socket_mode.refuse("internal_error")
 
-    await slack.disconnect("link_disabled", closes_after=0)
+    await slack.socket_mode.disconnect("link_disabled", closes_after=0)
 
     assert (await the_next(socket))["reason"] == "link_disabled"
     assert await ended(socket)
     client = AsyncWebClient(base_url=slack.api_url)
     assert (await refusal(client.apps_connections_open(app_token=APP_TOKEN)))["error"] == "internal_error"
-    slack.refuse_sockets("")
+    slack.socket_mode.refuse("")
     await a_socket(slack, http)
 
 
@@ -203,8 +203,8 @@ async def test_a_warned_connection_works_until_it_is_closed(slack: EmulatedSlack
     socket = await a_socket(slack, http)
     (connection,) = slack.sockets
 
-    await slack.disconnect("warning", closes_after=0.2)
-    await slack.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
+    await slack.socket_mode.disconnect("warning", closes_after=0.2)
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
 
     assert (await the_next(socket))["reason"] == "warning"
     await socket.send_json({"envelope_id": (await the_next(socket))["envelope_id"]})

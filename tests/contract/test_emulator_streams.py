@@ -35,7 +35,7 @@ async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(
         signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, clock=clock, retry_delays=()
     ) as slack:
-        slack.echoes_own = False
+        slack.events.echoes_own = False
         yield slack
 
 
@@ -47,7 +47,7 @@ async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
 
 @pytest.fixture
 async def root(slack: EmulatedSlack) -> str:
-    return await slack.say(sample.ALICE, HERE, "root")
+    return await slack.people.say(sample.ALICE, HERE, "root")
 
 
 def kinds(blocks: list[dict[str, Any]]) -> list[str]:
@@ -121,7 +121,7 @@ async def test_a_person_who_stops_the_agent_stops_its_stream(
 ) -> None:
     ts = (await client.chat_startStream(channel=HERE, thread_ts=root, markdown_text="begun", **TO_ALICE))["ts"]
 
-    await slack.press_stop(sample.ALICE, HERE, root)
+    await slack.people.press_stop(sample.ALICE, HERE, root)
 
     assert app.events[-1]["streaming_message_ts"] == [ts]
     assert (await refusal(client.chat_stopStream(channel=HERE, ts=ts)))["error"] == "stopped_by_user"
@@ -184,7 +184,7 @@ async def test_what_came_due_while_nobody_was_there_is_posted_afterwards(tmp_pat
 
 
 async def test_a_step_of_a_workflow_is_done_once(slack: EmulatedSlack, client: AsyncWebClient, app: App) -> None:
-    step = await slack.run_step("run_workflow", {"input": "{}"})
+    step = await slack.people.run_step("run_workflow", {"input": "{}"})
     (event,) = app.events
     assert (event["function"]["callback_id"], event["inputs"]) == ("run_workflow", {"input": "{}"})
     assert event["bot_access_token"] == TOKEN

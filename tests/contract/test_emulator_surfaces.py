@@ -8,7 +8,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from bridge.playground.emulator.hands import NotInThreads
+from bridge.playground.emulator.ui import NotInThreads
 from bridge.playground.wire import Silence
 from support.slack_app import SECRET, TOKEN, App
 
@@ -34,7 +34,7 @@ async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(
         signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=(), ack_seconds=0.3
     ) as slack:
-        slack.echoes_own = False
+        slack.events.echoes_own = False
         yield slack
 
 
@@ -49,7 +49,7 @@ def button(text: str) -> dict[str, object]:
 
 
 async def test_a_global_shortcut_carries_a_trigger_and_no_place(slack: EmulatedSlack, app: App) -> None:
-    await slack.shortcut(sample.ALICE, "run")
+    await slack.ui.shortcut(sample.ALICE, "run")
 
     payload = app.received[0].payload
     assert (payload["type"], payload["callback_id"], payload["user"]["id"]) == ("shortcut", "run", sample.ALICE)
@@ -58,9 +58,9 @@ async def test_a_global_shortcut_carries_a_trigger_and_no_place(slack: EmulatedS
 
 
 async def test_a_message_shortcut_carries_the_message_and_a_response_url(slack: EmulatedSlack, app: App) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "look at this")
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "look at this")
 
-    await slack.message_shortcut(sample.BOB, sample.GENERAL, ts, "ask")
+    await slack.ui.message_shortcut(sample.BOB, sample.GENERAL, ts, "ask")
 
     payload = app.received[-1].payload
     assert (payload["type"], payload["callback_id"], payload["message_ts"]) == ("message_action", "ask", ts)
@@ -73,8 +73,8 @@ async def test_opening_each_tab_of_the_app_has_its_event(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
     await client.views_publish(user_id=sample.ALICE, view={"type": "home", "blocks": []})
-    await slack.open_messages(sample.ALICE)
-    await slack.open_home(sample.ALICE)
+    await slack.people.open_messages(sample.ALICE)
+    await slack.people.open_home(sample.ALICE)
 
     messages, home = app.events
     assert (messages["tab"], messages["channel"], "view" in messages) == ("messages", sample.DM_ALICE, False)
@@ -84,19 +84,19 @@ async def test_opening_each_tab_of_the_app_has_its_event(
 async def test_who_never_wrote_to_the_app_has_a_direct_message_once_it_is_opened(
     slack: EmulatedSlack, app: App
 ) -> None:
-    await slack.open_messages(sample.GUEST)
+    await slack.people.open_messages(sample.GUEST)
 
     assert app.events[0]["channel"] == slack.workspace.direct_message(sample.GUEST).id
 
 
 async def test_a_reaction_is_told_only_to_an_app_that_asked_for_it(slack: EmulatedSlack, app: App) -> None:
     slack.unsubscribed.add("reaction_added")
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello")
-    await slack.react(sample.BOB, sample.GENERAL, ts, "tada")
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
+    await slack.people.react(sample.BOB, sample.GENERAL, ts, "tada")
     slack.unsubscribed.clear()
 
-    assert not await slack.react(sample.BOB, sample.GENERAL, ts, "tada")
-    assert await slack.react(sample.BOB, sample.GENERAL, ts, "eyes")
+    assert not await slack.people.react(sample.BOB, sample.GENERAL, ts, "tada")
+    assert await slack.people.react(sample.BOB, sample.GENERAL, ts, "eyes")
 
     _, removed, added = app.events
     assert (removed["type"], removed["reaction"], removed["user"]) == ("reaction_removed", "tada", sample.BOB)
@@ -106,7 +106,9 @@ async def test_a_reaction_is_told_only_to_an_app_that_asked_for_it(slack: Emulat
 
 
 async def test_a_file_that_somebody_attaches_can_be_fetched_by_the_app_alone(slack: EmulatedSlack, app: App) -> None:
-    await slack.say(sample.ALICE, sample.GENERAL, "", files=slack.attach(sample.ALICE, {"a b.txt": b"content"}))
+    await slack.people.say(
+        sample.ALICE, sample.GENERAL, "", files=slack.people.attach(sample.ALICE, {"a b.txt": b"content"})
+    )
 
     (event,) = app.events
     (file,) = event["files"]
@@ -122,9 +124,9 @@ async def test_a_file_that_somebody_attaches_can_be_fetched_by_the_app_alone(sla
 
 async def test_a_file_says_what_it_is_and_where_it_is_shown(slack: EmulatedSlack, app: App) -> None:
     png = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big")
-    files = slack.attach(sample.ALICE, {"notes.md": b"1\n2\n3\n4\n5\n6", "x.png": png})
+    files = slack.people.attach(sample.ALICE, {"notes.md": b"1\n2\n3\n4\n5\n6", "x.png": png})
 
-    ts = await slack.say(sample.ALICE, sample.PRIVATE, "", files=files)
+    ts = await slack.people.say(sample.ALICE, sample.PRIVATE, "", files=files)
 
     snippet, image = app.events[0]["files"]
     assert (snippet["mode"], snippet["lines"], snippet["lines_more"], snippet["preview"]) == (
@@ -146,8 +148,8 @@ async def test_a_file_says_what_it_is_and_where_it_is_shown(slack: EmulatedSlack
 
 
 async def test_a_link_leads_to_the_message_and_its_thread(slack: EmulatedSlack) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
-    reply = await slack.say(sample.ALICE, sample.GENERAL, "reply", thread_ts=root)
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
+    reply = await slack.people.say(sample.ALICE, sample.GENERAL, "reply", thread_ts=root)
 
     link = slack.permalink(sample.GENERAL, reply)
 
@@ -158,7 +160,7 @@ async def test_a_link_leads_to_the_message_and_its_thread(slack: EmulatedSlack) 
 
 async def test_there_are_no_commands_in_threads(slack: EmulatedSlack, app: App) -> None:
     with pytest.raises(NotInThreads, match="/stats is not supported in threads"):
-        await slack.command(sample.ALICE, sample.GENERAL, "/stats", in_thread=True)
+        await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats", in_thread=True)
 
     assert app.received == []
 
@@ -171,7 +173,7 @@ async def test_who_typed_a_command_that_fails_is_told_by_slackbot(
 ) -> None:
     app.answers = [answer]
 
-    await slack.command(sample.ALICE, sample.GENERAL, "/stats")
+    await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
 
     (told,) = slack.ephemerals(sample.ALICE)
     assert (told.user, told.text) == ("USLACKBOT", f'/stats failed with the error "{word}"')
@@ -181,7 +183,7 @@ async def test_prompts_are_shown_in_the_direct_message_unless_a_thread_is_named(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
     prompts = [{"title": "Hello", "message": "hello"}]
-    root = await slack.say(sample.ALICE, sample.DM_ALICE, "root")
+    root = await slack.people.say(sample.ALICE, sample.DM_ALICE, "root")
 
     await client.assistant_threads_setSuggestedPrompts(channel_id=sample.DM_ALICE, thread_ts=root, prompts=prompts)
     assert slack.prompts(sample.ALICE) == []
@@ -198,16 +200,16 @@ async def test_of_two_buttons_with_one_name_the_block_says_which(
         channel=sample.GENERAL, text="rows", blocks=rows[:1], attachments=[{"blocks": rows[1:]}]
     )
 
-    await slack.click(sample.ALICE, sample.GENERAL, posted["ts"], "go", block_id="second")
+    await slack.ui.click(sample.ALICE, sample.GENERAL, posted["ts"], "go", block_id="second")
 
     assert app.received[-1].payload["actions"][0]["value"] == "second"
 
 
 async def test_who_is_deactivated_writes_no_more(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    slack.deactivate(sample.BOB)
+    slack.people.deactivate(sample.BOB)
 
     with pytest.raises(ValueError, match="deactivated"):
-        await slack.say(sample.BOB, sample.GENERAL, "still here")
+        await slack.people.say(sample.BOB, sample.GENERAL, "still here")
     assert (await client.users_info(user=sample.BOB))["user"]["deleted"]
     assert (await client.users_info(user=sample.GONE))["user"]["deleted"]
 
@@ -215,7 +217,7 @@ async def test_who_is_deactivated_writes_no_more(slack: EmulatedSlack, client: A
 async def test_somebody_from_another_workspace_of_the_organisation_is_no_stranger(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
-    await slack.say(sample.GRID, sample.ORG, "hello from the other side")
+    await slack.people.say(sample.GRID, sample.ORG, "hello from the other side")
 
     (event,) = app.events
     assert (event["user_team"], app.received[0].payload["is_ext_shared_channel"]) == (sample.SISTER_TEAM, False)

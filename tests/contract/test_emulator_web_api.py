@@ -139,7 +139,7 @@ async def test_a_bots_text_comes_back_with_blocks_and_with_the_bots_profile(clie
 async def test_a_session_answers_what_it_is_and_warns_where_stop_could_not_be_heard(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     where = {"channel_id": sample.GENERAL, "thread_ts": root}
 
     begun = await client.api_call(
@@ -155,8 +155,8 @@ async def test_a_session_answers_what_it_is_and_warns_where_stop_could_not_be_he
 
 
 async def test_slackbot_and_slack_speak_like_people_but_are_none(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    ts = await slack.slack_says(sample.GENERAL, "Reminder: water the plants")
-    await slack.slack_says(sample.GENERAL, f"<@{sample.ALICE}> archived the channel", user=sample.SLACK)
+    ts = await slack.people.slack_says(sample.GENERAL, "Reminder: water the plants")
+    await slack.people.slack_says(sample.GENERAL, f"<@{sample.ALICE}> archived the channel", user=sample.SLACK)
 
     about = (await client.users_info(user="USLACKBOT"))["user"]
     archived, reminder = (await client.conversations_history(channel=sample.GENERAL, limit=2))["messages"]
@@ -176,7 +176,7 @@ async def test_channels_are_listed_by_kind(client: AsyncWebClient) -> None:
 
 
 async def test_a_reaction_is_put_on_once_and_taken_off_once(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    ts = await slack.say(sample.ALICE, sample.GENERAL, "hello")
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
     await client.reactions_add(channel=sample.GENERAL, timestamp=ts, name="eyes")
 
     again = await refusal(client.reactions_add(channel=sample.GENERAL, timestamp=ts, name="eyes"))
@@ -191,7 +191,7 @@ async def test_a_reaction_is_put_on_once_and_taken_off_once(slack: EmulatedSlack
 async def test_a_file_goes_up_in_three_steps_and_shows_in_the_thread(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
 
     await client.files_upload_v2(
         channel=sample.GENERAL, thread_ts=root, filename="out.json", content="{}", initial_comment="here"
@@ -214,7 +214,7 @@ async def test_a_file_whose_bytes_never_came_cannot_be_finished(client: AsyncWeb
 async def test_a_status_goes_away_when_the_app_posts_or_after_two_minutes(
     slack: EmulatedSlack, client: AsyncWebClient, clock: Clock
 ) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     await client.assistant_threads_setStatus(channel_id=sample.GENERAL, thread_ts=root, status="is thinking…")
     assert slack.status(sample.GENERAL, root) == "is thinking…"
 
@@ -230,7 +230,7 @@ async def test_a_status_goes_away_when_the_app_posts_or_after_two_minutes(
 async def test_a_processing_session_is_shown_until_the_app_ends_it_or_for_two_minutes(
     slack: EmulatedSlack, client: AsyncWebClient, clock: Clock
 ) -> None:
-    root = await slack.say(sample.ALICE, sample.GENERAL, "root")
+    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     await client.agents_sessions_setStatus(
         channel_id=sample.GENERAL, thread_ts=root, status="processing", title="A talk"
     )

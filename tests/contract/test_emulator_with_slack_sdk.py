@@ -40,7 +40,7 @@ class Bench:
         return AsyncWebClient(CONFIG_TOKEN, base_url=self.slack.api_url)
 
     async def trigger(self) -> str:
-        await self.slack.shortcut(sample.ALICE, "run")
+        await self.slack.ui.shortcut(sample.ALICE, "run")
         return str(self.app.received[-1].payload["trigger_id"])
 
     async def modal(self) -> str:
@@ -106,17 +106,17 @@ async def _unreact(b: Bench) -> AsyncSlackResponse:
 
 
 async def _complete(b: Bench) -> AsyncSlackResponse:
-    step = await b.slack.run_step("run_workflow", {"input": "{}"})
+    step = await b.slack.people.run_step("run_workflow", {"input": "{}"})
     return await b.client.functions_completeSuccess(function_execution_id=step.id, outputs={"run": "7"})
 
 
 async def _fail(b: Bench) -> AsyncSlackResponse:
-    step = await b.slack.run_step("run_workflow", {"input": "{}"})
+    step = await b.slack.people.run_step("run_workflow", {"input": "{}"})
     return await b.client.functions_completeError(function_execution_id=step.id, error="it broke")
 
 
 async def _unfurl(b: Bench) -> AsyncSlackResponse:
-    ts = await b.slack.say(sample.ALICE, HERE, "<https://example.com/a>")
+    ts = await b.slack.people.say(sample.ALICE, HERE, "<https://example.com/a>")
     return await b.client.chat_unfurl(channel=HERE, ts=ts, unfurls={"https://example.com/a": {"text": "A"}})
 
 
@@ -257,9 +257,9 @@ async def bench() -> AsyncIterator[Bench]:
     tokens = {"bot_token": TOKEN, "app_token": APP_TOKEN, "config_token": CONFIG_TOKEN}
     slack = EmulatedSlack(signing_secret=SECRET, **tokens, retry_delays=())
     async with app.server, slack, aiohttp.ClientSession() as session:
-        slack.events_url, slack.echoes_own = app.url, False
+        slack.events_url, slack.events.echoes_own = app.url, False
         client = AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
-        root = await slack.say(sample.ALICE, HERE, "root")
+        root = await slack.people.say(sample.ALICE, HERE, "root")
         own = (await client.chat_postMessage(channel=HERE, text="own"))["ts"]
         yield Bench(slack, client, app, root, own)
 

@@ -106,7 +106,7 @@ async def answered(client: AsyncWebClient, method: str, args: dict[str, Any]) ->
 async def test_each_call_that_cannot_be_is_refused_with_slacks_word(
     slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
-    root = await slack.say(sample.ALICE, HERE, "root")
+    root = await slack.people.say(sample.ALICE, HERE, "root")
     own = (await client.chat_postMessage(channel=HERE, text="own"))["ts"]
     stands_for = {"ROOT": root, "OWN": own}
 

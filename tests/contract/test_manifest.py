@@ -209,7 +209,7 @@ async def test_an_installed_app_has_what_its_manifest_says_and_was_not_declined(
         assert slack.scopes == NAMES - {"users:read", "channels:history"}  # what is needed can't be declined
         assert {"reaction_removed", "message.mpim"} <= slack.unsubscribed
         assert not slack.unsubscribed & EVENTS.keys()
-        await slack.say(sample.ALICE, sample.GENERAL, "nothing that the app could hear")
+        await slack.people.say(sample.ALICE, sample.GENERAL, "nothing that the app could hear")
         assert slack.deliveries == []
         with pytest.raises(InvalidManifest, match="requires the bot scope"):
             slack.install(made() | {"oauth_config": {}})

@@ -75,7 +75,7 @@ async def test_what_is_for_one_person_only_is_shown_to_nobody_else(
 
 
 async def test_a_name_of_a_channel_is_told_only_to_those_who_may_know_it(alice: Window, slack: EmulatedSlack) -> None:
-    await slack.say(sample.ALICE, sample.GENERAL, f"<#{sample.HIDDEN}> <#{sample.PRIVATE}>")
+    await slack.people.say(sample.ALICE, sample.GENERAL, f"<#{sample.HIDDEN}> <#{sample.PRIVATE}>")
 
     (html,) = await alice.shows(sample.GENERAL)
 

@@ -56,7 +56,7 @@ async def a_card(world: World, channel: str) -> Message:
     def new() -> list[Message]:
         return [one for one in world.slack.messages(channel) if one.ts not in before and "completed" in words_of(one)]
 
-    await world.slack.command(ALICE, channel, "/workflows", "run 1 hello")
+    await world.slack.ui.command(ALICE, channel, "/workflows", "run 1 hello")
     await wait_until(new, "the card shows the result")
     return new()[0]
 
@@ -64,7 +64,7 @@ async def a_card(world: World, channel: str) -> Message:
 async def test_a_strangers_mention_is_refused_in_private_and_binds_nothing(world: World) -> None:
     root = await world.mention(STRANGER, SHARED, "Memory: hello there")
     told = await world.whispered(STRANGER)
-    await world.slack.say(ALICE, SHARED, "is anybody there?", thread_ts=root)
+    await world.slack.people.say(ALICE, SHARED, "is anybody there?", thread_ts=root)
     assert world.answers(SHARED, root) == []
     await world.mention(ALICE, SHARED, "Memory: I may", thread_ts=root)
     await world.answered(SHARED, root)
@@ -77,9 +77,9 @@ async def test_a_strangers_reply_is_refused_and_those_of_home_are_answered(world
     root = await world.mention(ALICE, SHARED, "Memory: my name is Alice")
     await world.answered(SHARED, root)
 
-    await world.slack.say(STRANGER, SHARED, "and I am Sam", thread_ts=root)
-    await world.slack.say(STRANGER, SHARED, "!workflows run 1 hello", thread_ts=root)
-    await world.slack.say(STRANGER, SHARED, "nice", thread_ts=root, broadcast=True)
+    await world.slack.people.say(STRANGER, SHARED, "and I am Sam", thread_ts=root)
+    await world.slack.people.say(STRANGER, SHARED, "!workflows run 1 hello", thread_ts=root)
+    await world.slack.people.say(STRANGER, SHARED, "nice", thread_ts=root, broadcast=True)
     await world.whispered(STRANGER, 3)
     await world.replied(ALICE, SHARED, root, "what is my name?")
 
@@ -89,9 +89,9 @@ async def test_a_strangers_reply_is_refused_and_those_of_home_are_answered(world
 
 
 async def test_a_strangers_reply_where_nobody_talks_with_the_bot_is_not_even_refused(world: World) -> None:
-    root = await world.slack.say(ALICE, SHARED, "lunch?")
+    root = await world.slack.people.say(ALICE, SHARED, "lunch?")
 
-    await world.slack.say(STRANGER, SHARED, "gladly", thread_ts=root)
+    await world.slack.people.say(STRANGER, SHARED, "gladly", thread_ts=root)
     await world.mention(STRANGER, SHARED, "hello")
     await world.whispered(STRANGER)
 
@@ -104,12 +104,12 @@ async def test_a_strangers_clicks_choices_and_commands_do_nothing(world: World) 
     await world.answered(SHARED, root)
     menu = world.answers(SHARED, root)[0]
 
-    await world.slack.click(STRANGER, SHARED, card.ts, "run:again")
-    await world.slack.click(STRANGER, SHARED, card.ts, "run:nodes")
-    await world.slack.select(STRANGER, SHARED, menu.ts, "agent:choose", "1")
-    await world.slack.command(STRANGER, SHARED, "/workflows", "run 1 hello")
+    await world.slack.ui.click(STRANGER, SHARED, card.ts, "run:again")
+    await world.slack.ui.click(STRANGER, SHARED, card.ts, "run:nodes")
+    await world.slack.ui.select(STRANGER, SHARED, menu.ts, "agent:choose", "1")
+    await world.slack.ui.command(STRANGER, SHARED, "/workflows", "run 1 hello")
     told = await world.whispered(STRANGER, 4)
-    await world.slack.select(BOB, SHARED, menu.ts, "agent:choose", "1")
+    await world.slack.ui.select(BOB, SHARED, menu.ts, "agent:choose", "1")
     await world.answered(SHARED, root, 2)
 
     assert "only for people of the workspace" in told
@@ -123,10 +123,10 @@ async def test_guests_of_the_workspace_are_served_and_run_nothing(world: World) 
     root = await world.mention(GUEST, GENERAL, "Memory: my name is Gus")
     said = await world.answered(GENERAL, root)
 
-    await world.slack.say(GUEST, GENERAL, "!workflows run 1 no", thread_ts=root)
-    await world.slack.command(GUEST, GENERAL, "/workflows", "run 1 no")
-    await world.slack.command(VISITOR, RANDOM, "/workflows", "run 1")
-    await world.slack.click(GUEST, GENERAL, card.ts, "run:again")
+    await world.slack.people.say(GUEST, GENERAL, "!workflows run 1 no", thread_ts=root)
+    await world.slack.ui.command(GUEST, GENERAL, "/workflows", "run 1 no")
+    await world.slack.ui.command(VISITOR, RANDOM, "/workflows", "run 1")
+    await world.slack.ui.click(GUEST, GENERAL, card.ts, "run:again")
     told = [await world.whispered(GUEST, 3), await world.whispered(VISITOR)]
 
     assert "Gus" in said[0]
@@ -142,16 +142,16 @@ def said_at_the_top(world: World, channel: str, words: str) -> list[Message]:
 async def test_a_guests_change_of_a_channels_agent_is_refused_however_it_is_made(world: World) -> None:
     key, root = f"{{{world.namespace}}}:defaults", await world.mention(GUEST, RANDOM, "Memory: hello")
     await world.answered(RANDOM, root)
-    await world.slack.command(CAROL, RANDOM, "/agents", "default")
+    await world.slack.ui.command(CAROL, RANDOM, "/agents", "default")
     await wait_until(lambda: world.slack.views(CAROL), "a member gets the form")
 
-    await world.slack.command(GUEST, RANDOM, "/agents", "default Writer")
-    await world.slack.command(GUEST, RANDOM, "/agents", "default none")
-    await world.slack.command(GUEST, RANDOM, "/agents", "default")
-    await world.slack.say(GUEST, RANDOM, "!agents default Writer", thread_ts=root)
+    await world.slack.ui.command(GUEST, RANDOM, "/agents", "default Writer")
+    await world.slack.ui.command(GUEST, RANDOM, "/agents", "default none")
+    await world.slack.ui.command(GUEST, RANDOM, "/agents", "default")
+    await world.slack.people.say(GUEST, RANDOM, "!agents default Writer", thread_ts=root)
     told = await world.whispered(GUEST, 4)
     writer = {"text": {"type": "plain_text", "text": "Writer"}, "value": "2"}
-    await world.slack.submit(world.slack.views(CAROL)[-1].id, {"agent": writer}, GUEST)  # who sends it counts
+    await world.slack.ui.submit(world.slack.views(CAROL)[-1].id, {"agent": writer}, GUEST)  # who sends it counts
     await world.whispered(CAROL)
 
     assert "permission" in told
@@ -161,14 +161,14 @@ async def test_a_guests_change_of_a_channels_agent_is_refused_however_it_is_made
 
 
 async def test_a_channel_is_told_once_who_changed_its_agent_to_which(world: World) -> None:
-    await world.slack.command(ALICE, GENERAL, "/agents", "default Writer")
+    await world.slack.ui.command(ALICE, GENERAL, "/agents", "default Writer")
     await world.whispered(ALICE)
     await wait_until(lambda: said_at_the_top(world, GENERAL, "Writer"), "the channel is told")
-    await world.slack.command(CAROL, GENERAL, "/agents", "default Writer")  # changes nothing
+    await world.slack.ui.command(CAROL, GENERAL, "/agents", "default Writer")  # changes nothing
     await world.whispered(CAROL)
-    await world.slack.command(ALICE, NOBOT, "/agents", "default Writer")  # nobody to tell there
+    await world.slack.ui.command(ALICE, NOBOT, "/agents", "default Writer")  # nobody to tell there
     await world.whispered(ALICE, 2)
-    await world.slack.command(ALICE, GENERAL, "/agents", "default none")
+    await world.slack.ui.command(ALICE, GENERAL, "/agents", "default none")
     await wait_until(lambda: said_at_the_top(world, GENERAL, "no longer"), "the channel is told")
 
     (set_,), (removed,) = said_at_the_top(world, GENERAL, "Writer"), said_at_the_top(world, GENERAL, "no longer")
@@ -180,7 +180,7 @@ async def test_a_channel_is_told_once_who_changed_its_agent_to_which(world: Worl
 async def test_without_the_scope_to_know_guests_everybody_at_home_may_run(world: World) -> None:
     world.slack.scopes.discard("users:read")
     try:
-        await world.slack.command(CAROL, GENERAL, "/workflows", "run 1 yes")
+        await world.slack.ui.command(CAROL, GENERAL, "/workflows", "run 1 yes")
         await wait_until(lambda: runs(world) == ["yes"], "the workflow runs")
     finally:
         world.slack.scopes.add("users:read")
@@ -222,7 +222,7 @@ async def test_where_slack_does_not_say_from_where_a_person_is_it_is_asked_and_n
         text = f"<@{BRIDGE}> Memory: I am {user}"
         event = {"type": "app_mention", "user": user, "text": text, "ts": roots[user], "channel": SHARED}
         before = len(world.slack.deliveries)
-        await world.slack.send_event(event, SHARED, event_id=f"Ev{user}")
+        await world.slack.people.send_event(event, SHARED, event_id=f"Ev{user}")
         return world.slack.deliveries[before].status
 
     async def both_are_taken() -> bool:

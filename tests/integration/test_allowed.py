@@ -40,7 +40,7 @@ def runs(world: World) -> list[object]:
 
 async def a_card(world: World) -> Message:
     """Let Alice run a workflow; gives its card."""
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
 
     def posted() -> list[str]:
         calls = [call for call in world.called("chat.postMessage") if not call.args.get("thread_ts")]
@@ -53,10 +53,10 @@ async def a_card(world: World) -> Message:
 async def test_a_channel_that_is_not_named_is_closed(world: World) -> None:
     root = await world.mention(ALICE, RANDOM, "hello there")
     told = await world.whispered(ALICE)
-    await world.slack.say(ALICE, RANDOM, "still there?", thread_ts=root)
-    await world.slack.command(ALICE, RANDOM, "/workflows", "run 1 hello")
+    await world.slack.people.say(ALICE, RANDOM, "still there?", thread_ts=root)
+    await world.slack.ui.command(ALICE, RANDOM, "/workflows", "run 1 hello")
     await world.whispered(ALICE, 2)
-    await world.slack.say(ALICE, DM_ALICE, "hello there")
+    await world.slack.people.say(ALICE, DM_ALICE, "hello there")
     await world.whispered(ALICE, 3)
 
     assert "not open in this channel" in told
@@ -72,10 +72,10 @@ async def test_a_person_who_is_not_named_is_refused_everywhere(world: World) -> 
     card = await a_card(world)
 
     await world.mention(CAROL, GENERAL, "hello")
-    await world.slack.say(CAROL, GENERAL, "hello", thread_ts=root)
-    await world.slack.say(CAROL, GENERAL, "!stats", thread_ts=root)
-    await world.slack.command(CAROL, GENERAL, "/stats")
-    await world.slack.click(CAROL, GENERAL, card.ts, "run:again")
+    await world.slack.people.say(CAROL, GENERAL, "hello", thread_ts=root)
+    await world.slack.people.say(CAROL, GENERAL, "!stats", thread_ts=root)
+    await world.slack.ui.command(CAROL, GENERAL, "/stats")
+    await world.slack.ui.click(CAROL, GENERAL, card.ts, "run:again")
     told = await world.whispered(CAROL, 5)
     await world.replied(BOB, GENERAL, root, "and I?")
 
@@ -89,14 +89,14 @@ async def test_who_does_not_run_workflows_reads_and_talks_all_the_same(world: Wo
     await world.answered(GENERAL, root)
     card = await a_card(world)
 
-    await world.slack.say(BOB, GENERAL, "!workflows run 1 no", thread_ts=root)
-    await world.slack.command(BOB, GENERAL, "/workflows", "run 1 no")
-    await world.slack.command(BOB, GENERAL, "/workflows", "run 1")
-    await world.slack.command(BOB, GENERAL, "/workflows", "run 12 no")
+    await world.slack.people.say(BOB, GENERAL, "!workflows run 1 no", thread_ts=root)
+    await world.slack.ui.command(BOB, GENERAL, "/workflows", "run 1 no")
+    await world.slack.ui.command(BOB, GENERAL, "/workflows", "run 1")
+    await world.slack.ui.command(BOB, GENERAL, "/workflows", "run 12 no")
     told = await world.whispered(BOB, 4)
-    await world.slack.click(BOB, GENERAL, card.ts, "run:again")
+    await world.slack.ui.click(BOB, GENERAL, card.ts, "run:again")
     await world.whispered(BOB, 5)
-    await world.slack.click(BOB, GENERAL, card.ts, "run:nodes")
+    await world.slack.ui.click(BOB, GENERAL, card.ts, "run:nodes")
     await world.answered(GENERAL, card.ts, 2)
 
     assert "for certain people only" in told
@@ -105,16 +105,16 @@ async def test_who_does_not_run_workflows_reads_and_talks_all_the_same(world: Wo
 
 
 async def test_a_form_runs_for_those_who_may_only(world: World) -> None:
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1")
     await wait_until(lambda: world.slack.views(ALICE), "the form is open")
     view = world.slack.views(ALICE)[-1]
 
-    await world.slack.submit(view.id, {"input": "no"}, BOB)  # whoever sends it counts, not who opened it
+    await world.slack.ui.submit(view.id, {"input": "no"}, BOB)  # whoever sends it counts, not who opened it
     told = await world.whispered(ALICE)  # where the form was opened
     assert runs(world) == []
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1")
     await wait_until(lambda: world.slack.views(ALICE), "the form is open")
-    await world.slack.submit(world.slack.views(ALICE)[-1].id, {"input": "yes"}, ALICE)
+    await world.slack.ui.submit(world.slack.views(ALICE)[-1].id, {"input": "yes"}, ALICE)
     await wait_until(lambda: runs(world), "it runs")
 
     assert "for certain people only" in told
@@ -125,7 +125,7 @@ async def test_a_refused_person_does_not_keep_others_from_the_thread(world: Worl
     root = await world.mention(CAROL, GENERAL, "hello there")
     await world.whispered(CAROL)
 
-    await world.slack.say(ALICE, GENERAL, "not for the bot", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "not for the bot", thread_ts=root)
     await world.mention(ALICE, GENERAL, "this is", thread_ts=root)
     await world.answered(GENERAL, root)
 
@@ -139,11 +139,11 @@ async def test_where_only_mentions_count_a_reply_without_one_is_left_alone(redis
         root = await world.mention(ALICE, GENERAL, "hello there")
         await world.answered(GENERAL, root)
 
-        await world.slack.say(BOB, GENERAL, "between us", thread_ts=root)
-        await world.slack.say(ALICE, GENERAL, "!session", thread_ts=root)
+        await world.slack.people.say(BOB, GENERAL, "between us", thread_ts=root)
+        await world.slack.people.say(ALICE, GENERAL, "!session", thread_ts=root)
         await world.mention(BOB, GENERAL, "and for you", thread_ts=root)
         await world.answered(GENERAL, root, 2)
-        await world.slack.say(ALICE, DM_ALICE, "no mention needed")
+        await world.slack.people.say(ALICE, DM_ALICE, "no mention needed")
         await wait_until(lambda: len(world.chats()) == 3, "the direct message is answered")
 
         first, second, third = world.chats()

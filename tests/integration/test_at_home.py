@@ -38,8 +38,8 @@ def world(opened: World) -> World:
 
 
 async def test_called_into_a_thread_the_agent_knows_what_was_said_and_then_who_speaks(world: World) -> None:
-    root = await world.slack.say(BOB, GENERAL, "the build is red")
-    await world.slack.say(ALICE, GENERAL, f"did <@{BOB}> look?", thread_ts=root)
+    root = await world.slack.people.say(BOB, GENERAL, "the build is red")
+    await world.slack.people.say(ALICE, GENERAL, f"did <@{BOB}> look?", thread_ts=root)
     await world.mention(ALICE, GENERAL, "what now?", thread_ts=root)
     await world.answered(GENERAL, root)
     await world.replied(ALICE, GENERAL, root, "and then?")
@@ -56,7 +56,7 @@ async def test_what_waits_has_an_hourglass_until_it_is_answered(world: World) ->
     world.project.on("POST", CHAT, Proper(delay=2.0))
     root = await world.mention(ALICE, RANDOM, "the first")
     await wait_until(world.chats, "the agent was asked")
-    waits = await world.slack.say(ALICE, RANDOM, "the second", thread_ts=root)
+    waits = await world.slack.people.say(ALICE, RANDOM, "the second", thread_ts=root)
     await wait_until(lambda: world.called("reactions.add"), "the sign is there")
     assert [call.args["timestamp"] for call in world.called("reactions.add")] == [waits]
 
@@ -70,10 +70,10 @@ async def test_a_changed_message_is_asked_again_when_its_author_wants_that(world
     root = await world.mention(ALICE, GENERAL, "how many in April?")
     await world.answered(GENERAL, root)
 
-    await world.slack.edit(GENERAL, root, f"<@{BRIDGE}> how many in May?")
+    await world.slack.people.edit(GENERAL, root, f"<@{BRIDGE}> how many in May?")
     await world.whispered(ALICE)
     offer = world.whispers(ALICE)[0]
-    await world.slack.click(ALICE, GENERAL, offer.ts, "turn:edited")
+    await world.slack.ui.click(ALICE, GENERAL, offer.ts, "turn:edited")
     await world.answered(GENERAL, root, 2)
 
     assert world.chats() == ["how many in April?", "how many in May?"]
@@ -86,7 +86,7 @@ async def test_a_vote_is_counted_and_told_by_bridge_feedback(world: World) -> No
     answer = world.answers(GENERAL, root)[0]
     pair = answer.all_blocks[-1]["elements"][0]
 
-    await world.slack.select(BOB, GENERAL, answer.ts, pair["action_id"], pair["negative_button"]["value"])
+    await world.slack.ui.select(BOB, GENERAL, answer.ts, pair["action_id"], pair["negative_button"]["value"])
     await world.whispered(BOB)
 
     process = await asyncio.create_subprocess_exec(

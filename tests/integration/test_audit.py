@@ -38,7 +38,7 @@ async def test_the_audit_tells_who_did_what_and_who_did_too_much(world: World, t
     await world.replied(BOB, GENERAL, root, "and what about me?")
     await world.replied(ALICE, GENERAL, root, "one too many")
     for _ in range(2):
-        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
     told = await world.whispered(ALICE)
 
     async def is_kept() -> bool:

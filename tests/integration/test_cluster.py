@@ -108,7 +108,7 @@ async def test_conversations_go_on_while_nodes_are_lost_and_another_becomes_the_
         await world.answered(GENERAL, root)
 
         nodes.others[0].kill()
-        await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
         said = await world.answered(GENERAL, root, 2)
         assert "Alice" in said[1], "the node that was lost had none of the keys"
         nodes.others[0].start()
@@ -119,7 +119,7 @@ async def test_conversations_go_on_while_nodes_are_lost_and_another_becomes_the_
             nodes.owner.kill()
             await wait_until(lambda: nodes.replica.ask("ROLE")[0] == "master", "the replica has taken over", 20)
             await threads.passes(3)
-        await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
         said = await world.answered(GENERAL, root, 3)
 
         assert "Alice" in said[2], "the session is known there"

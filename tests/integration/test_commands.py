@@ -12,7 +12,7 @@ from support.world import World, words_of
 
 async def private_answer(world: World, user: str, channel: str, command: str, text: str) -> str:
     before = len(world.slack.ephemerals(user))
-    answer = await world.slack.command(user, channel, command, text)
+    answer = await world.slack.ui.command(user, channel, command, text)
     assert answer.status == 200
     await wait_until(lambda: len(world.slack.ephemerals(user)) > before, "the answer is there")
     return words_of(world.slack.ephemerals(user)[-1])
@@ -43,9 +43,9 @@ async def test_what_becomes_of_a_command_is_in_the_log(world: World) -> None:
 async def test_share_shows_the_answer_to_the_channel(world: World) -> None:
     await world.start_bridge()
 
-    await world.slack.command(ALICE, GENERAL, "/stats", "--share")
+    await world.slack.ui.command(ALICE, GENERAL, "/stats", "--share")
     await wait_until(lambda: any(m.user == BRIDGE for m in world.slack.messages(GENERAL)), "it is in the channel")
-    await world.slack.command(ALICE, NOBOT, "/stats", "--share")
+    await world.slack.ui.command(ALICE, NOBOT, "/stats", "--share")
     await wait_until(lambda: world.slack.messages(NOBOT), "it is in the channel without the bot, too")
 
     assert world.slack.ephemerals(ALICE) == []
@@ -62,11 +62,11 @@ async def test_what_is_mistyped_is_answered_with_the_nearest(world: World) -> No
 async def test_a_command_begins_a_thread_and_its_agent_answers_there(world: World) -> None:
     await world.start_bridge()
 
-    await world.slack.command(ALICE, GENERAL, "/agents", "chat Memory my name is Alice")
+    await world.slack.ui.command(ALICE, GENERAL, "/agents", "chat Memory my name is Alice")
     await wait_until(lambda: any(m.user == BRIDGE for m in world.slack.messages(GENERAL)), "the root is there")
     root = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
     await world.answered(GENERAL, root.ts, 2)
-    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root.ts)
+    await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root.ts)
     said = await world.answered(GENERAL, root.ts, 3)
 
     assert world.chats() == ["my name is Alice", "what is my name?"]
@@ -98,14 +98,14 @@ async def test_exclamation_marks_are_commands_in_threads_and_direct_messages(wor
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
     await world.answered(GENERAL, root)
 
-    await world.slack.say(BOB, GENERAL, "!workflows list", thread_ts=root)
+    await world.slack.people.say(BOB, GENERAL, "!workflows list", thread_ts=root)
     await wait_until(lambda: world.slack.ephemerals(BOB), "Bob's list is there")
     assert world.slack.ephemerals(BOB)[-1].thread_ts == root
-    direct = await world.slack.say(ALICE, DM_ALICE, "!stats")
+    direct = await world.slack.people.say(ALICE, DM_ALICE, "!stats")
     await world.answered(DM_ALICE, direct)
-    await world.slack.say(ALICE, GENERAL, "!workflows run 1 hello", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "!workflows run 1 hello", thread_ts=root)
     await world.answered(GENERAL, root, 2)
-    await world.slack.say(ALICE, GENERAL, "!session", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "!session", thread_ts=root)
     await wait_until(lambda: world.slack.ephemerals(ALICE), "the session is shown")
 
     assert "Memory" in words_of(world.slack.ephemerals(ALICE)[-1])
@@ -117,8 +117,8 @@ async def test_new_begins_a_fresh_session_in_its_place_in_the_queue(world: World
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
     await world.answered(GENERAL, root)
 
-    await world.slack.say(ALICE, GENERAL, "!new", thread_ts=root)
-    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "!new", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     await world.answered(GENERAL, root, 3)
 
     bodies = [call.body for call in world.project.calls if call.path.endswith("/chat")]
@@ -131,12 +131,12 @@ async def test_a_slip_behind_an_exclamation_mark_is_asked_about_in_private_and_s
     root = await world.mention(ALICE, GENERAL, "a long question")
     await wait_until(world.chats, "the agent is at work")
 
-    await world.slack.say(BOB, GENERAL, "!stpo", thread_ts=root)
+    await world.slack.people.say(BOB, GENERAL, "!stpo", thread_ts=root)
     assert "Did you mean !stop?" in await world.whispered(BOB)
     question = world.slack.ephemerals(BOB)[-1]
     assert question.thread_ts == root
     assert world.answers(GENERAL, root) == []
-    await world.slack.click(BOB, GENERAL, question.ts, "slip:command")
+    await world.slack.ui.click(BOB, GENERAL, question.ts, "slip:command")
     said = await world.answered(GENERAL, root)
 
     assert "Stopped" in said[-1]
@@ -145,7 +145,7 @@ async def test_a_slip_behind_an_exclamation_mark_is_asked_about_in_private_and_s
 
 async def test_a_slip_is_sent_as_text_once_if_its_person_says_so(world: World) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    direct = await world.slack.say(ALICE, DM_ALICE, "!nwe")
+    direct = await world.slack.people.say(ALICE, DM_ALICE, "!nwe")
     asked = await world.answered(DM_ALICE, direct)
     await world.mention(BOB, GENERAL, "!Stast")
     await world.whispered(BOB)
@@ -153,9 +153,9 @@ async def test_a_slip_is_sent_as_text_once_if_its_person_says_so(world: World) -
     assert (len(asked), world.chats()) == (1, [])
 
     for _ in range(2):
-        await world.slack.click(ALICE, DM_ALICE, question.ts, "slip:text")
+        await world.slack.ui.click(ALICE, DM_ALICE, question.ts, "slip:text")
     await world.answered(DM_ALICE, direct, 2)
-    await world.slack.click(BOB, GENERAL, world.slack.ephemerals(BOB)[-1].ts, "slip:command")
+    await world.slack.ui.click(BOB, GENERAL, world.slack.ephemerals(BOB)[-1].ts, "slip:command")
     await wait_until(lambda: len(world.slack.ephemerals(BOB)) == 2, "Bob's statistics are there")
 
     shown = [words_of(message) for message in world.slack.ephemerals(BOB)]
@@ -167,7 +167,7 @@ async def test_a_slip_is_sent_as_text_once_if_its_person_says_so(world: World) -
 async def test_other_words_after_an_exclamation_mark_are_ordinary_text(world: World, words: str) -> None:
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
 
-    direct = await world.slack.say(ALICE, DM_ALICE, words)
+    direct = await world.slack.people.say(ALICE, DM_ALICE, words)
     await world.answered(DM_ALICE, direct)
 
     assert world.chats() == [words]

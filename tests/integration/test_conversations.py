@@ -11,7 +11,7 @@ async def test_a_reply_in_the_thread_continues_the_session(world: World) -> None
 
     root = await world.mention(ALICE, GENERAL, "my name is Alice and my number is 42")
     await world.answered(GENERAL, root)
-    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     said = await world.answered(GENERAL, root, 2)
 
     sessions = [call.body.get("sessionId") for call in world.project.calls if call.path.endswith("/chat")]

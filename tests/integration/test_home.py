@@ -36,7 +36,7 @@ async def home_of(world: World, user: str) -> View:
         return sum(call.is_ok and call.args["user_id"] == user for call in world.called("views.publish"))
 
     before = published()
-    await world.slack.open_home(user)
+    await world.slack.people.open_home(user)
     await wait_until(lambda: published() > before, "home is published")
     return world.slack.workspace.homes[user]
 
@@ -67,9 +67,9 @@ async def a_root(world: World, channel: str, words: str) -> Message:
 async def test_chat_in_home_begins_a_conversation_in_the_direct_message(world: World) -> None:
     home = await home_of(world, ALICE)
 
-    await world.slack.click_in_view(ALICE, home.id, "ask:form", block_id="agent:3")
+    await world.slack.ui.click_in_view(ALICE, home.id, "ask:form", block_id="agent:3")
     form = await modal_of(world, ALICE, "ask")
-    await world.slack.submit(form.id, {"message": "What do you <remember> & why?"}, ALICE)
+    await world.slack.ui.submit(form.id, {"message": "What do you <remember> & why?"}, ALICE)
     root = await a_root(world, DM_ALICE, "What do you <remember>")
     await world.answered(DM_ALICE, root.ts, 2)
 
@@ -79,14 +79,14 @@ async def test_chat_in_home_begins_a_conversation_in_the_direct_message(world: W
 
 async def test_a_run_from_home_keeps_its_card_in_the_direct_message(world: World) -> None:
     home = await home_of(world, ALICE)
-    await world.slack.click_in_view(ALICE, home.id, "run:form", block_id="workflow:1")
+    await world.slack.ui.click_in_view(ALICE, home.id, "run:form", block_id="workflow:1")
     form = await modal_of(world, ALICE, "run")
-    wrong = await world.slack.submit(form.id, {"input": "{", "kind": "json"}, ALICE)
-    await world.slack.submit(form.id, {"input": '{"a": 1}', "kind": "json", "remember": ["yes"]}, ALICE)
+    wrong = await world.slack.ui.submit(form.id, {"input": "{", "kind": "json"}, ALICE)
+    await world.slack.ui.submit(form.id, {"input": '{"a": 1}', "kind": "json", "remember": ["yes"]}, ALICE)
     await a_root(world, DM_ALICE, "completed")
     await wait_until(lambda: "Your last runs" in shown(world.slack.workspace.homes[ALICE]), "home shows the run")
 
-    await world.slack.click_in_view(ALICE, home.id, "run:form", block_id="recent:0")
+    await world.slack.ui.click_in_view(ALICE, home.id, "run:form", block_id="recent:0")
     again = await modal_of(world, ALICE, "run")
 
     assert "input" in (wrong.json or {})["errors"]
@@ -94,13 +94,13 @@ async def test_a_run_from_home_keeps_its_card_in_the_direct_message(world: World
 
 
 async def test_a_question_about_a_message_is_answered_in_its_thread(world: World) -> None:
-    root = await world.slack.say(BOB, GENERAL, "The build is red since noon.")
-    ts = await world.slack.say(CAROL, GENERAL, "It is the <cache>, I think.", thread_ts=root)
+    root = await world.slack.people.say(BOB, GENERAL, "The build is red since noon.")
+    ts = await world.slack.people.say(CAROL, GENERAL, "It is the <cache>, I think.", thread_ts=root)
 
-    await world.slack.message_shortcut(ALICE, GENERAL, ts, "ask_about")
+    await world.slack.ui.message_shortcut(ALICE, GENERAL, ts, "ask_about")
     form = await modal_of(world, ALICE, "ask")
-    agents = await world.slack.suggestions(ALICE, "agent", "memory", view_id=form.id)
-    await world.slack.submit(form.id, {"agent": agents[0], "message": "Is that so?"}, ALICE)
+    agents = await world.slack.ui.suggestions(ALICE, "agent", "memory", view_id=form.id)
+    await world.slack.ui.submit(form.id, {"agent": agents[0], "message": "Is that so?"}, ALICE)
     await wait_until(lambda: len(world.answers(GENERAL, root)) >= 2, "the question and its answer are in the thread")
 
     (asked,) = world.chats()
@@ -113,12 +113,12 @@ async def test_a_question_about_a_message_is_answered_in_its_thread(world: World
 
 async def test_a_question_about_a_message_can_be_asked_in_private(world: World) -> None:
     await home_of(world, BOB)
-    ts = await world.slack.say(CAROL, GENERAL, "We ship on Friday.")
+    ts = await world.slack.people.say(CAROL, GENERAL, "We ship on Friday.")
 
-    await world.slack.message_shortcut(BOB, GENERAL, ts, "ask_about")
+    await world.slack.ui.message_shortcut(BOB, GENERAL, ts, "ask_about")
     form = await modal_of(world, BOB, "ask")
-    agents = await world.slack.suggestions(BOB, "agent", "memory", view_id=form.id)
-    await world.slack.submit(form.id, {"agent": agents[0], "message": "Is that wise?", "where": "direct"}, BOB)
+    agents = await world.slack.ui.suggestions(BOB, "agent", "memory", view_id=form.id)
+    await world.slack.ui.submit(form.id, {"agent": agents[0], "message": "Is that wise?", "where": "direct"}, BOB)
     root = await a_root(world, DM_BOB, "Is that wise?")
     await world.answered(DM_BOB, root.ts, 2)
 
@@ -127,10 +127,10 @@ async def test_a_question_about_a_message_can_be_asked_in_private(world: World) 
 
 
 async def test_a_global_shortcut_runs_a_workflow_where_its_person_wants(world: World) -> None:
-    await world.slack.shortcut(CAROL, "run")
+    await world.slack.ui.shortcut(CAROL, "run")
     form = await modal_of(world, CAROL, "run")
-    flows = await world.slack.suggestions(CAROL, "workflow", "echo", view_id=form.id)
-    await world.slack.submit(form.id, {"workflow": flows[0], "input": "from a shortcut", "channel": GENERAL}, CAROL)
+    flows = await world.slack.ui.suggestions(CAROL, "workflow", "echo", view_id=form.id)
+    await world.slack.ui.submit(form.id, {"workflow": flows[0], "input": "from a shortcut", "channel": GENERAL}, CAROL)
 
     card = await a_root(world, GENERAL, "completed")
     assert "Carol Conti" in words_of(card)
@@ -138,7 +138,7 @@ async def test_a_global_shortcut_runs_a_workflow_where_its_person_wants(world: W
 
 async def test_a_stranger_sees_nothing_of_the_project(world: World) -> None:
     home = await home_of(world, STRANGER)
-    await world.slack.shortcut(STRANGER, "ask")
+    await world.slack.ui.shortcut(STRANGER, "ask")
     page = await modal_of(world, STRANGER, "page")
 
     assert len(home.blocks) == 1

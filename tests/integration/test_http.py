@@ -83,7 +83,7 @@ async def test_what_is_not_signed_properly_is_turned_away(
 async def test_what_is_signed_properly_gets_in(world: World) -> None:
     assert (await posted(world, EVENT, signed(EVENT))).status_code == 200
     assert (await posted(world, EVENT, signed(EVENT, age=200))).status_code == 200
-    assert (await world.slack.verify_url()).status == 200
+    assert (await world.slack.people.verify_url()).status == 200
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ async def test_a_request_whose_answer_never_came_is_said_to_be_unknown_and_can_b
     bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "remember the number 42")
     await wait_until(lambda: len(world.chats()) == 1, "the agent was asked")
-    await world.slack.say(ALICE, GENERAL, "and the number 43", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "and the number 43", thread_ts=root)
 
     await bridge.kill()
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
@@ -33,8 +33,8 @@ async def test_a_request_whose_answer_never_came_is_said_to_be_unknown_and_can_b
     assert world.chats() == ["remember the number 42", "and the number 43"], "asked once each, in order"
 
     notice = world.answers(GENERAL, root)[0]
-    await world.slack.click(ALICE, GENERAL, notice.ts, "turn:again")
-    await world.slack.click(ALICE, GENERAL, notice.ts, "turn:again")
+    await world.slack.ui.click(ALICE, GENERAL, notice.ts, "turn:again")
+    await world.slack.ui.click(ALICE, GENERAL, notice.ts, "turn:again")
     said = await world.answered(GENERAL, root, 3)
 
     assert world.chats()[2:] == ["remember the number 42"], "sent again once, at the end"
@@ -47,7 +47,7 @@ async def test_what_waited_in_several_threads_is_answered_in_order_after_the_res
     roots = [await world.mention(ALICE, channel, f"first in {channel}") for channel in (GENERAL, RANDOM)]
     for number in range(3):
         for root, channel in zip(roots, (GENERAL, RANDOM), strict=True):
-            await world.slack.say(ALICE, channel, f"number {number} in {channel}", thread_ts=root)
+            await world.slack.people.say(ALICE, channel, f"number {number} in {channel}", thread_ts=root)
 
     await bridge.kill()
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
@@ -69,13 +69,13 @@ async def test_an_answer_that_slack_took_is_not_posted_again_by_the_successor(wo
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
     world.slack.faults.on("chat.postMessage", Slow(1.0))
-    await world.slack.say(ALICE, GENERAL, "hello again", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "hello again", thread_ts=root)
     await wait_until(lambda: len(world.chats()) == 2, "the agent was asked")
     await wait_until(lambda: len(world.slack.calls_of("chat.postMessage")) == 2, "the answer is on its way")
 
     await bridge.kill()
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await world.slack.say(ALICE, GENERAL, "and once more", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "and once more", thread_ts=root)
     await world.answered(GENERAL, root, 3, timeout=PATIENCE)
 
     assert world.chats() == ["hello there", "hello again", "and once more"]
@@ -87,7 +87,7 @@ async def test_a_wrong_clock_does_not_double_what_was_posted_before_a_kill(redis
     async with a_world(redis_server.url, f"test-{secrets.token_hex(4)}", clock=lambda: time.time() - 600) as world:
         bridge = await world.start_bridge_on_a_socket()
         world.slack.faults.on("chat.postMessage", Slow(0.5))
-        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
         await wait_until(lambda: world.called("chat.postMessage"), "the card is on its way")
 
         await bridge.kill()
@@ -109,7 +109,7 @@ async def test_an_ambiguous_post_is_settled_by_looking_into_the_thread(world: Wo
 
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
-    await world.slack.say(ALICE, GENERAL, "and again", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "and again", thread_ts=root)
     await world.answered(GENERAL, root, 2)
 
     assert len(world.answers(GENERAL, root)) == 2
@@ -123,10 +123,10 @@ async def test_another_process_goes_on_within_twenty_seconds_and_the_suspended_o
     first.send_signal(signal.SIGSTOP)
 
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await world.slack.say(ALICE, GENERAL, "are you there?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "are you there?", thread_ts=root)
     said = await world.answered(GENERAL, root, 2, timeout=PATIENCE)
     first.send_signal(signal.SIGCONT)
-    await world.slack.say(ALICE, GENERAL, "still there?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "still there?", thread_ts=root)
     await world.answered(GENERAL, root, 3, timeout=PATIENCE)
 
     assert "not known" in said[0]
@@ -141,7 +141,7 @@ async def test_two_processes_share_the_work_and_answer_everything_once(world: Wo
     for number in range(20):
         world.slack.events_url = f"{(first, second)[number % 2].url}/slack/events"
         roots.append(await world.mention(ALICE, GENERAL, f"thread {number}"))
-        await world.slack.say(ALICE, GENERAL, f"reply {number}", thread_ts=roots[-1])
+        await world.slack.people.say(ALICE, GENERAL, f"reply {number}", thread_ts=roots[-1])
 
     for root in roots:
         await world.answered(GENERAL, root, 2, timeout=30)

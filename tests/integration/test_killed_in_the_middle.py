@@ -50,14 +50,14 @@ async def test_a_greeting_survives_a_kill_and_is_not_repeated(world: World, tmp_
     mortal = a_mortal(world, tmp_path, "after slack assistant.threads.setSuggestedPrompts 1", BRIDGE_DEFAULT_AGENT="1")
     await (await mortal.start()).ready()
     world.slack.events_url = f"{mortal.url}/slack/events"
-    await world.slack.open_messages(BOB)
+    await world.slack.people.open_messages(BOB)
     await wait_until(lambda: mortal.has_ended, "it is killed before it greets")
 
     await end_leases(world)
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     await wait_until(lambda: world.slack.workspace.top_level(DM_BOB), "somebody greets", timeout=5)
     prompted = len(world.called("assistant.threads.setSuggestedPrompts"))
-    await world.slack.open_messages(BOB)
+    await world.slack.people.open_messages(BOB)
     await wait_until(lambda: len(world.called("assistant.threads.setSuggestedPrompts")) > prompted, "prompts again")
 
     assert len(world.slack.workspace.top_level(DM_BOB)) == 1

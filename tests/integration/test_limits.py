@@ -17,12 +17,12 @@ async def test_a_message_that_waited_too_long_is_offered_and_not_sent(world: Wor
     world.project.on("POST", CHAT, Proper(delay=1.5))
     root = await world.mention(ALICE, GENERAL, "the first")
     await wait_until(world.chats, "the agent was asked")
-    await world.slack.say(ALICE, GENERAL, "please hurry", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "please hurry", thread_ts=root)
     said = await world.answered(GENERAL, root, 2)
     assert world.chats() == ["the first"]
 
     offer = world.answers(GENERAL, root)[1]
-    await world.slack.click(BOB, GENERAL, offer.ts, "turn:again")
+    await world.slack.ui.click(BOB, GENERAL, offer.ts, "turn:again")
     await world.answered(GENERAL, root, 3)
 
     assert "waited for" in said[1]

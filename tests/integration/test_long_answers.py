@@ -144,7 +144,7 @@ async def test_an_answer_whose_blocks_slack_refuses_is_there_as_text(world: Worl
 
 
 async def test_an_output_that_is_too_long_goes_along_as_a_file(world: World) -> None:
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 11 all")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 11 all")
     await wait_until(lambda: [file for file in world.slack.files if "output" in file.name and file.shared_in], "a file")
 
     file = next(file for file in world.slack.files if "output" in file.name)

@@ -42,11 +42,11 @@ def paths(world: World) -> set[str]:
 async def test_everything_waits_for_the_choice_that_anybody_may_make_and_is_answered_in_order(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
     menu = await a_menu(world, GENERAL, root)
-    await world.slack.say(BOB, GENERAL, "and I am Bob", thread_ts=root)
-    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    await world.slack.people.say(BOB, GENERAL, "and I am Bob", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     assert world.chats() == []
 
-    await world.slack.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
+    await world.slack.ui.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
     said = await world.answered(GENERAL, root, 4)
 
     assert world.chats() == [
@@ -63,7 +63,7 @@ async def test_the_first_choice_wins_and_the_menu_names_it(world: World) -> None
     root = await world.mention(ALICE, GENERAL, "hello there")
     menu = await a_menu(world, GENERAL, root)
 
-    choose = partial(world.slack.select, channel=GENERAL, ts=menu.ts, action_id="agent:choose")
+    choose = partial(world.slack.ui.select, channel=GENERAL, ts=menu.ts, action_id="agent:choose")
     await asyncio.gather(choose(BOB, value="4"), choose(CAROL, value="2"))
     await wait_until(lambda: world.whispers(BOB) or world.whispers(CAROL), "one of them is told that it was too late")
     said = await world.answered(GENERAL, root, 2)
@@ -76,11 +76,11 @@ async def test_the_first_choice_wins_and_the_menu_names_it(world: World) -> None
 
 
 async def test_a_direct_message_gets_the_menu_too(world: World) -> None:
-    root = await world.slack.say(ALICE, DM_ALICE, "my name is Alice")
+    root = await world.slack.people.say(ALICE, DM_ALICE, "my name is Alice")
     menu = await a_menu(world, DM_ALICE, root)
-    await world.slack.say(ALICE, DM_ALICE, "what is my name?", thread_ts=root)
+    await world.slack.people.say(ALICE, DM_ALICE, "what is my name?", thread_ts=root)
 
-    await world.slack.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
+    await world.slack.ui.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
     said = await world.answered(DM_ALICE, root, 3)
 
     assert world.chats() == ["my name is Alice", "what is my name?"]
@@ -90,12 +90,12 @@ async def test_a_direct_message_gets_the_menu_too(world: World) -> None:
 async def test_what_waits_behind_the_menu_can_be_edited_and_withdrawn(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "frist")
     menu = await a_menu(world, GENERAL, root)
-    replies = [await world.slack.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(3)]
+    replies = [await world.slack.people.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(3)]
 
-    await world.slack.edit(GENERAL, root, "<@U0BRIDGE> first")
-    await world.slack.edit(GENERAL, replies[0], "reply zero")
-    await world.slack.delete(GENERAL, replies[1])
-    await world.slack.select(ALICE, GENERAL, menu.ts, "agent:choose", "1")
+    await world.slack.people.edit(GENERAL, root, "<@U0BRIDGE> first")
+    await world.slack.people.edit(GENERAL, replies[0], "reply zero")
+    await world.slack.people.delete(GENERAL, replies[1])
+    await world.slack.ui.select(ALICE, GENERAL, menu.ts, "agent:choose", "1")
     await world.answered(GENERAL, root, 4)
 
     assert world.chats() == ["first", "reply zero", "reply 2"]
@@ -104,11 +104,11 @@ async def test_what_waits_behind_the_menu_can_be_edited_and_withdrawn(world: Wor
 async def test_withdrawing_the_message_that_the_menu_is_about_leaves_the_others_to_be_answered(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "never mind")
     menu = await a_menu(world, GENERAL, root)
-    await world.slack.say(ALICE, GENERAL, "but I mind", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "but I mind", thread_ts=root)
 
-    await world.slack.delete(GENERAL, root)
+    await world.slack.people.delete(GENERAL, root)
     await a_menu(world, GENERAL, root, number=1)
-    await world.slack.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
+    await world.slack.ui.select(BOB, GENERAL, menu.ts, "agent:choose", "1")
     await wait_until(lambda: any("but I mind" in words for words in world.said(GENERAL, root)), "the other is answered")
 
     assert world.chats() == ["but I mind"]
@@ -123,16 +123,16 @@ async def test_naming_an_agent_needs_no_menu(world: World) -> None:
 
 
 async def test_a_channels_default_needs_no_menu_there_and_one_elsewhere(world: World) -> None:
-    await world.slack.command(ALICE, GENERAL, "/agents", "default Support")
+    await world.slack.ui.command(ALICE, GENERAL, "/agents", "default Support")
     await world.whispered(ALICE)
 
     here = await world.mention(ALICE, GENERAL, "hello there")
     said = await world.answered(GENERAL, here)
-    elsewhere = await world.slack.say(ALICE, DM_ALICE, "hello there")
+    elsewhere = await world.slack.people.say(ALICE, DM_ALICE, "hello there")
     menu = await a_menu(world, DM_ALICE, elsewhere)
-    await world.slack.command(ALICE, GENERAL, "/agents", "default none")
+    await world.slack.ui.command(ALICE, GENERAL, "/agents", "default none")
     await world.whispered(ALICE, 2)
-    await world.slack.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
+    await world.slack.ui.select(ALICE, DM_ALICE, menu.ts, "agent:choose", "1")
     await world.answered(DM_ALICE, elsewhere, 2)
 
     assert "Ask me about shipping" in said[0]

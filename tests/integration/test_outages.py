@@ -26,9 +26,9 @@ async def test_while_the_service_is_down_messages_are_kept_and_answered_when_it_
     await world.answered(GENERAL, root)
     await world.project.stop()
 
-    await world.slack.say(ALICE, GENERAL, "are you there?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "are you there?", thread_ts=root)
     said = await world.answered(GENERAL, root, 2, timeout=30)
-    await world.slack.say(ALICE, GENERAL, "and now?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "and now?", thread_ts=root)
     other = await world.mention(BOB, RANDOM, "hello from here")
     await world.answered(RANDOM, other, 1, timeout=30)
     await world.project.start()
@@ -63,7 +63,7 @@ async def test_a_server_error_is_a_failure_of_that_turn_and_offers_the_button(wo
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
     notice = world.answers(GENERAL, root)[0]
-    await world.slack.click(ALICE, GENERAL, notice.ts, "turn:again")
+    await world.slack.ui.click(ALICE, GENERAL, notice.ts, "turn:again")
     await world.answered(GENERAL, root, 2)
 
     assert world.chats() == ["hello there", "hello there"]
@@ -75,9 +75,9 @@ async def test_a_session_that_is_gone_is_replaced_and_said_so(world: World) -> N
     await world.answered(GENERAL, root)
     world.project.on("POST", CHAT, PlannedAnswer(404, {"error": "no such session"}))
 
-    await world.slack.say(ALICE, GENERAL, "do you remember?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "do you remember?", thread_ts=root)
     said = await world.answered(GENERAL, root, 2)
-    await world.slack.say(ALICE, GENERAL, "and now?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "and now?", thread_ts=root)
     await world.answered(GENERAL, root, 3)
 
     bodies = [call.body for call in world.project.calls if call.path == CHAT]
@@ -115,12 +115,12 @@ async def test_redis_killed_and_restarted(redis_on_disk: RealRedis) -> None:
             root = await threads_until_a_write_is_put_off(world)
             server.kill()
 
-        answer = await world.slack.command(ALICE, GENERAL, "/stats")
+        answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
         assert answer.status == 200
         assert answer.ms < 3000
         assert "not be taken" in answer.body
         asked = world.chats()
-        await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
         assert world.slack.deliveries[-1].status == 503
         assert (await bridge.state())[0] == 200
         server.start()
@@ -155,7 +155,7 @@ async def test_redis_wiped_the_session_is_found_in_the_thread(private_redis: Cal
         await world.redis.flushall()
         await wait_until(lambda: world.redis.exists("{test}:owner"), "the bridge has set the store up again")
 
-        await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
         said = await world.answered(GENERAL, root, 2, timeout=30)
 
         assert "Alice" in said[1]

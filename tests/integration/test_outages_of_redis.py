@@ -63,17 +63,17 @@ async def test_what_hangs_on_a_refused_message_comes_with_it_in_order_and_as_it_
 
         server.kill()
         root = await world.mention(ALICE, GENERAL, "hello there")
-        await slack.say(BOB, RANDOM, "first", thread_ts=busy)
+        await slack.people.say(BOB, RANDOM, "first", thread_ts=busy)
         gone, changed = [await world.mention(CAROL, SHARED, text) for text in ("oh no", "old")]
-        await slack.delete(SHARED, gone)
-        await slack.edit(SHARED, changed, f"<@{BRIDGE}> new")
+        await slack.people.delete(SHARED, gone)
+        await slack.people.edit(SHARED, changed, f"<@{BRIDGE}> new")
         await asyncio.to_thread(server.start)
         await wait_until(
             lambda: world.redis.exists("{test}:refusing"), "the other bridge knows when messages were refused"
         )
         slack.events_url = f"{replica.url}/slack/events"
-        await slack.say(ALICE, GENERAL, "and this", thread_ts=root)
-        await slack.say(BOB, RANDOM, "second", thread_ts=busy)
+        await slack.people.say(ALICE, GENERAL, "and this", thread_ts=root)
+        await slack.people.say(BOB, RANDOM, "second", thread_ts=busy)
         await world.answered(GENERAL, root, 2)
         await world.answered(RANDOM, busy, 3)
         await world.answered(SHARED, changed)
@@ -92,7 +92,7 @@ async def refused_meanwhile(world: World) -> None:
     """Wait until somebody is told that nothing can be taken."""
 
     async def is_told() -> bool:
-        return "not be taken" in (await world.slack.command(ALICE, PRIVATE, "/stats")).body
+        return "not be taken" in (await world.slack.ui.command(ALICE, PRIVATE, "/stats")).body
 
     await wait_until(is_told, "a command could not be taken", 15)
 
@@ -196,7 +196,7 @@ async def test_an_embedded_redis_without_room_is_named_and_goes_on_when_there_is
         assert bridge.process is not None
 
         with no_room(bridge.process.pid, server_pid(folder)):
-            await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+            await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
             refused = world.slack.deliveries[-1].status
 
             async def is_named() -> bool:

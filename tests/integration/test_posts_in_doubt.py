@@ -65,8 +65,8 @@ async def test_an_answer_in_doubt_is_said_to_be_and_shown_to_who_asks_for_it_onc
     assert MISSING in said[-1]
     assert len(said) == 1 + is_there
     notice = world.answers(GENERAL, root)[-1].ts
-    await world.slack.click(BOB, GENERAL, notice, SHOW)
-    await world.slack.click(ALICE, GENERAL, notice, SHOW)
+    await world.slack.ui.click(BOB, GENERAL, notice, SHOW)
+    await world.slack.ui.click(ALICE, GENERAL, notice, SHOW)
     said = await world.answered(GENERAL, root, 2 + is_there)
     await world.whispered(ALICE)  # that somebody else was faster
     assert type(fault).__name__ in said[-1]
@@ -87,9 +87,9 @@ async def test_a_notice_in_doubt_is_repeated_but_not_for_ever(world: World) -> N
     await wait_until(lambda: is_at_rest(world), "it ends")
 
     assert [MISSING in words for words in said] == [False, True, True]
-    await world.slack.click(ALICE, GENERAL, world.answers(GENERAL, root)[1].ts, SHOW)
+    await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[1].ts, SHOW)
     await world.answered(GENERAL, root, 4)
-    await world.slack.click(ALICE, GENERAL, world.answers(GENERAL, root)[2].ts, SHOW)
+    await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[2].ts, SHOW)
     assert "no longer available" in await world.whispered(ALICE)
 
 
@@ -99,16 +99,16 @@ async def test_what_is_shown_after_all_and_in_doubt_again_is_offered_again(world
     await world.answered(GENERAL, root)
     world.slack.faults.on("chat.postMessage", DropBefore(), channel=GENERAL)
 
-    await world.slack.click(ALICE, GENERAL, world.answers(GENERAL, root)[0].ts, SHOW)
+    await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[0].ts, SHOW)
     await wait_until(lambda: len(world.answers(GENERAL, root)) == 2, "it is in doubt again")
-    await world.slack.click(ALICE, GENERAL, world.answers(GENERAL, root)[-1].ts, SHOW)
+    await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[-1].ts, SHOW)
     said = await world.answered(GENERAL, root, 3)
 
     assert ["tell me at last" in words for words in said] == [False, False, True]
 
 
 async def test_a_report_in_doubt_does_not_pause_its_schedule(world: World) -> None:
-    await world.slack.command(ALICE, RANDOM, "/stats", "report daily 09:00")
+    await world.slack.ui.command(ALICE, RANDOM, "/stats", "report daily 09:00")
     await world.whispered(ALICE)
     (report,) = await world.redis.zrange(f"{{{world.namespace}}}:reports", 0, -1)
     world.slack.faults.on("chat.postMessage", DropBefore(), channel=RANDOM)
@@ -121,7 +121,7 @@ async def test_a_report_in_doubt_does_not_pause_its_schedule(world: World) -> No
     await wait_until(lambda: len(ours(world, RANDOM)) == 2, "the next one is posted")
     assert "Statistics" in words_of(ours(world, RANDOM)[-1])
     assert "is paused" not in "".join(map(words_of, ours(world, DM_ALICE)))
-    await world.slack.click(ALICE, RANDOM, offers(world, RANDOM)[0].ts, SHOW)
+    await world.slack.ui.click(ALICE, RANDOM, offers(world, RANDOM)[0].ts, SHOW)
     await wait_until(lambda: len(ours(world, RANDOM)) == 3, "the first one is posted, too")
 
 
@@ -134,13 +134,13 @@ async def test_a_card_by_url_is_never_posted_twice_and_offered_where_it_is_in_do
     world.slack.faults.on("response_url", fault)
     before, offered = len(cards(world)), len(offers(world, DM_ALICE))
 
-    await world.slack.command(ALICE, NOBOT, "/workflows", f"run 1 {type(fault).__name__}")
+    await world.slack.ui.command(ALICE, NOBOT, "/workflows", f"run 1 {type(fault).__name__}")
     await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is told")
     await wait_until(lambda: is_at_rest(world), "it ends")
 
     assert len(cards(world)) == before + isinstance(fault, DropAfter)
     shown = len(ours(world, DM_ALICE))
-    await world.slack.click(ALICE, DM_ALICE, offers(world, DM_ALICE)[-1].ts, SHOW)
+    await world.slack.ui.click(ALICE, DM_ALICE, offers(world, DM_ALICE)[-1].ts, SHOW)
     await wait_until(lambda: len(ours(world, DM_ALICE)) > shown, "it is shown where the bot may post")
     assert "completed" in words_of(ours(world, DM_ALICE)[-1])
 
@@ -153,7 +153,7 @@ async def test_what_surely_did_not_go_by_url_goes_again(world: World) -> None:
     world.slack.faults.on("response_url", RateLimited(1), times=2)
     before, offered = len(cards(world)), len(offers(world, DM_ALICE))
 
-    await world.slack.command(ALICE, NOBOT, "/workflows", "run 1 again")
+    await world.slack.ui.command(ALICE, NOBOT, "/workflows", "run 1 again")
 
     await wait_until(lambda: len(cards(world)) == before + 1, "the card is there")
     assert len(offers(world, DM_ALICE)) == offered
@@ -163,11 +163,11 @@ async def test_a_private_answer_by_url_is_never_shown_twice(world: World) -> Non
     world.slack.faults.on("response_url", DropAfter())
     offered = len(offers(world, DM_ALICE))
 
-    await world.slack.command(ALICE, GENERAL, "/workflows", "list")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "list")
     await wait_until(lambda: len(offers(world, DM_ALICE)) > offered, "she is told")
 
     assert len(world.whispers(ALICE)) == 1
-    await world.slack.click(ALICE, DM_ALICE, offers(world, DM_ALICE)[-1].ts, SHOW)
+    await world.slack.ui.click(ALICE, DM_ALICE, offers(world, DM_ALICE)[-1].ts, SHOW)
     assert "Echo" in await world.whispered(ALICE, 2)
 
 
@@ -180,7 +180,7 @@ async def test_a_kill_after_a_card_went_by_url_does_not_double_it(world: World, 
     world.slack.events_url = f"{mortal.url}/slack/events"
     before, offered = len(cards(world)), len(offers(world, DM_ALICE))
 
-    await world.slack.command(ALICE, NOBOT, "/workflows", "run 1 killed")
+    await world.slack.ui.command(ALICE, NOBOT, "/workflows", "run 1 killed")
     await wait_until(lambda: mortal.has_ended, "it is killed")
     await end_leases(world)
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")

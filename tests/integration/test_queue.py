@@ -40,13 +40,13 @@ async def a_busy_thread(world: World, seconds: float) -> str:
 
 async def test_what_waits_can_be_edited_and_withdrawn_and_what_was_sent_cannot(world: World) -> None:
     root = await a_busy_thread(world, 0.8)
-    replies = [await world.slack.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(4)]
+    replies = [await world.slack.people.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(4)]
 
-    await world.slack.edit(GENERAL, root, f"<@{BRIDGE}> the first, changed too late")
-    await world.slack.edit(GENERAL, replies[0], "reply zer")
-    await world.slack.edit(GENERAL, replies[0], "reply zero")
-    await world.slack.delete(GENERAL, replies[1])
-    await world.slack.edit(GENERAL, replies[2], f"<@{BRIDGE}> reply two, with a mention")
+    await world.slack.people.edit(GENERAL, root, f"<@{BRIDGE}> the first, changed too late")
+    await world.slack.people.edit(GENERAL, replies[0], "reply zer")
+    await world.slack.people.edit(GENERAL, replies[0], "reply zero")
+    await world.slack.people.delete(GENERAL, replies[1])
+    await world.slack.people.edit(GENERAL, replies[2], f"<@{BRIDGE}> reply two, with a mention")
     await world.answered(GENERAL, root, 4)
 
     assert world.chats() == ["the first", "reply zero", "reply two, with a mention", "reply 3"]
@@ -54,9 +54,9 @@ async def test_what_waits_can_be_edited_and_withdrawn_and_what_was_sent_cannot(w
 
 async def test_an_edit_that_only_unfurls_a_link_changes_nothing(world: World) -> None:
     root = await a_busy_thread(world, 0.6)
-    reply = await world.slack.say(ALICE, GENERAL, "see <https://example.com>", thread_ts=root)
+    reply = await world.slack.people.say(ALICE, GENERAL, "see <https://example.com>", thread_ts=root)
 
-    await world.slack.edit(GENERAL, reply, "see <https://example.com>")
+    await world.slack.people.edit(GENERAL, reply, "see <https://example.com>")
     await world.answered(GENERAL, root, 2)
 
     assert world.chats() == ["the first", "see https://example.com"]
@@ -67,7 +67,7 @@ async def test_a_message_beyond_the_fiftieth_is_refused_in_private(world: World)
 
     sent = [f"reply {number}" for number in range(55)]
     for words in sent:
-        await world.slack.say(ALICE, GENERAL, words, thread_ts=root)
+        await world.slack.people.say(ALICE, GENERAL, words, thread_ts=root)
     told = await world.whispered(ALICE, 5)
     await world.answered(GENERAL, root, 51)
     await world.replied(ALICE, GENERAL, root, "the last one")
@@ -86,15 +86,15 @@ async def test_what_waits_for_a_service_that_is_down_can_be_edited_and_withdrawn
     await world.answered(GENERAL, lonely)
     await world.project.stop()
 
-    replies = [await world.slack.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(3)]
-    withdrawn = await world.slack.say(ALICE, GENERAL, "never mind", thread_ts=lonely)
+    replies = [await world.slack.people.say(ALICE, GENERAL, f"reply {n}", thread_ts=root) for n in range(3)]
+    withdrawn = await world.slack.people.say(ALICE, GENERAL, "never mind", thread_ts=lonely)
     said = await world.answered(GENERAL, root, 2)
     await world.answered(GENERAL, lonely, 2)
-    await world.slack.edit(GENERAL, replies[0], "reply zero")
-    await world.slack.delete(GENERAL, replies[1])
-    await world.slack.delete(GENERAL, withdrawn)
+    await world.slack.people.edit(GENERAL, replies[0], "reply zero")
+    await world.slack.people.delete(GENERAL, replies[1])
+    await world.slack.people.delete(GENERAL, withdrawn)
     await world.project.start()
-    await world.slack.say(ALICE, GENERAL, "all is well", thread_ts=lonely)
+    await world.slack.people.say(ALICE, GENERAL, "all is well", thread_ts=lonely)
     await world.answered(GENERAL, root, 4)
     await world.answered(GENERAL, lonely, 3)
 

@@ -23,28 +23,28 @@ async def test_what_was_refused_while_redis_hung_does_not_run_when_it_wakes_up(
     server = private_redis()
     async with a_world(server.url, "test") as world:
         bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 before")
+        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 before")
         await wait_until(lambda: runs(world), "it runs")
         await wait_until(lambda: world.slack.messages(GENERAL), "its card is there")
         card = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
         await wait_until(lambda: "completed" in words_of(card), "with its result")
-        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1")
+        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1")
         await wait_until(lambda: world.slack.views(ALICE), "the form is open")
         view = world.slack.views(ALICE)[-1]
         before = len(world.whispers(BOB))
 
         server.send_signal(signal.SIGSTOP)
         command, click, form, root = await asyncio.gather(
-            world.slack.command(ALICE, GENERAL, "/workflows", "run 1 refused"),
-            world.slack.click(BOB, GENERAL, card.ts, "run:again"),
-            world.slack.submit(view.id, {"input": "refused"}, ALICE),
+            world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 refused"),
+            world.slack.ui.click(BOB, GENERAL, card.ts, "run:again"),
+            world.slack.ui.submit(view.id, {"input": "refused"}, ALICE),
             world.mention(ALICE, GENERAL, "hello there"),
         )
         mention = next(one for one in world.slack.deliveries[::-1] if one.name == "app_mention")
         health = (await bridge.state())[0]
         server.send_signal(signal.SIGCONT)
         await world.answered(GENERAL, root)
-        await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 after")
+        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 after")
         await wait_until(lambda: "after" in runs(world), "it works again")
 
         assert (command.status, click.status, form.status, mention.status) == (200, 200, 200, 503)
@@ -68,7 +68,7 @@ async def test_a_reply_that_came_while_redis_hung_is_asked_once_and_its_outcome_
 
         for number in range(1, 4):
             server.send_signal(signal.SIGSTOP)
-            await world.slack.say(ALICE, GENERAL, f"reply {number}", thread_ts=root)
+            await world.slack.people.say(ALICE, GENERAL, f"reply {number}", thread_ts=root)
             server.send_signal(signal.SIGCONT)
             answers = await world.answered(GENERAL, root, 1 + number)
 

@@ -40,7 +40,7 @@ def reports(world: World, channel: str) -> list[Message]:
 
 async def keep(world: World, channel: str, words: str) -> str:
     """Keep a report by command; gives its id."""
-    return await keep_by(lambda: world.slack.command(ALICE, channel, "/stats", words), world)
+    return await keep_by(lambda: world.slack.ui.command(ALICE, channel, "/stats", words), world)
 
 
 async def keep_by(ask: Callable[[], Awaitable[object]], world: World) -> str:
@@ -88,7 +88,7 @@ async def test_a_report_for_a_channel_that_is_archived_tells_its_owner_once_and_
 
     await becomes_due(world, report)
     await wait_until(lambda: told(world), "its owner is told")
-    await world.slack.command(ALICE, GENERAL, "/stats", "reports")
+    await world.slack.ui.command(ALICE, GENERAL, "/stats", "reports")
 
     listed = await world.whispered(ALICE, 2)
     assert "paused: its channel is archived" in listed
@@ -97,7 +97,7 @@ async def test_a_report_for_a_channel_that_is_archived_tells_its_owner_once_and_
 
 
 async def test_a_channel_without_the_bot_is_refused_at_once(world: World) -> None:
-    await world.slack.command(ALICE, NOBOT, "/stats", "report daily 09:00")
+    await world.slack.ui.command(ALICE, NOBOT, "/stats", "report daily 09:00")
 
     assert "I am not in that channel" in await world.whispered(ALICE)
 
@@ -113,7 +113,7 @@ async def test_a_channel_may_be_named_in_every_form_that_people_have_for_it(worl
     made += [await keep(world, GENERAL, said.format(name)) for name in ("#Random", "#private")]
     world.slack.install(manifest(router.slash_commands(), None))
     for line in (f"!stats {said.format(name)}" for name in (f"<#{RANDOM}>", "#random")):
-        made.append(await keep_by(partial(world.slack.say, ALICE, DM_ALICE, line), world))
+        made.append(await keep_by(partial(world.slack.people.say, ALICE, DM_ALICE, line), world))
 
     for report in made:
         await becomes_due(world, report)
@@ -123,19 +123,19 @@ async def test_a_channel_may_be_named_in_every_form_that_people_have_for_it(worl
 
 async def test_a_channel_name_that_is_not_found_says_how_to_pick_one(world: World) -> None:
     for user, name in ((ALICE, "#nowhere"), (CAROL, "#private")):  # Carol isn't in there, and learns nothing of it
-        await world.slack.command(user, GENERAL, "/stats", f"report daily 09:00 {name}")
+        await world.slack.ui.command(user, GENERAL, "/stats", f"report daily 09:00 {name}")
 
         assert f"I can't find “{name}”" in await world.whispered(user)
 
 
 async def test_the_form_keeps_a_report_without_words(world: World) -> None:
-    await world.slack.command(ALICE, GENERAL, "/stats", "report")
+    await world.slack.ui.command(ALICE, GENERAL, "/stats", "report")
     await wait_until(lambda: world.slack.views(ALICE), "the form is open")
     view = world.slack.views(ALICE)[-1]
 
-    wrong = await world.slack.submit(view.id, {"often": "cron", "cron": "every day"}, ALICE)
+    wrong = await world.slack.ui.submit(view.id, {"often": "cron", "cron": "every day"}, ALICE)
     assert "cron" in (wrong.json or {})["errors"]
-    await world.slack.submit(view.id, {"often": "weekly fri", "time": "16:45"}, ALICE)
+    await world.slack.ui.submit(view.id, {"often": "weekly fri", "time": "16:45"}, ALICE)
 
     assert "\nweekly fri 16:45\n" in await world.whispered(ALICE)
 

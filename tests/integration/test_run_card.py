@@ -19,7 +19,7 @@ def cards(world: World, channel: str = GENERAL) -> list[str]:
 async def test_a_run_by_command_ends_in_one_card_in_the_channel(world: World) -> None:
     await world.start_bridge()
 
-    answer = await world.slack.command(ALICE, GENERAL, "/workflows", 'run Echo {"order": 7, "ok": true}')
+    answer = await world.slack.ui.command(ALICE, GENERAL, "/workflows", 'run Echo {"order": 7, "ok": true}')
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
 
     assert answer.status == 200
@@ -33,7 +33,7 @@ async def test_a_slow_run_shows_its_card_at_once_and_changes_it(world: World) ->
     await world.start_bridge()
     world.project.on("POST", "/api/sdk/workflows/1/run", Proper(delay=1.5))
 
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
     await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
 
@@ -43,13 +43,13 @@ async def test_a_slow_run_shows_its_card_at_once_and_changes_it(world: World) ->
 
 async def test_run_again_and_node_results_are_on_the_card(world: World) -> None:
     await world.start_bridge()
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
     card = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
 
-    await world.slack.click(BOB, GENERAL, card.ts, "run:nodes")
+    await world.slack.ui.click(BOB, GENERAL, card.ts, "run:nodes")
     await wait_until(lambda: len(world.answers(GENERAL, card.ts)) == 2, "the node results are in the card's thread")
-    await world.slack.click(BOB, GENERAL, card.ts, "run:again")
+    await world.slack.ui.click(BOB, GENERAL, card.ts, "run:again")
     await wait_until(lambda: len(cards(world)) == 2, "the second run has a card of its own")
 
     assert runs(world) == ["hello", "hello"]
@@ -58,12 +58,12 @@ async def test_run_again_and_node_results_are_on_the_card(world: World) -> None:
 async def test_without_input_a_form_opens_and_runs_what_is_typed(world: World) -> None:
     await world.start_bridge()
 
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run echo")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run echo")
     await wait_until(lambda: world.slack.views(ALICE), "the form is open")
     view = world.slack.views(ALICE)[-1]
-    wrong = await world.slack.submit(view.id, {"input": "{not json", "kind": "json"}, ALICE)
+    wrong = await world.slack.ui.submit(view.id, {"input": "{not json", "kind": "json"}, ALICE)
     assert "input" in (wrong.json or {})["errors"]
-    await world.slack.submit(view.id, {"input": '["a", 1]', "kind": "json"}, ALICE)
+    await world.slack.ui.submit(view.id, {"input": '["a", 1]', "kind": "json"}, ALICE)
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
 
     assert runs(world) == [["a", 1]]
@@ -71,21 +71,21 @@ async def test_without_input_a_form_opens_and_runs_what_is_typed(world: World) -
 
 async def test_input_that_is_nearly_json_runs_only_as_its_person_says(world: World) -> None:
     await world.start_bridge()
-    await world.slack.command(ALICE, GENERAL, "/workflows", 'run Echo {"day": }')
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", 'run Echo {"day": }')
     assert "Line 1, character 9: expected a value" in await world.whispered(ALICE)
     question = world.slack.ephemerals(ALICE)[-1]
 
-    await world.slack.click(ALICE, GENERAL, question.ts, "run:fix")
+    await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:fix")
     await wait_until(lambda: world.slack.views(ALICE), "the form is open")
     view = world.slack.views(ALICE)[-1]
     shown = {block["block_id"]: block["element"] for block in view.blocks}
     assert shown["input"]["initial_value"] == '{"day": }'
     assert shown["kind"]["initial_option"]["value"] == "json"
     assert runs(world) == []
-    await world.slack.submit(view.id, {"input": '{"day": 1}'}, ALICE)
+    await world.slack.ui.submit(view.id, {"input": '{"day": 1}'}, ALICE)
     await wait_until(lambda: len(runs(world)) == 1, "what was mended runs")
     for _ in range(2):
-        await world.slack.click(ALICE, GENERAL, question.ts, "run:text")
+        await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:text")
     await wait_until(lambda: "as text." in words_of(world.slack.ephemerals(ALICE)[-1]), "the question is gone")
 
     assert runs(world) == [{"day": 1}, '{"day": }'], "one question, one run as text"
@@ -99,11 +99,11 @@ async def test_long_input_of_an_exclamation_mark_that_is_nearly_json_is_kept_for
     await world.answered(GENERAL, root)
     typed = "[" + "1234, " * 500 + "one]"
 
-    await world.slack.say(ALICE, GENERAL, f"!workflows run Echo {typed}", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, f"!workflows run Echo {typed}", thread_ts=root)
     assert "expected a value" in await world.whispered(ALICE)
     question = world.slack.ephemerals(ALICE)[-1]
     assert runs(world) == []
-    await world.slack.click(ALICE, GENERAL, question.ts, "run:text")
+    await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:text")
     await wait_until(lambda: runs(world), "it runs as text")
 
     assert runs(world) == [typed]
@@ -112,12 +112,12 @@ async def test_long_input_of_an_exclamation_mark_that_is_nearly_json_is_kept_for
 async def test_an_inactive_workflow_asks_before_it_runs(world: World) -> None:
     await world.start_bridge()
 
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 12 hello")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 12 hello")
     await wait_until(lambda: world.slack.ephemerals(ALICE), "the question is there")
     assert runs(world) == []
     question = world.slack.ephemerals(ALICE)[-1]
-    await world.slack.click(ALICE, GENERAL, question.ts, "run:confirm")
-    await world.slack.click(ALICE, GENERAL, question.ts, "run:confirm")
+    await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:confirm")
+    await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:confirm")
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
     await wait_until(lambda: "confirmed" in words_of(world.slack.ephemerals(ALICE)[-1]), "the question is gone")
 
@@ -127,14 +127,14 @@ async def test_an_inactive_workflow_asks_before_it_runs(world: World) -> None:
 async def test_only_runners_run_and_the_refusal_is_private(world: World) -> None:
     await world.start_bridge(BRIDGE_RUNNERS=RUNNERS)
 
-    await world.slack.command(BOB, GENERAL, "/workflows", "run 1 hello")
+    await world.slack.ui.command(BOB, GENERAL, "/workflows", "run 1 hello")
     await wait_until(lambda: world.slack.ephemerals(BOB), "Bob is refused")
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
     await wait_until(lambda: cards(world), "Alice's run has a card")
 
     assert runs(world) == ["hello"]
     card = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
-    await world.slack.click(BOB, GENERAL, card.ts, "run:again")
+    await world.slack.ui.click(BOB, GENERAL, card.ts, "run:again")
     await wait_until(lambda: len(world.slack.ephemerals(BOB)) == 2, "Bob's click is refused, too")
     assert runs(world) == ["hello"]
 
@@ -142,7 +142,7 @@ async def test_only_runners_run_and_the_refusal_is_private(world: World) -> None
 async def test_where_the_bot_is_not_the_result_comes_by_response_url(world: World) -> None:
     await world.start_bridge()
 
-    await world.slack.command(ALICE, NOBOT, "/workflows", "run 1 hello")
+    await world.slack.ui.command(ALICE, NOBOT, "/workflows", "run 1 hello")
     await wait_until(
         lambda: any("completed" in words_of(one) for one in world.slack.messages(NOBOT)), "a card is there"
     )
@@ -153,7 +153,7 @@ async def test_where_the_bot_is_not_the_result_comes_by_response_url(world: Worl
 async def test_a_run_is_started_once_although_the_bridge_is_killed(world: World) -> None:
     bridge = await world.start_bridge()
     world.project.on("POST", "/api/sdk/workflows/1/run", Hang())
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
     await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
 
     await bridge.kill()

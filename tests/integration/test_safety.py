@@ -121,12 +121,12 @@ async def test_what_the_service_says_of_an_error_is_harmless(world: World) -> No
 async def test_an_agents_name_is_harmless_wherever_it_is_shown(world: World) -> None:
     world.project.on("POST", "/api/sdk/agents/66/chat", Proper(delay=0.8))
 
-    root = await world.slack.say(ALICE, DM_ALICE, "66: hello there")
+    root = await world.slack.people.say(ALICE, DM_ALICE, "66: hello there")
     await world.answered(DM_ALICE, root)
-    await world.slack.say(ALICE, DM_ALICE, "!session", thread_ts=root)
+    await world.slack.people.say(ALICE, DM_ALICE, "!session", thread_ts=root)
     await world.answered(DM_ALICE, root, 2)
     for text in ("list", "show 66", "default 66", "show <!channel>", "default none", "list --share"):
-        await world.slack.command(ALICE, GENERAL, "/agents", text)
+        await world.slack.ui.command(ALICE, GENERAL, "/agents", text)
     await wait_until(lambda: len(world.called("response_url")) >= 5, "the commands are answered")
     await wait_until(lambda: world.called("chat.postMessage")[-1].args["channel"] == GENERAL, "one of them is shared")
 
@@ -147,9 +147,9 @@ async def test_the_words_of_a_status_are_harmless(world: World) -> None:
 async def test_a_workflows_name_and_output_are_harmless_on_its_card(world: World) -> None:
     world.project.on("POST", RUN, Proper(delay=0.8))
 
-    await world.slack.command(ALICE, GENERAL, "/workflows", f"run 66 {EVIL}")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", f"run 66 {EVIL}")
     card = await the_card(world, "run 12")
-    await world.slack.click(ALICE, GENERAL, card, "run:nodes")
+    await world.slack.ui.click(ALICE, GENERAL, card, "run:nodes")
     await world.answered(GENERAL, card, 2)
 
     nothing_is_active(world, "chat.postMessage", "chat.update")
@@ -157,11 +157,11 @@ async def test_a_workflows_name_and_output_are_harmless_on_its_card(world: World
 
 async def test_lists_forms_questions_and_misspellings_are_harmless(world: World) -> None:
     for text in ("list", "show 66", "run 66", "run 67 hello", "show <!channel>", "<!here> <@U0BOB>"):
-        await world.slack.command(ALICE, GENERAL, "/workflows", text)
+        await world.slack.ui.command(ALICE, GENERAL, "/workflows", text)
     await wait_until(lambda: len(world.called("response_url")) >= 5, "the commands are answered")
     await wait_until(lambda: world.called("views.open"), "the form is open")
     view = world.slack.views(ALICE)[-1]
-    offered = await world.slack.suggestions(ALICE, "workflow", "channel", view_id=view.id)
+    offered = await world.slack.ui.suggestions(ALICE, "workflow", "channel", view_id=view.id)
 
     assert len(offered) == 2
     assert {option["text"]["type"] for option in offered} == {"plain_text"}
@@ -191,8 +191,8 @@ async def test_the_project_and_its_statistics_are_harmless(world: World) -> None
     world.project.on("GET", "/api/sdk/stats", PlannedAnswer(200, stats), times=None)
 
     for command in ("/project", "/stats"):
-        await world.slack.command(ALICE, GENERAL, command)
-        await world.slack.command(ALICE, GENERAL, command, "--share")
+        await world.slack.ui.command(ALICE, GENERAL, command)
+        await world.slack.ui.command(ALICE, GENERAL, command, "--share")
     await wait_until(lambda: len(world.called("response_url")) >= 2, "the commands are answered")
     await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "what is shared is there")
 
@@ -201,7 +201,7 @@ async def test_the_project_and_its_statistics_are_harmless(world: World) -> None
 
 async def test_a_thread_begun_by_command_shows_what_was_typed_without_calling_anybody(world: World) -> None:
     typed = "chat 1 <!channel> @here @bob @channel <@U0BOB|bob> https://evil.example"
-    await world.slack.command(ALICE, GENERAL, "/agents", typed)
+    await world.slack.ui.command(ALICE, GENERAL, "/agents", typed)
     await wait_until(lambda: len(world.called("chat.postMessage")) >= 2, "the thread is there, and answered")
 
     root = next(message for message in world.slack.messages(GENERAL)[::-1] if message.user == BRIDGE)

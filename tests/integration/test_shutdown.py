@@ -42,7 +42,7 @@ async def test_what_is_in_flight_is_finished_and_what_slack_still_sends_is_kept_
         return bool((await first.state())[1].get("draining"))
 
     await wait_until(has_heard, "it has heard")
-    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     other = await world.mention(BOB, GENERAL, "and I am Bob")
     status, _ = await first.state()
     code, took = await ended(first)

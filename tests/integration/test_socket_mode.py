@@ -35,14 +35,14 @@ async def test_a_conversation_a_command_a_click_and_a_form(world: World) -> None
 
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
     await world.answered(GENERAL, root)
-    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     said = await world.answered(GENERAL, root, 2)
-    answer = await world.slack.command(ALICE, GENERAL, "/workflows", "run echo")
+    answer = await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run echo")
     await wait_until(lambda: world.slack.views(ALICE), "the form is open")
     view = world.slack.views(ALICE)[-1]
-    options = await world.slack.suggestions(ALICE, "workflow", "summ", view_id=view.id)
-    wrong = await world.slack.submit(view.id, {"input": "{", "kind": "json"}, ALICE)
-    await world.slack.submit(view.id, {"input": "hello", "kind": "text"}, ALICE)
+    options = await world.slack.ui.suggestions(ALICE, "workflow", "summ", view_id=view.id)
+    wrong = await world.slack.ui.submit(view.id, {"input": "{", "kind": "json"}, ALICE)
+    await world.slack.ui.submit(view.id, {"input": "hello", "kind": "text"}, ALICE)
     await wait_until(lambda: "/api/sdk/workflows/1/run" in {call.path for call in world.project.calls}, "it runs")
 
     assert "Alice" in said[1]
@@ -55,9 +55,9 @@ async def test_a_new_socket_is_open_before_the_old_one_goes_and_nothing_is_lost(
     await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     (old,) = world.slack.sockets
 
-    await world.slack.disconnect("warning", closes_after=2.0)
+    await world.slack.socket_mode.disconnect("warning", closes_after=2.0)
     roots = [await world.mention(ALICE, GENERAL, f"hello {number}") for number in range(10)]
-    answer = await world.slack.command(ALICE, GENERAL, "/stats")
+    answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
     await wait_until(lambda: old not in world.slack.sockets, "the old socket is gone")
     roots += [await world.mention(ALICE, GENERAL, f"hello {number}") for number in range(10, 20)]
     for root in roots:
@@ -73,9 +73,9 @@ async def test_a_socket_that_breaks_in_the_middle_of_a_burst_loses_nothing(world
     roots = []
 
     for number in range(30):
-        roots.append(await world.slack.say(BOB, GENERAL, f"<@U0BRIDGE> hello {number}", wait=False))
+        roots.append(await world.slack.people.say(BOB, GENERAL, f"<@U0BRIDGE> hello {number}", wait=False))
         if number == 15:
-            world.slack.cut_sockets()
+            world.slack.socket_mode.cut()
         await asyncio.sleep(0.01)
     for root in roots:
         await world.answered(GENERAL, root, timeout=20)
@@ -88,14 +88,14 @@ async def test_a_silent_socket_turns_readiness_red_and_is_replaced(world: World)
     bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     (silent,) = world.slack.sockets
 
-    world.slack.mute_sockets()
-    world.slack.refuse_sockets("internal_error")
+    world.slack.socket_mode.mute()
+    world.slack.socket_mode.refuse("internal_error")
 
     async def is_red() -> bool:
         return (await bridge.state())[0] == 503
 
     await wait_until(is_red, "readiness is red", timeout=40)
-    world.slack.refuse_sockets("")
+    world.slack.socket_mode.refuse("")
     await bridge.ready(timeout=30)
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
@@ -109,8 +109,8 @@ async def test_an_event_that_could_not_be_kept_is_not_acknowledged(private_redis
         await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
         server.kill()
 
-        await world.slack.say(ALICE, GENERAL, "<@U0BRIDGE> hello there", wait=False)
-        answer = await world.slack.command(ALICE, GENERAL, "/stats")
+        await world.slack.people.say(ALICE, GENERAL, "<@U0BRIDGE> hello there", wait=False)
+        answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
         await wait_until(lambda: any("not be taken" in words_of(m) for m in world.slack.ephemerals(ALICE)), "said so")
         server.start()
         await wait_until(lambda: world.chats() == ["hello there"], "slack sent it again", timeout=30)
@@ -150,11 +150,11 @@ async def test_an_app_that_was_removed_is_waited_for(world: World) -> None:
     bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     world.slack.unsubscribed.add("tokens_revoked")
 
-    await world.slack.revoke_token("account_inactive")
+    await world.slack.people.revoke_token("account_inactive")
     world.slack.faults.on("apps.connections.open", Error("invalid_auth"), times=1)
-    await world.slack.disconnect("refresh_requested", closes_after=0.0)
+    await world.slack.socket_mode.disconnect("refresh_requested", closes_after=0.0)
     await wait_until(lambda: b"slack does not accept the bot token" in bridge.log, "it notices")
-    world.slack.give_token()
+    world.slack.people.give_token()
     await bridge.ready()
     root = await world.mention(ALICE, GENERAL, "here again")
 

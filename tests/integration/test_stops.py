@@ -38,7 +38,7 @@ def world(opened: World) -> World:
 async def begin_slowly(world: World, channel: str, words: str) -> str:
     """Let an agent work for longer than anybody waits here, so that only a stop ends it."""
     mention = "" if channel.startswith("D") else f"<@{BRIDGE}> "
-    root = await world.slack.say(ALICE, channel, f"{mention}Sloth: {words}")
+    root = await world.slack.people.say(ALICE, channel, f"{mention}Sloth: {words}")
     await wait_until(lambda: words in world.chats(), "the agent is asked")
     await wait_until(lambda: shown(world, channel, root) == "processing", "its work is shown")
     return root
@@ -56,12 +56,12 @@ async def ended(world: World, channel: str, root: str) -> str:
 
 async def test_slacks_own_stop_ends_the_call_and_what_waits_is_asked_about(world: World) -> None:
     root = await begin_slowly(world, DM_ALICE, "stop-native")
-    await world.slack.say(ALICE, DM_ALICE, "behind-native", thread_ts=root)
+    await world.slack.people.say(ALICE, DM_ALICE, "behind-native", thread_ts=root)
 
-    await world.slack.press_stop(ALICE, DM_ALICE, root)
+    await world.slack.people.press_stop(ALICE, DM_ALICE, root)
 
     assert "no answer to it will be shown" in await ended(world, DM_ALICE, root)
-    await world.slack.click(ALICE, DM_ALICE, world.answers(DM_ALICE, root)[0].ts, "held:drop")
+    await world.slack.ui.click(ALICE, DM_ALICE, world.answers(DM_ALICE, root)[0].ts, "held:drop")
     await wait_until(lambda: "1 message was dropped" in world.said(DM_ALICE, root)[0], "it is dropped")
     assert world.chats() == ["stop-native"]
 
@@ -78,10 +78,10 @@ async def test_a_written_stop_passes_what_it_stops_and_a_repeated_one_stops_noth
 async def test_a_cross_of_the_asker_stops_and_one_of_anybody_else_does_not(world: World) -> None:
     root = await begin_slowly(world, GENERAL, "stop-crossed")
 
-    await world.slack.react(BOB, GENERAL, root, "x")
-    await world.slack.react(ALICE, GENERAL, root, "eyes")
+    await world.slack.people.react(BOB, GENERAL, root, "x")
+    await world.slack.people.react(ALICE, GENERAL, root, "eyes")
     assert shown(world, GENERAL, root) == "processing"
-    await world.slack.react(ALICE, GENERAL, root, "x")
+    await world.slack.people.react(ALICE, GENERAL, root, "x")
 
     assert "Stopped" in await ended(world, GENERAL, root)
 
@@ -93,14 +93,14 @@ async def test_an_answer_that_waits_for_slack_is_not_posted_after_a_stop(world: 
     await world.slack.stop()
     await waits_for_slack(world)
 
-    await world.slack.press_stop(ALICE, GENERAL, root)
+    await world.slack.people.press_stop(ALICE, GENERAL, root)
     await world.slack.start()
 
     assert "The agent had already answered" in await ended(world, GENERAL, root)
     await wait_until(lambda: is_at_rest(world), "nothing waits any more")
     assert len(world.answers(GENERAL, root)) == 1
-    await world.slack.click(BOB, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
-    await world.slack.click(ALICE, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
+    await world.slack.ui.click(BOB, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
+    await world.slack.ui.click(ALICE, GENERAL, world.answers(GENERAL, root)[0].ts, "stopped:show")
     await world.whispered(ALICE)
     assert ["re: stop-waiting" in words for words in world.said(GENERAL, root)] == [False, True]
     assert world.chats() == ["stop-waiting"]
@@ -111,7 +111,7 @@ async def test_a_stop_comes_too_late_for_an_answer_that_is_on_its_way(world: Wor
     root = await world.mention(ALICE, GENERAL, "stop-late")
     await wait_until(lambda: world.called("chat.postMessage"), "the answer is on its way")
 
-    await world.slack.press_stop(ALICE, GENERAL, root)
+    await world.slack.people.press_stop(ALICE, GENERAL, root)
 
     assert "is being posted" in await world.whispered(ALICE)
     assert "re: stop-late" in (await world.answered(GENERAL, root))[0]
@@ -133,9 +133,9 @@ def greetings(world: World) -> int:
 
 
 async def test_who_opens_the_messages_tab_is_greeted_and_finds_prompts(world: World) -> None:
-    await world.slack.open_messages(BOB)
+    await world.slack.people.open_messages(BOB)
     await wait_until(lambda: greetings(world), "somebody greets")
-    await world.slack.open_messages(BOB)
+    await world.slack.people.open_messages(BOB)
     await wait_until(lambda: len(world.called("assistant.threads.setSuggestedPrompts")) > 1, "prompts are offered")
 
     assert greetings(world) == 1
@@ -144,7 +144,7 @@ async def test_who_opens_the_messages_tab_is_greeted_and_finds_prompts(world: Wo
 
 
 async def test_a_direct_message_is_named_by_its_first_words(world: World) -> None:
-    root = await world.slack.say(BOB, DM_BOB, "what do I call this")
+    root = await world.slack.people.say(BOB, DM_BOB, "what do I call this")
     await world.answered(DM_BOB, root)
 
     await wait_until(lambda: world.slack.workspace.session(DM_BOB, root).title, "it has a title")

@@ -40,7 +40,7 @@ async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
 @pytest.fixture
 def world(opened: World) -> World:
     opened.look_from_here()
-    opened.slack.twins = ("app_mention", "message")
+    opened.slack.events.twins = ("app_mention", "message")
     return opened
 
 
@@ -55,7 +55,7 @@ async def a_conversation(world: World, channel: str = GENERAL) -> str:
 async def asked_next(world: World, root: str, channel: str = GENERAL) -> list[str]:
     """What has reached the agent, once a last message is answered."""
     before = len([words for words in world.said(channel, root) if "the last one" in words])
-    await world.slack.say(ALICE, channel, "the last one", thread_ts=root)
+    await world.slack.people.say(ALICE, channel, "the last one", thread_ts=root)
     await wait_until(
         lambda: len([words for words in world.said(channel, root) if "the last one" in words]) > before,
         "the last message is answered",
@@ -67,7 +67,7 @@ async def asked_next(world: World, root: str, channel: str = GENERAL) -> list[st
     "twins", [("app_mention", "message"), ("message", "app_mention"), ("message",), ("app_mention",)]
 )
 async def test_a_mention_is_answered_once_however_slack_delivers_it(world: World, twins: tuple[str, ...]) -> None:
-    world.slack.twins = twins
+    world.slack.events.twins = twins
 
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
@@ -84,8 +84,8 @@ async def test_what_slack_repeats_hours_later_is_not_answered_again(world: World
     ]
 
     for payload in earlier:
-        await world.slack.send_event(payload["event"], GENERAL, event_id=payload["event_id"])
-        await world.slack.send_event(payload["event"], GENERAL)  # the same message under another event's id
+        await world.slack.people.send_event(payload["event"], GENERAL, event_id=payload["event_id"])
+        await world.slack.people.send_event(payload["event"], GENERAL)  # the same message under another event's id
 
     assert earlier
     assert await asked_next(world, root) == ["how are you?", "the last one"]
@@ -95,8 +95,8 @@ async def test_replies_during_the_first_turn_wait_and_are_answered_in_its_sessio
     world.project.on("POST", CHAT, Proper(delay=0.4))
 
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
-    await world.slack.say(ALICE, GENERAL, "one", thread_ts=root)
-    await world.slack.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "one", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     said = await world.answered(GENERAL, root, 3)
 
     assert world.chats() == ["my name is Alice", "one", "what is my name?"]
@@ -129,7 +129,7 @@ async def test_a_name_before_a_colon_is_ordinary_text_in_a_bound_thread(world: W
     root = await a_conversation(world)
 
     await world.replied(ALICE, GENERAL, root, "Writer: hello")
-    await world.slack.say(ALICE, GENERAL, f"<@{BRIDGE}> Writer: hello", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, f"<@{BRIDGE}> Writer: hello", thread_ts=root)
     await world.answered(GENERAL, root, 3)
 
     assert world.chats() == ["Writer: hello", "Writer: hello"]
@@ -137,10 +137,10 @@ async def test_a_name_before_a_colon_is_ordinary_text_in_a_bound_thread(world: W
 
 
 async def test_a_direct_message_begins_a_thread_and_its_replies_go_on(world: World) -> None:
-    root = await world.slack.say(ALICE, DM_ALICE, "my name is Alice")
+    root = await world.slack.people.say(ALICE, DM_ALICE, "my name is Alice")
     await world.answered(DM_ALICE, root)
     said = await world.replied(ALICE, DM_ALICE, root, "what is my name?")
-    other = await world.slack.say(ALICE, DM_ALICE, "what is my name?")
+    other = await world.slack.people.say(ALICE, DM_ALICE, "what is my name?")
     apart = await world.answered(DM_ALICE, other)
 
     assert "Alice" in said[1]
@@ -151,9 +151,9 @@ async def test_a_direct_message_begins_a_thread_and_its_replies_go_on(world: Wor
 async def test_what_is_for_somebody_else_is_left_alone(world: World) -> None:
     root = await a_conversation(world)
 
-    await world.slack.say(ALICE, GENERAL, f"<@{BOB}> can you look at this?", thread_ts=root)
-    await world.slack.say(ALICE, GENERAL, f"  <@{CAROL}|carol> and you?", thread_ts=root)
-    await world.slack.say(ALICE, GENERAL, "a root that mentions nobody")
+    await world.slack.people.say(ALICE, GENERAL, f"<@{BOB}> can you look at this?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, f"  <@{CAROL}|carol> and you?", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "a root that mentions nobody")
 
     assert await asked_next(world, root) == ["the last one"]
 
@@ -161,9 +161,9 @@ async def test_what_is_for_somebody_else_is_left_alone(world: World) -> None:
 async def test_a_mention_of_the_bot_later_in_the_text_is_for_the_bot(world: World) -> None:
     root = await a_conversation(world)
 
-    await world.slack.say(ALICE, GENERAL, f"<@{BOB}> says that <@{BRIDGE}> knows", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, f"<@{BOB}> says that <@{BRIDGE}> knows", thread_ts=root)
     await world.answered(GENERAL, root, 2)
-    other = await world.slack.say(ALICE, RANDOM, f"good morning <@{BRIDGE}>, how are you?")
+    other = await world.slack.people.say(ALICE, RANDOM, f"good morning <@{BRIDGE}>, how are you?")
     await world.answered(RANDOM, other)
 
     assert world.chats() == ["@Bob Brandt says that knows", "good morning, how are you?"]
@@ -172,10 +172,10 @@ async def test_a_mention_of_the_bot_later_in_the_text_is_for_the_bot(world: Worl
 async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(world: World) -> None:
     root = await a_conversation(world)
 
-    await world.slack.say(OTHER_BOT, GENERAL, "beep", thread_ts=root)
-    await world.slack.say(OTHER_BOT, GENERAL, f"<@{BRIDGE}> beep")
-    await world.slack.edit(GENERAL, root, f"<@{BRIDGE}> hello there, again")
-    await world.slack.send_event(
+    await world.slack.people.say(OTHER_BOT, GENERAL, "beep", thread_ts=root)
+    await world.slack.people.say(OTHER_BOT, GENERAL, f"<@{BRIDGE}> beep")
+    await world.slack.people.edit(GENERAL, root, f"<@{BRIDGE}> hello there, again")
+    await world.slack.people.send_event(
         {
             "type": "message",
             "subtype": "channel_topic",
@@ -188,7 +188,7 @@ async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(wo
         },
         GENERAL,
     )
-    await world.slack.send_event(
+    await world.slack.people.send_event(
         {
             "type": "message",
             "hidden": True,
@@ -210,9 +210,9 @@ async def test_other_bots_joins_and_edits_of_answered_messages_are_never_sent(wo
 async def test_what_slack_itself_writes_never_reaches_an_agent(world: World, user: str) -> None:
     root = await a_conversation(world)
 
-    await world.slack.slack_says(GENERAL, "Reminder: the weekly meeting", user=user, thread_ts=root)
-    await world.slack.slack_says(GENERAL, f"Reminder: ask <@{BRIDGE}>", user=user)
-    await world.slack.slack_says(DM_ALICE, "archived the channel", user=user)
+    await world.slack.people.slack_says(GENERAL, "Reminder: the weekly meeting", user=user, thread_ts=root)
+    await world.slack.people.slack_says(GENERAL, f"Reminder: ask <@{BRIDGE}>", user=user)
+    await world.slack.people.slack_says(DM_ALICE, "archived the channel", user=user)
 
     assert await asked_next(world, root) == ["the last one"]
     assert world.called("users.info") == []
@@ -225,7 +225,9 @@ async def test_another_apps_bot_whose_posts_lack_their_bot_id_never_reaches_an_a
 
     for kind, ts, text in (("message", "100", "beep"), ("app_mention", "200", f"<@{BRIDGE}> beep")):
         stamp = f"{root[:-3]}{ts}"
-        await world.slack.send_event({"type": kind, **about, "ts": stamp, "text": text, "thread_ts": root}, GENERAL)
+        await world.slack.people.send_event(
+            {"type": kind, **about, "ts": stamp, "text": text, "thread_ts": root}, GENERAL
+        )
 
     assert await asked_next(world, root) == ["the last one"]
     assert len(world.called("users.info")) <= 1, "who they are is asked once in ten minutes"
@@ -235,8 +237,8 @@ async def test_files_with_words_and_replies_that_are_broadcast_are_ordinary_mess
     root = await a_conversation(world)
     file = {"id": "F0FILE", "name": "list.csv", "mimetype": "text/csv"}
 
-    await world.slack.say(ALICE, GENERAL, "what is in this file?", thread_ts=root, files=[file])
-    await world.slack.say(ALICE, GENERAL, "everybody may read this", thread_ts=root, broadcast=True)
+    await world.slack.people.say(ALICE, GENERAL, "what is in this file?", thread_ts=root, files=[file])
+    await world.slack.people.say(ALICE, GENERAL, "everybody may read this", thread_ts=root, broadcast=True)
 
     assert await asked_next(world, root) == ["what is in this file?", "everybody may read this", "the last one"]
 
@@ -245,7 +247,7 @@ async def test_a_file_without_words_gets_a_private_line(world: World) -> None:
     root = await a_conversation(world)
     file = {"id": "F0FILE", "name": "list.csv", "mimetype": "text/csv"}
 
-    await world.slack.say(ALICE, GENERAL, "", thread_ts=root, files=[file])
+    await world.slack.people.say(ALICE, GENERAL, "", thread_ts=root, files=[file])
     said = await world.whispered(ALICE)
 
     assert "only read text" in said
@@ -256,7 +258,7 @@ async def test_a_file_without_words_gets_a_private_line(world: World) -> None:
 async def test_a_mention_without_text_shows_help_and_the_next_one_begins(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "")
     said = await world.whispered(ALICE)
-    await world.slack.say(ALICE, GENERAL, "hello there", thread_ts=root)
+    await world.slack.people.say(ALICE, GENERAL, "hello there", thread_ts=root)
     await world.answered(GENERAL, root)
 
     assert "!help" in said

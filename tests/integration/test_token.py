@@ -34,7 +34,7 @@ async def opened(redis_server: RealRedis, tmp_path_factory: pytest.TempPathFacto
 @pytest_asyncio.fixture(loop_scope="module")
 async def world(opened: World) -> World:
     opened.look_from_here()
-    opened.slack.give_token(BOT_TOKEN)
+    opened.slack.people.give_token(BOT_TOKEN)
     the_file(opened).write_text(BOT_TOKEN)
     opened.slack.unsubscribed.discard("tokens_revoked")
     await opened.bridges[0].reaches("slack")
@@ -68,17 +68,17 @@ async def test_a_revoked_token_keeps_messages_until_it_works_again(world: World)
     bridge = world.bridges[0]
     said_before = bridge.log.count(REFUSED)
 
-    await world.slack.revoke_token("account_inactive")
+    await world.slack.people.revoke_token("account_inactive")
     await is_noticed(bridge)
     root = await world.mention(ALICE, GENERAL, "said while nobody can answer")
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 later")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 later")
     await are_queued(world, 2)
     status, state = await bridge.state()
     assert (status, state["ready"], state["slack"]) == (200, True, "down")
     assert state["slack_trouble"] == "tokens_revoked"
     assert (world.slack.deliveries[-1].status, world.project.calls[world.asked_before :]) == (200, [])
 
-    world.slack.give_token()
+    world.slack.people.give_token()
     await world.answered(GENERAL, root)
 
     assert world.chats() == ["said while nobody can answer"]
@@ -93,12 +93,12 @@ async def test_an_answer_that_is_recorded_waits_for_the_token_and_is_posted_once
 
     root = await world.mention(ALICE, GENERAL, "asked before")
     await wait_until(lambda: world.chats() == ["asked before"], "the agent is asked")
-    await world.slack.revoke_token()
+    await world.slack.people.revoke_token()
     await is_noticed(world.bridges[0])
     later = await world.mention(ALICE, GENERAL, "asked after")
     calls = len(world.slack.calls)
     await are_queued(world, 2)
-    world.slack.give_token()
+    world.slack.people.give_token()
     await world.answered(GENERAL, root)
     await world.answered(GENERAL, later)
 
@@ -110,10 +110,10 @@ async def test_an_answer_that_is_recorded_waits_for_the_token_and_is_posted_once
 
 async def test_another_token_in_the_file_is_used_where_it_is_the_same_bots(world: World) -> None:
     bridge, bot = world.bridges[0], world.slack.workspace.people[BRIDGE]
-    await world.slack.revoke_token()
+    await world.slack.people.revoke_token()
     await is_noticed(bridge)
     root = await world.mention(ALICE, GENERAL, "for the new token")
-    world.slack.give_token(NEW_TOKEN)
+    world.slack.people.give_token(NEW_TOKEN)
 
     bot.id = "U0ANOTHER"
     the_file(world).write_text(f"{NEW_TOKEN}\n")
@@ -126,12 +126,12 @@ async def test_another_token_in_the_file_is_used_where_it_is_the_same_bots(world
 
 
 async def test_a_bridge_with_another_token_goes_on_where_the_one_beside_it_cannot(world: World) -> None:
-    await world.slack.revoke_token()
+    await world.slack.people.revoke_token()
     await is_noticed(world.bridges[0])
     root = await world.mention(ALICE, GENERAL, "kept for whoever can")
     await are_queued(world, 1)
 
-    world.slack.give_token(NEW_TOKEN)
+    world.slack.people.give_token(NEW_TOKEN)
     other = await world.bridge(SLACK_BOT_TOKEN=NEW_TOKEN, BRIDGE_DEFAULT_AGENT="1").start()
     await world.answered(GENERAL, root)
 
@@ -148,7 +148,7 @@ async def test_a_bridge_with_another_token_goes_on_where_the_one_beside_it_canno
     ],
 )
 async def test_an_event_about_a_token_that_works_stops_nothing_for_long(world: World, event: dict[str, object]) -> None:
-    await world.slack.send_event(event)
+    await world.slack.people.send_event(event)
     root = await world.mention(ALICE, GENERAL, "still here?")
 
     await world.answered(GENERAL, root)

@@ -36,7 +36,7 @@ async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
 @pytest.fixture
 def world(opened: World) -> World:
     opened.look_from_here()
-    opened.slack.twins = ("app_mention", "message")
+    opened.slack.events.twins = ("app_mention", "message")
     return opened
 
 
@@ -93,7 +93,7 @@ async def test_a_mention_that_slack_had_to_repeat_is_told_by_its_permalink(world
 async def test_a_message_that_is_not_for_the_bot_says_why_and_an_unknown_one_what_that_means(
     world: World, tmp_path: Path
 ) -> None:
-    ignored = await world.slack.say(ALICE, GENERAL, "hello everybody")
+    ignored = await world.slack.people.say(ALICE, GENERAL, "hello everybody")
     await wait_until(lambda: _is_passed_over(world, ignored), "it is written down")
 
     told = await steps(world, tmp_path, f"{GENERAL}/{ignored}")
@@ -112,7 +112,7 @@ async def _is_passed_over(world: World, ts: str) -> bool:
 
 
 async def test_the_card_of_a_run_leads_to_the_command(world: World, tmp_path: Path) -> None:
-    await world.slack.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
     await wait_until(lambda: any("completed" in words_of(one) for one in _cards(world)), "the run has ended")
 
     told = await steps(world, tmp_path, link(_cards(world)[-1].ts))

@@ -130,7 +130,7 @@ class Trouble:
         events = [one for one in self._world.slack.deliveries if one.kind == "event"]
         for one in self._chance.sample(events, min(5, len(events))):
             event = one.payload["event"]
-            await self._world.slack.send_event(event, event.get("channel", ""), event_id=one.payload["event_id"])
+            await self._world.slack.people.send_event(event, event.get("channel", ""), event_id=one.payload["event_id"])
 
     async def _for(self, least: float, most: float) -> None:
         await asyncio.sleep(self._chance.uniform(least, most))

@@ -88,7 +88,7 @@ class Town:
         """Write *text*, of which *words* are for the agent."""
         written = Written(words)
         thread.written.append(written)
-        written.ts = await self.world.slack.say(user, thread.channel, text, thread_ts=thread.root or None)
+        written.ts = await self.world.slack.people.say(user, thread.channel, text, thread_ts=thread.root or None)
         return written
 
     async def settled(self, thread: Thread) -> None:
@@ -113,7 +113,7 @@ class Town:
 
         async def once() -> AppDelivery:
             given, now = f"{name}-{next(tries)}", time.time()
-            delivery = await self.world.slack.command(user, channel, "/workflows", f"run {workflow} {given}")
+            delivery = await self.world.slack.ui.command(user, channel, "/workflows", f"run {workflow} {given}")
             is_taken = delivery.is_acked and "not be taken" not in delivery.body
             self.runs.append(Started(self.world, user, channel, given, is_taken, now))
             return delivery
@@ -127,7 +127,7 @@ async def asks_in_a_row(town: Town) -> None:
     await town.reply(thread, ALICE, "row-two")
     await town.reply(thread, BOB, "row-three")
     await town.settled(thread)
-    await town.world.slack.say(ALICE, GENERAL, "!new", thread_ts=thread.root)
+    await town.world.slack.people.say(ALICE, GENERAL, "!new", thread_ts=thread.root)
     await town.reply(thread, ALICE, "row-four")
     await town.settled(thread)
 
@@ -142,7 +142,7 @@ async def chooses_from_the_menu(town: Town) -> None:
 
     await wait_until(menu, "the menu is there", PATIENCE)
     ts = menu()[0].ts
-    await town.insist(lambda: town.world.slack.select(BOB, RANDOM, ts, _AGENT_CHOICE, "1"))
+    await town.insist(lambda: town.world.slack.ui.select(BOB, RANDOM, ts, _AGENT_CHOICE, "1"))
     await town.settled(thread)
 
 
@@ -154,7 +154,8 @@ async def changes_what_waits(town: Town) -> None:
     changed.changed = "wait-other"
     deleted.withdrawn = True
     await asyncio.gather(
-        town.world.slack.edit(DM_CAROL, changed.ts, "wait-other"), town.world.slack.delete(DM_CAROL, deleted.ts)
+        town.world.slack.people.edit(DM_CAROL, changed.ts, "wait-other"),
+        town.world.slack.people.delete(DM_CAROL, deleted.ts),
     )
     await town.reply(thread, CAROL, "wait-four")
     await town.settled(thread)
@@ -171,7 +172,7 @@ async def presses_the_button(town: Town) -> None:
         return any("Sent again" in words_of(one) for one in thread.said())
 
     async def press() -> AppDelivery:
-        return await town.world.slack.click(ALICE, DM_ALICE, ts, AGAIN)
+        return await town.world.slack.ui.click(ALICE, DM_ALICE, ts, AGAIN)
 
     await town.insist(press)
     await wait_until(lambda: is_replaced() and thread.unknown(), "it failed once more", PATIENCE)
@@ -206,19 +207,19 @@ async def runs_a_workflow(town: Town) -> None:
 
 async def runs_for_a_long_output(town: Town) -> None:
     """A run whose output is a file."""
-    await town.world.slack.command(CAROL, RANDOM, "/workflows", "run 11 file-run")
+    await town.world.slack.ui.command(CAROL, RANDOM, "/workflows", "run 11 file-run")
 
 
 async def begins_by_command(town: Town) -> None:
     """A thread that a command begins."""
-    await town.insist(lambda: town.world.slack.command(BOB, GENERAL, "/agents", "chat Memory root-one"))
+    await town.insist(lambda: town.world.slack.ui.command(BOB, GENERAL, "/agents", "chat Memory root-one"))
 
 
 async def looks_around(town: Town) -> None:
     """Private answers, and a form."""
-    await town.world.slack.command(CAROL, SHARED, "/workflows", "list")
-    await town.world.slack.say(CAROL, SHARED, f"<@{BRIDGE}>")
-    await town.world.slack.command(CAROL, SHARED, "/workflows", "run 1")
+    await town.world.slack.ui.command(CAROL, SHARED, "/workflows", "list")
+    await town.world.slack.people.say(CAROL, SHARED, f"<@{BRIDGE}>")
+    await town.world.slack.ui.command(CAROL, SHARED, "/workflows", "run 1")
 
 
 async def is_refused_by_redis(town: Town) -> None:
@@ -230,8 +231,8 @@ async def is_refused_by_redis(town: Town) -> None:
         deleted = await town.begin(CAROL, DM_CAROL, "away-three", agent="Memory", is_patient=False)
         changed.written[0].changed = "away-other"
         deleted.written[0].withdrawn = True
-        await world.slack.edit(DM_BOB, changed.root, "Memory: away-other")
-        await world.slack.delete(DM_CAROL, deleted.root)
+        await world.slack.people.edit(DM_BOB, changed.root, "Memory: away-other")
+        await world.slack.people.delete(DM_CAROL, deleted.root)
 
     async def is_known() -> bool:
         return bool(await world.redis.exists(f"{{{world.namespace}}}:refusing")) or thread.are_all_accepted()

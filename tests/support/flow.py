@@ -42,7 +42,7 @@ class Talk:
             await wait_until(lambda: len(self.accepted) - len(self.answers()) < AHEAD, "the answers keep up", PATIENCE)
             text = f"{self.name} says number {len(self.written):03d}"
             self.written.append(text)
-            ts = await self.world.slack.say(self.user, self.channel, text, thread_ts=self.root)
+            ts = await self.world.slack.people.say(self.user, self.channel, text, thread_ts=self.root)
             await self._delivered(ts, text)
 
     async def _delivered(self, ts: str, text: str) -> None:

@@ -34,19 +34,19 @@ async def stops_an_answer(town: Town) -> None:
     await wait_until(lambda: thread.asked() or thread.said(), "the agent is asked", PATIENCE)
     (await town.reply(thread, ALICE, "stop-two")).withdrawn = True
     await wait_until(thread.are_all_accepted, "it waits", PATIENCE)
-    await town.world.slack.say(ALICE, DM_ALICE, "!stop", thread_ts=thread.root)
+    await town.world.slack.people.say(ALICE, DM_ALICE, "!stop", thread_ts=thread.root)
     await wait_until(thread.said, "it is said to be stopped, or not known", PATIENCE)
     offers = [one for one in thread.said() if _GO_ON in str(one.blocks)]
     for offer in offers:
-        await town.insist(lambda ts=offer.ts: town.world.slack.click(ALICE, DM_ALICE, ts, _GO_ON))  # type: ignore[misc]
+        await town.insist(lambda ts=offer.ts: town.world.slack.ui.click(ALICE, DM_ALICE, ts, _GO_ON))  # type: ignore[misc]
 
 
 async def mutes_a_thread(town: Town) -> None:
     """What is said while nobody listens reaches no agent."""
     thread = await town.begin(BOB, DM_BOB, "mute-one", agent="Memory")
     await town.settled(thread)
-    await town.world.slack.say(BOB, DM_BOB, "!mute", thread_ts=thread.root)
-    await town.world.slack.say(BOB, DM_BOB, "!unmute", thread_ts=thread.root)
+    await town.world.slack.people.say(BOB, DM_BOB, "!mute", thread_ts=thread.root)
+    await town.world.slack.people.say(BOB, DM_BOB, "!unmute", thread_ts=thread.root)
 
 
 async def changes_what_was_answered(town: Town) -> None:
@@ -54,7 +54,7 @@ async def changes_what_was_answered(town: Town) -> None:
     thread = await town.begin(CAROL, DM_CAROL, "late-one", agent="Memory")
     await town.settled(thread)
     one = thread.written[0]
-    await town.world.slack.edit(DM_CAROL, one.ts, "late-other")
+    await town.world.slack.people.edit(DM_CAROL, one.ts, "late-other")
 
     def offers() -> list[Message]:
         private = town.world.slack.workspace.private_messages
@@ -63,7 +63,7 @@ async def changes_what_was_answered(town: Town) -> None:
 
     await wait_until(offers, "it is offered to ask again", PATIENCE)
     one.changed, one.again = "late-other", 1
-    await town.insist(lambda: town.world.slack.click(CAROL, DM_CAROL, offers()[0].ts, _EDITED))
+    await town.insist(lambda: town.world.slack.ui.click(CAROL, DM_CAROL, offers()[0].ts, _EDITED))
 
 
 async def votes(town: Town) -> None:
@@ -76,7 +76,7 @@ async def votes(town: Town) -> None:
                 if pair.get("action_id") == _VOTE:
                     ts, value = answer.ts, pair["negative_button"]["value"]
                     await town.insist(
-                        lambda ts=ts, value=value: town.world.slack.select(BOB, PRIVATE, ts, _VOTE, value)
+                        lambda ts=ts, value=value: town.world.slack.ui.select(BOB, PRIVATE, ts, _VOTE, value)
                     )  # type: ignore[misc]
 
 
@@ -89,14 +89,14 @@ async def waits_in_line(town: Town) -> None:
 
 async def looks_at_home(town: Town) -> None:
     """The Home tab, and the messages tab with its prompts."""
-    await town.world.slack.open_home(BOB)
-    await town.world.slack.open_messages(BOB)
+    await town.world.slack.people.open_home(BOB)
+    await town.world.slack.people.open_messages(BOB)
 
 
 async def keeps_a_report(town: Town) -> None:
     """A report becomes due, and is posted once; then somebody lets it rest, and go on."""
     world = town.world
-    await town.insist(lambda: world.slack.command(ALICE, GENERAL, "/stats", "report daily 09:00"))
+    await town.insist(lambda: world.slack.ui.command(ALICE, GENERAL, "/stats", "report daily 09:00"))
 
     async def becomes_due() -> bool:
         reports = await _report_ids(town)
@@ -106,10 +106,10 @@ async def keeps_a_report(town: Town) -> None:
 
     await wait_until(becomes_due, "it is kept", PATIENCE)
     await wait_until(lambda: _posted(town), "it is posted", PATIENCE)
-    await town.insist(lambda: world.slack.command(ALICE, GENERAL, "/stats", "reports"))
+    await town.insist(lambda: world.slack.ui.command(ALICE, GENERAL, "/stats", "reports"))
     for action in ("report:pause", "report:resume"):
         offer = await _offered(town, action)
-        await town.insist(lambda: world.slack.click(ALICE, offer.channel, offer.ts, action))  # noqa: B023 - waited for here
+        await town.insist(lambda: world.slack.ui.click(ALICE, offer.channel, offer.ts, action))  # noqa: B023 - waited for here
     turns = [str((one.metadata or {})["event_payload"].get("turn")) for one in _posted(town)]
     assert len(set(turns)) == len(turns), "no report was posted twice"
 
@@ -117,7 +117,7 @@ async def keeps_a_report(town: Town) -> None:
 async def asks_for_what_is_in_doubt(town: Town) -> None:
     """A private answer is lost on its way, or perhaps only Slack's word that it was taken; somebody wants to see it."""
     town.world.slack.faults.on("response_url", DropAfter())
-    await town.insist(lambda: town.world.slack.command(CAROL, SHARED, "/project", ""))
+    await town.insist(lambda: town.world.slack.ui.command(CAROL, SHARED, "/project", ""))
     await _show_what_is_in_doubt(town)
 
 
@@ -145,7 +145,7 @@ async def _press_show(town: Town) -> bool:
         if _SHOW in str(one.blocks)
     ]
     for user, one in offers:
-        await town.insist(lambda: town.world.slack.click(user, one.channel, one.ts, _SHOW))  # noqa: B023 - waited for here
+        await town.insist(lambda: town.world.slack.ui.click(user, one.channel, one.ts, _SHOW))  # noqa: B023 - waited for here
     return bool(offers)
 
 

@@ -217,7 +217,7 @@ class World:
 
     async def mention(self, user: str, channel: str, text: str, thread_ts: str | None = None) -> str:
         """Let *user* mention the bot; gives the message's ts."""
-        return await self.slack.say(user, channel, f"<@{BRIDGE}> {text}", thread_ts=thread_ts)
+        return await self.slack.people.say(user, channel, f"<@{BRIDGE}> {text}", thread_ts=thread_ts)
 
     def answers(self, channel: str, thread_ts: str) -> list[Message]:
         """What the bot has posted in a thread."""
@@ -239,7 +239,7 @@ class World:
     async def replied(self, user: str, channel: str, root: str, text: str) -> list[str]:
         """Let *user* reply in a thread, and wait for one more answer there; gives all its words."""
         before = len(self.answers(channel, root))
-        await self.slack.say(user, channel, text, thread_ts=root)
+        await self.slack.people.say(user, channel, text, thread_ts=root)
         return await self.answered(channel, root, before + 1)
 
     def chats(self) -> list[str]:

@@ -45,16 +45,16 @@ async def obey(slack: EmulatedSlack, line: str) -> str:
     """Do what one line says; gives what is to be printed."""
     match line.split(maxsplit=3):
         case ["say", user, channel, text]:
-            return await slack.say(user, channel, text)
+            return await slack.people.say(user, channel, text)
         case ["reply", user, channel, rest]:
             thread, _, text = rest.partition(" ")
-            return await slack.say(user, channel, text, thread_ts=thread)
+            return await slack.people.say(user, channel, text, thread_ts=thread)
         case ["command", user, channel, rest]:
             command, _, text = rest.partition(" ")
-            return _outcome(await slack.command(user, channel, command, text))
+            return _outcome(await slack.ui.command(user, channel, command, text))
         case ["click", user, channel, rest]:
             ts, _, action_id = rest.partition(" ")
-            return _outcome(await slack.click(user, channel, ts, action_id))
+            return _outcome(await slack.ui.click(user, channel, ts, action_id))
         case ["show", channel]:
             shown = [*slack.workspace.messages(channel), *slack.workspace.private_messages]
             return "\n".join(f"{one.ts} {one.thread_ts} {one.user} {one.text}" for one in shown)

@@ -5,25 +5,31 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final, Self
 
 from starlette.routing import BaseRoute
 
-from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer
-from bridge.playground.emulator.entities import Json
+from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, AppDelivery, Deliverer
+from bridge.playground.emulator.entities import File, Json, Message, View
 from bridge.playground.emulator.events import Events
+from bridge.playground.emulator.faults import Faults
 from bridge.playground.emulator.keeping import NoStorage, SqliteStorage
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.over_http import OverHttp
 from bridge.playground.emulator.over_sockets import OverSockets
+from bridge.playground.emulator.people import People
 from bridge.playground.emulator.rates import Rates
+from bridge.playground.emulator.responses import Response
 from bridge.playground.emulator.schedule import ScheduledPosts
-from bridge.playground.emulator.server import ALL_SCOPES, ApiServer
-from bridge.playground.emulator.sockets import SocketConnections
+from bridge.playground.emulator.server import ALL_SCOPES, ApiCall, ApiServer
+from bridge.playground.emulator.sessions import StatusChange
+from bridge.playground.emulator.socket_mode import SocketMode
+from bridge.playground.emulator.sockets import Connection, SocketConnections
 from bridge.playground.emulator.tickets import Tickets
-from bridge.playground.emulator.voices import Voices
+from bridge.playground.emulator.ui import UserInterface
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.websocket import MutableWebSocket
 from bridge.playground.wire import Background, LocalServer
@@ -36,7 +42,7 @@ def random_id(prefix: str) -> str:
     return prefix + secrets.token_hex(8).upper()
 
 
-class EmulatedSlack(Voices):
+class EmulatedSlack:
     """A Slack workspace that is reached over HTTP and WebSockets only.
 
     *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about
@@ -49,9 +55,9 @@ class EmulatedSlack(Voices):
 
     Until `install` is called the app has every scope, hears of all but removed reactions, and has any command.
 
-    What may be changed at any time: `use_sockets`, `twins` (which events a mention causes, in which order), `twin_gap`
-    (seconds between them), `echoes_own` (whether the app hears of its own messages), `faults`, `scopes`, `page_limit`,
-    `unsubscribed` (names of events that the app did not ask for).
+    What people say and do is in *people*, what they do with commands, buttons and forms in *ui*; *socket_mode* troubles
+    the app's sockets. What may be changed at any time: `use_sockets`, what *events* says of twins and echoes, `faults`,
+    `rates`, `scopes`, `page_limit`, `unsubscribed` (names of events that the app did not ask for).
     """
 
     def __init__(
@@ -98,7 +104,14 @@ class EmulatedSlack(Voices):
         self._server = LocalServer(self._app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
         api.open_at(self._server)
         sockets.open_at(self._server)
-        super().__init__(workspace, tickets, deliverer, api, events=events, sockets=sockets, server=self._server)
+        self.workspace = workspace
+        self.events = events
+        self.people = People(workspace, deliverer, api, events=events, server=self._server)
+        self.ui = UserInterface(workspace, deliverer, api, tickets=tickets, server=self._server)
+        self.socket_mode = SocketMode(sockets, api.faults)
+        self._api = api
+        self._deliverer = deliverer
+        self._sockets = sockets
 
     async def __aenter__(self) -> Self:
         await self._server.start()  # first: where the port is taken nothing else is open
@@ -159,3 +172,117 @@ class EmulatedSlack(Voices):
         """Wait until every event was taken or given up."""
         async with asyncio.timeout(timeout):
             await self._background.idle()
+
+    # What can be set while it runs
+
+    @property
+    def use_sockets(self) -> bool:
+        """Whether the app's Socket Mode is on: everything goes over its sockets then, nothing to its URL."""
+        return self._deliverer.use_sockets
+
+    @use_sockets.setter
+    def use_sockets(self, is_on: bool) -> None:
+        self._deliverer.use_sockets = is_on
+
+    @property
+    def unsubscribed(self) -> set[str]:
+        """Names of events (``message.im``) that the app is not subscribed to."""
+        return self._installation.unsubscribed
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong on purpose."""
+        return self._api.faults
+
+    @property
+    def rates(self) -> Rates:
+        """Rate limits; off until ``rates.is_on`` is set."""
+        return self._api.rates
+
+    @property
+    def scopes(self) -> set[str]:
+        """What the app's token may do; take away what it shall miss."""
+        return self._api.scopes
+
+    @property
+    def page_limit(self) -> int:
+        """The most objects in one page of a list: 1000, or 15 as for apps outside the Marketplace."""
+        return self._api.page_limit
+
+    @page_limit.setter
+    def page_limit(self, most: int) -> None:
+        self._api.page_limit = most
+
+    # What can be seen of it
+
+    @property
+    def sockets(self) -> list[Connection]:
+        """The open connections, oldest first."""
+        return self.socket_mode.connections
+
+    @property
+    def calls(self) -> list[ApiCall]:
+        """Every call that the app made."""
+        return self._api.calls
+
+    @property
+    def unknown_methods(self) -> Counter[str]:
+        """Methods that were called and are not emulated."""
+        return self._api.unknown_methods
+
+    @property
+    def deliveries(self) -> list[AppDelivery]:
+        """Every request that was sent to the app."""
+        return self._deliverer.deliveries
+
+    @property
+    def responses(self) -> list[Response]:
+        """What came by response URLs, and in the bodies of answers to commands."""
+        return self._api.answers
+
+    @property
+    def files(self) -> list[File]:
+        """Every file whose upload was begun."""
+        return list(self.workspace.files.values())
+
+    def calls_of(self, method: str) -> list[ApiCall]:
+        """The calls of one method."""
+        return [call for call in self.calls if call.method == method]
+
+    def messages(self, channel: str, thread_ts: str | None = None) -> list[Message]:
+        """What the channel shows, or a thread with its root; oldest first."""
+        if thread_ts is None:
+            return self.workspace.top_level(channel)
+        return self.workspace.thread(channel, thread_ts)
+
+    def ephemerals(self, user: str) -> list[Message]:
+        """What only *user* sees."""
+        return [one for one in self.workspace.private_messages if one.to == user]
+
+    def views(self, user: str) -> list[View]:
+        """The modals that are open for *user*, the one on top last."""
+        return self.workspace.stack(user)
+
+    def home(self, user: str) -> View | None:
+        """What *user* sees on the app's Home tab."""
+        return self.workspace.homes.get(user)
+
+    def prompts(self, user: str) -> list[Json]:
+        """The prompts that are suggested to *user* in the direct message with the app."""
+        return self.workspace.session(self.workspace.direct_message(user).id, "").prompts
+
+    def permalink(self, channel: str, ts: str) -> str:
+        """The link of a message. Raises LookupError."""
+        message = self.workspace.find(channel, ts)
+        if message is None:
+            raise LookupError(ts)
+        return self.workspace.permalink(message)
+
+    def status(self, channel: str, thread_ts: str) -> str:
+        """What the agent shows in the thread now."""
+        return self.workspace.status(channel, thread_ts)
+
+    def statuses(self, channel: str, thread_ts: str) -> list[StatusChange]:
+        """Every change of what the agent showed in the thread."""
+        where = (channel, thread_ts)
+        return [one for one in self.workspace.status_history if (one.channel, one.thread_ts) == where]

@@ -232,6 +232,13 @@ class MessageLog:
         """The private message with this identity."""
         return self._private.get(f"{channel}/{ts}")
 
+    def visible(self, user: str, channel: str, ts: str) -> Message:
+        """The message with this identity, if *user* sees it. Raises LookupError."""
+        message = self.find(channel, ts) or self.find_private(channel, ts)
+        if message is None or message.to not in {"", user}:
+            raise LookupError(ts)
+        return message
+
 
 def _key(message: Message) -> str:
     return f"{message.channel}/{message.ts}"

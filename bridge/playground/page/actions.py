@@ -105,8 +105,8 @@ async def _say(hand: Hand, said: SayBody) -> Json:
         raise Sorry(f"A message may have {MOST_TEXT:,} characters; this one has {len(said.text):,}.")
     if said.thread_ts:
         hand.sight.message(said.channel, said.thread_ts)
-    files = hand.slack.attach(hand.me, {one.name: one.content.encode() for one in said.files[:MOST_FILES]})
-    ts = await hand.slack.say(
+    files = hand.slack.people.attach(hand.me, {one.name: one.content.encode() for one in said.files[:MOST_FILES]})
+    ts = await hand.slack.people.say(
         hand.me,
         said.channel,
         as_slack_writes(said.text, hand.names),
@@ -123,27 +123,27 @@ async def _edit(hand: Hand, edited: EditBody) -> None:
     hand.own(edited)
     if not edited.text.strip():
         raise Sorry("A message cannot be empty; it can be deleted.")
-    await hand.slack.edit(edited.channel, edited.ts, as_slack_writes(edited.text, hand.names))
+    await hand.slack.people.edit(edited.channel, edited.ts, as_slack_writes(edited.text, hand.names))
 
 
 @_action("delete", MessageBody)
 async def _delete(hand: Hand, deleted: MessageBody) -> None:
     hand.own(deleted)
-    await hand.slack.delete(deleted.channel, deleted.ts)
+    await hand.slack.people.delete(deleted.channel, deleted.ts)
 
 
 @_action("react", ReactBody)
 async def _react(hand: Hand, reacted: ReactBody) -> None:
     if hand.sight.message(reacted.channel, reacted.ts).to:
         raise Sorry("Nobody can react to what only you see.")
-    await hand.slack.react(hand.me, reacted.channel, reacted.ts, reacted.name)
+    await hand.slack.people.react(hand.me, reacted.channel, reacted.ts, reacted.name)
 
 
 @_action("read", ChannelBody)
 async def _read(hand: Hand, read: ChannelBody) -> None:
     channel = hand.sight.channel(read.channel)
     if hand.sight.workspace.is_unread(hand.me, channel):  # otherwise reading would be news, to be read by everybody
-        hand.slack.read(hand.me, channel.id)
+        hand.slack.people.read(hand.me, channel.id)
 
 
 @_action("command", CommandBody)
@@ -153,35 +153,35 @@ async def _command(hand: Hand, typed: CommandBody) -> None:
         raise Sorry(f"{typed.command} is not a valid command. Put a space first to send it as a message.")
     if typed.in_thread:
         raise Sorry(f"{typed.command} is not supported in threads. Sorry! With the bridge, write !… there.")
-    await hand.slack.command(hand.me, typed.channel, typed.command, typed.text)
+    await hand.slack.ui.command(hand.me, typed.channel, typed.command, typed.text)
 
 
 @_action("click", ClickBody)
 async def _click(hand: Hand, at: ClickBody) -> None:
     if hand.sight.message(at.channel, at.ts).user == SLACKBOT:
-        await hand.slack.answer_slackbot(hand.me, at.channel, at.ts, at.action_id, wait=False)
+        await hand.slack.people.answer_slackbot(hand.me, at.channel, at.ts, at.action_id, wait=False)
         return
-    taken(await hand.slack.click(hand.me, at.channel, at.ts, at.action_id, block_id=at.block_id))
+    taken(await hand.slack.ui.click(hand.me, at.channel, at.ts, at.action_id, block_id=at.block_id))
 
 
 @_action("select", SelectBody)
 async def _select(hand: Hand, at: SelectBody) -> None:
     message = hand.sight.message(at.channel, at.ts)
     value = hand.choices.chosen(message.all_blocks, at.block_id, at.action_id, at.value)
-    taken(await hand.slack.select(hand.me, at.channel, at.ts, at.action_id, value, block_id=at.block_id))
+    taken(await hand.slack.ui.select(hand.me, at.channel, at.ts, at.action_id, value, block_id=at.block_id))
 
 
 @_action("click_in_view", ClickInViewBody)
 async def _click_in_view(hand: Hand, at: ClickInViewBody) -> None:
     hand.sight.view(at.view_id)
-    taken(await hand.slack.click_in_view(hand.me, at.view_id, at.action_id, block_id=at.block_id))
+    taken(await hand.slack.ui.click_in_view(hand.me, at.view_id, at.action_id, block_id=at.block_id))
 
 
 @_action("select_in_view", SelectInViewBody)
 async def _select_in_view(hand: Hand, at: SelectInViewBody) -> None:
     view = hand.sight.view(at.view_id)
     value = hand.choices.chosen(view.blocks, at.block_id, at.action_id, at.value)
-    taken(await hand.slack.select_in_view(hand.me, at.view_id, at.action_id, value, block_id=at.block_id))
+    taken(await hand.slack.ui.select_in_view(hand.me, at.view_id, at.action_id, value, block_id=at.block_id))
 
 
 @_action("suggest", SuggestBody)
@@ -191,7 +191,7 @@ async def _suggest(hand: Hand, at: SuggestBody) -> Json:
     else:
         hand.sight.message(at.channel, at.ts)
     where = {"view_id": at.view_id} if at.view_id else {"channel": at.channel, "ts": at.ts}
-    options = await hand.slack.suggestions(hand.me, at.action_id, at.typed, block_id=at.block_id, **where)
+    options = await hand.slack.ui.suggestions(hand.me, at.action_id, at.typed, block_id=at.block_id, **where)
     hand.choices.offered(at.action_id, options)
     return {"options": [shown_option(one) for one in options]}
 
@@ -204,38 +204,38 @@ async def _submit(hand: Hand, sent: ViewBody) -> None:
     except LeftEmpty as left:
         hand.sight.workspace.change_view(view, errors=dict.fromkeys(left.blocks, "Please fill in this field."))
         raise Sorry("Something that is needed has been left empty.") from left
-    taken(await hand.slack.submit(sent.view_id, values, hand.me))
+    taken(await hand.slack.ui.submit(sent.view_id, values, hand.me))
 
 
 @_action("close", ViewBody)
 async def _close(hand: Hand, closed: ViewBody) -> None:
     hand.sight.view(closed.view_id)
-    await hand.slack.close(closed.view_id, hand.me)
+    await hand.slack.ui.close(closed.view_id, hand.me)
 
 
 @_action("shortcut", ShortcutBody)
 async def _shortcut(hand: Hand, used: ShortcutBody) -> None:
     if used.ts:
         hand.sight.message(used.channel, used.ts)
-        taken(await hand.slack.message_shortcut(hand.me, used.channel, used.ts, used.callback_id))
+        taken(await hand.slack.ui.message_shortcut(hand.me, used.channel, used.ts, used.callback_id))
     else:
-        taken(await hand.slack.shortcut(hand.me, used.callback_id))
+        taken(await hand.slack.ui.shortcut(hand.me, used.callback_id))
 
 
 @_action("stop", ThreadBody)
 async def _stop(hand: Hand, stopped: ThreadBody) -> None:
     hand.sight.message(stopped.channel, stopped.thread_ts)
-    await hand.slack.press_stop(hand.me, stopped.channel, stopped.thread_ts)
+    await hand.slack.people.press_stop(hand.me, stopped.channel, stopped.thread_ts)
 
 
 @_action("open_home", EmptyBody)
 async def _open_home(hand: Hand, _: EmptyBody) -> None:
-    await hand.slack.open_home(hand.me)
+    await hand.slack.people.open_home(hand.me)
 
 
 @_action("open_messages", EmptyBody)
 async def _open_messages(hand: Hand, _: EmptyBody) -> None:
-    await hand.slack.open_messages(hand.me)
+    await hand.slack.people.open_messages(hand.me)
 
 
 @_action("fault", SwitchBody)

@@ -97,7 +97,7 @@ class SlackFaults:
         elif name == _REPEATED.name:
             await self._repeat()
         elif name == _DEAD_SOCKET.name:
-            self._slack.mute_sockets()
+            self._slack.socket_mode.mute()
         else:
             self._on = self._on | {name} if is_on else self._on - {name}
             self._plan()
@@ -114,7 +114,7 @@ class SlackFaults:
         sent = {one.payload["event_id"]: one.payload for one in self._slack.deliveries if one.kind == "event"}
         for event_id, envelope in list(sent.items())[-_AGAIN:]:
             channel = str(envelope["event"].get("channel", ""))
-            await self._slack.send_event(envelope["event"], channel, event_id=event_id)
+            await self._slack.people.send_event(envelope["event"], channel, event_id=event_id)
 
 
 _NONSENSE: Final = PlannedAnswer(

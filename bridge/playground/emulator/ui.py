@@ -9,8 +9,6 @@ from bridge.playground.emulator import escapes, limits, payloads, responses, sam
 from bridge.playground.emulator.deliver import AppDelivery, Deliverer
 from bridge.playground.emulator.entities import Json, Message, View
 from bridge.playground.emulator.server import ApiServer
-from bridge.playground.emulator.socket_mode import SocketMode
-from bridge.playground.emulator.sockets import SocketConnections
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.wire import LocalServer
@@ -27,22 +25,17 @@ class NoSuchCommand(LookupError):
     """The app that is installed has no command of this name."""
 
 
-class Hands(SocketMode):
+class UserInterface:
     """The interactive side of a workspace. Each method gives the `AppDelivery`, with the app's answer and its time."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        tickets: Tickets,
-        deliverer: Deliverer,
-        api: ApiServer,
-        *,
-        sockets: SocketConnections,
-        server: LocalServer,
+        self, workspace: Workspace, deliverer: Deliverer, api: ApiServer, *, tickets: Tickets, server: LocalServer
     ) -> None:
-        super().__init__(workspace, api, deliverer, sockets)
+        self._workspace = workspace
+        self._deliverer = deliverer
+        self._api = api
         self._tickets = tickets
-        self._site = server
+        self._server = server
 
     async def command(
         self, user: str, channel: str, command: str, text: str = "", *, in_thread: bool = False
@@ -60,8 +53,8 @@ class Hands(SocketMode):
         should_escape = installed is not None and installed[command]
         ticket = self._tickets.response(user, channel)
         form = payloads.command_form(
-            self.workspace.people[user],
-            self.workspace.channels[channel],
+            self._workspace.people[user],
+            self._workspace.channels[channel],
             command,
             self._with_ids(user, text) if should_escape else escapes.entities(text),
             response_url=self._response_url(ticket),
@@ -76,7 +69,7 @@ class Hands(SocketMode):
 
     def _with_ids(self, user: str, typed: str) -> str:
         """What *user* typed, with ids for the channels that they see, and for people and groups; links in brackets."""
-        workspace = self.workspace
+        workspace = self._workspace
         channels = {
             one.name: f"<#{one.id}|{'' if one.is_private else one.name}>"
             for one in workspace.channels.values()
@@ -89,23 +82,23 @@ class Hands(SocketMode):
     def _say_that_it_failed(self, user: str, channel: str, command: str, delivery: AppDelivery) -> None:
         is_late = delivery.error in {"http_timeout", "timeout"}
         text = f'{command} failed with the error "{"operation_timeout" if is_late else "dispatch_failed"}"'
-        ts = self.workspace.new_ts()
-        self.workspace.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
+        ts = self._workspace.new_ts()
+        self._workspace.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
 
     async def shortcut(self, user: str, callback_id: str) -> AppDelivery:
         """Let *user* use one of the app's global shortcuts."""
-        person, trigger = self.workspace.people[user], self._tickets.trigger(user)
-        payload = payloads.shortcut(person, callback_id, self.workspace.new_ts(), trigger_id=trigger)
+        person, trigger = self._workspace.people[user], self._tickets.trigger(user)
+        payload = payloads.shortcut(person, callback_id, self._workspace.new_ts(), trigger_id=trigger)
         return await self._deliverer.interaction(payload)
 
     async def message_shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> AppDelivery:
         """Let *user* use one of the app's shortcuts on a message."""
-        message = self._visible(user, channel, ts)
+        message = self._workspace.visible(user, channel, ts)
         payload = payloads.message_action(
-            self.workspace.people[user],
-            payloads.on_message(message, self.workspace.channels[channel]),
+            self._workspace.people[user],
+            payloads.on_message(message, self._workspace.channels[channel]),
             callback_id,
-            self.workspace.new_ts(),
+            self._workspace.new_ts(),
             response_url=self._response_url(self._tickets.response(user, channel, ts=ts)),
             trigger_id=self._tickets.trigger(user),
         )
@@ -113,20 +106,20 @@ class Hands(SocketMode):
 
     async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> AppDelivery:
         """Let *user* press a button of a message; a question that it asks first is answered with yes."""
-        element, block_id = widgets.find(self._visible(user, channel, ts).all_blocks, action_id, block_id)
-        return await self._act(user, channel, ts, widgets.pressed(element, block_id, self.workspace.new_ts()))
+        element, block_id = widgets.find(self._workspace.visible(user, channel, ts).all_blocks, action_id, block_id)
+        return await self._act(user, channel, ts, widgets.pressed(element, block_id, self._workspace.new_ts()))
 
     async def select(
         self, user: str, channel: str, ts: str, action_id: str, value: Any, *, block_id: str = ""
     ) -> AppDelivery:
         """Let *user* choose from a menu of a message: an option's value, or a whole option that was suggested."""
-        element, block_id = widgets.find(self._visible(user, channel, ts).all_blocks, action_id, block_id)
-        return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
+        element, block_id = widgets.find(self._workspace.visible(user, channel, ts).all_blocks, action_id, block_id)
+        return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self._workspace.new_ts()))
 
     async def click_in_view(self, user: str, view_id: str, action_id: str, *, block_id: str = "") -> AppDelivery:
         """Let *user* press a button of a modal or of Home."""
         element, block_id = widgets.find(self._view(view_id).blocks, action_id, block_id)
-        return await self._act_in_view(user, view_id, widgets.pressed(element, block_id, self.workspace.new_ts()))
+        return await self._act_in_view(user, view_id, widgets.pressed(element, block_id, self._workspace.new_ts()))
 
     async def select_in_view(
         self, user: str, view_id: str, action_id: str, value: Any, *, block_id: str = ""
@@ -135,8 +128,10 @@ class Hands(SocketMode):
         view = self._view(view_id)
         element, block_id = widgets.find(view.blocks, action_id, block_id)
         view.values.setdefault(block_id, {})[action_id] = widgets.entered(element, value)
-        self.workspace.change_view(view)
-        return await self._act_in_view(user, view_id, widgets.chosen(element, block_id, value, self.workspace.new_ts()))
+        self._workspace.change_view(view)
+        return await self._act_in_view(
+            user, view_id, widgets.chosen(element, block_id, value, self._workspace.new_ts())
+        )
 
     async def suggestions(
         self,
@@ -153,10 +148,10 @@ class Hands(SocketMode):
         if view_id:
             blocks, where = self._view(view_id).blocks, payloads.on_view(self._view(view_id))
         else:
-            message = self._visible(user, channel, ts)
-            blocks, where = message.all_blocks, payloads.on_message(message, self.workspace.channels[channel])
+            message = self._workspace.visible(user, channel, ts)
+            blocks, where = message.all_blocks, payloads.on_message(message, self._workspace.channels[channel])
         element, block_id = widgets.find(blocks, action_id, block_id)
-        payload = payloads.block_suggestion(self.workspace.people[user], where, element, block_id, typed)
+        payload = payloads.block_suggestion(self._workspace.people[user], where, element, block_id, typed)
         answer = (await self._deliverer.interaction(payload)).json or {}
         groups = answer.get("option_groups", [])
         return [*answer.get("options", []), *(option for group in groups for option in group["options"])]
@@ -164,8 +159,8 @@ class Hands(SocketMode):
     async def submit(self, view_id: str, values: Mapping[str, Any], user: str) -> AppDelivery:
         """Let *user* fill in a modal (*values* by action_id or block_id) and send it in."""
         view = self._view(view_id)
-        self.workspace.change_view(view, values=widgets.state_of(view.blocks, values), errors={})
-        payload = payloads.view_submission(self.workspace.people[user], view, self._tickets.trigger(user, view_id))
+        self._workspace.change_view(view, values=widgets.state_of(view.blocks, values), errors={})
+        payload = payloads.view_submission(self._workspace.people[user], view, self._tickets.trigger(user, view_id))
         delivery = await self._deliverer.interaction(payload)
         if delivery.is_acked:
             self._after_submission(view, delivery.json)
@@ -174,19 +169,19 @@ class Hands(SocketMode):
     async def close(self, view_id: str, user: str) -> AppDelivery | None:
         """Let *user* close a modal; the app hears of it only if it asked to."""
         view = self._view(view_id)
-        self.workspace.close_views([view])
+        self._workspace.close_views([view])
         if not view.content.get("notify_on_close"):
             return None
-        payload = payloads.view_closed(self.workspace.people[user], view, is_cleared=False)
+        payload = payloads.view_closed(self._workspace.people[user], view, is_cleared=False)
         return await self._deliverer.interaction(payload)
 
     async def _act(self, user: str, channel: str, ts: str, action: Json) -> AppDelivery:
-        message = self._visible(user, channel, ts)
+        message = self._workspace.visible(user, channel, ts)
         ticket = self._tickets.response(user, channel, ts=ts)
         state = {} if action["type"] == "button" else {action["block_id"]: {action["action_id"]: _state(action)}}
         payload = payloads.block_actions(
-            self.workspace.people[user],
-            payloads.on_message(message, self.workspace.channels[channel]),
+            self._workspace.people[user],
+            payloads.on_message(message, self._workspace.channels[channel]),
             action,
             state,
             response_url=self._response_url(ticket),
@@ -197,7 +192,7 @@ class Hands(SocketMode):
     async def _act_in_view(self, user: str, view_id: str, action: Json) -> AppDelivery:
         view = self._view(view_id)
         trigger = self._tickets.trigger(user, view_id)
-        person = self.workspace.people[user]
+        person = self._workspace.people[user]
         payload = payloads.block_actions(person, payloads.on_view(view), action, view.values, trigger_id=trigger)
         return await self._deliverer.interaction(payload)
 
@@ -205,40 +200,34 @@ class Hands(SocketMode):
         """https://docs.slack.dev/surfaces/modals#updating_response: close, or what the app says instead."""
         action = (answer or {}).get("response_action")
         if action is None:
-            self.workspace.close_views([view])
+            self._workspace.close_views([view])
         elif action == "clear":
-            self.workspace.close_views(self.workspace.stack(view.user, view.window))
+            self._workspace.close_views(self._workspace.stack(view.user, view.window))
         elif action == "errors":
-            self.workspace.change_view(view, errors=dict(answer["errors"]) if answer else {})
+            self._workspace.change_view(view, errors=dict(answer["errors"]) if answer else {})
         elif answer and action in {"update", "push"}:
             limits.check_view(answer["view"])
             self._replace_or_push(view, action, answer["view"])
 
     def _replace_or_push(self, view: View, action: str, content: Json) -> None:
-        content = {**content, "blocks": self.workspace.identified(content["blocks"])}
+        content = {**content, "blocks": self._workspace.identified(content["blocks"])}
         if action == "update":
-            self.workspace.change_view(view, content=content, values={})
+            self._workspace.change_view(view, content=content, values={})
             return
-        self.workspace.open_view(self.workspace.make_view(view.user, content, under=view))
+        self._workspace.open_view(self._workspace.make_view(view.user, content, under=view))
 
     def _show_body(self, user: str, channel: str, ticket: str, delivery: AppDelivery) -> None:
         """The body of the answer to a command is shown like something that came by the response URL."""
         is_json = delivery.body.lstrip().startswith("{")
         content: Json = delivery.json if is_json else {"text": delivery.body}
-        responses.show(self.workspace, self._tickets.peek(ticket), content)
+        responses.show(self._workspace, self._tickets.peek(ticket), content)
         self._api.note("body", user, channel, content)
 
     def _response_url(self, ticket: str) -> str:
-        return f"{self._site.url}/response/{ticket}"
-
-    def _visible(self, user: str, channel: str, ts: str) -> Message:
-        message = self.workspace.find(channel, ts) or self.workspace.find_private(channel, ts)
-        if message is None or message.to not in {"", user}:
-            raise LookupError(ts)
-        return message
+        return f"{self._server.url}/response/{ticket}"
 
     def _view(self, view_id: str) -> View:
-        view = self.workspace.find_view(view_id)
+        view = self._workspace.find_view(view_id)
         if view is None:
             raise LookupError(view_id)
         return view

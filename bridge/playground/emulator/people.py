@@ -9,64 +9,24 @@ from bridge.playground.emulator import invitations, payloads, sample, widgets
 from bridge.playground.emulator.deliver import AppDelivery, Deliverer
 from bridge.playground.emulator.entities import Execution, File, Json, Message
 from bridge.playground.emulator.events import Events, Tried
-from bridge.playground.emulator.hands import Hands
 from bridge.playground.emulator.richtext import rich_text
 from bridge.playground.emulator.server import ApiServer
-from bridge.playground.emulator.sockets import SocketConnections
-from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.web_api.method import MessageDeleted, MessageEdited, ReactionChanged
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.wire import LocalServer
 
 
-class Voices(Hands):
-    """The talking side of a workspace. What is done is kept, with the events that it causes, before it is answered."""
+class People:
+    """What people say and do. It is kept, with the events that it causes, before it is answered."""
 
     def __init__(
-        self,
-        workspace: Workspace,
-        tickets: Tickets,
-        deliverer: Deliverer,
-        api: ApiServer,
-        *,
-        events: Events,
-        sockets: SocketConnections,
-        server: LocalServer,
+        self, workspace: Workspace, deliverer: Deliverer, api: ApiServer, *, events: Events, server: LocalServer
     ) -> None:
-        super().__init__(workspace, tickets, deliverer, api, sockets=sockets, server=server)
+        self._workspace = workspace
+        self._deliverer = deliverer
+        self._api = api
         self._events = events
-
-    @property
-    def twins(self) -> tuple[str, ...]:
-        """Which events a mention causes, in which order."""
-        return self._events.twins
-
-    @twins.setter
-    def twins(self, kinds: tuple[str, ...]) -> None:
-        self._events.twins = kinds
-
-    @property
-    def twin_gap(self) -> float:
-        """Seconds between the twins."""
-        return self._events.twin_gap
-
-    @twin_gap.setter
-    def twin_gap(self, seconds: float) -> None:
-        self._events.twin_gap = seconds
-
-    @property
-    def echoes_own(self) -> bool:
-        """Whether the app hears of its own messages."""
-        return self._events.echoes_own
-
-    @echoes_own.setter
-    def echoes_own(self, is_on: bool) -> None:
-        self._events.echoes_own = is_on
-
-    @property
-    def unsubscribed(self) -> set[str]:
-        """Names of events (``message.im``) that the app is not subscribed to."""
-        return self._events.installation.unsubscribed
+        self._server = server
 
     async def say(
         self,
@@ -87,8 +47,8 @@ class Voices(Hands):
         self._require_member(user, channel)
         if thread_ts:
             self._existing(channel, thread_ts)
-        with self.workspace.together():
-            message = self.workspace.post(
+        with self._workspace.together():
+            message = self._workspace.post(
                 user,
                 channel,
                 text,
@@ -105,31 +65,31 @@ class Voices(Hands):
         return message.ts
 
     def _offer_to_invite(self, message: Message) -> None:
-        channel = self.workspace.channels[message.channel]
-        apps = invitations.absent_apps(message, channel, self.workspace.people.values())
+        channel = self._workspace.channels[message.channel]
+        apps = invitations.absent_apps(message, channel, self._workspace.people.values())
         if apps:
-            self.workspace.show_privately(invitations.offer(message, channel, apps, self.workspace.new_ts()))
+            self._workspace.show_privately(invitations.offer(message, channel, apps, self._workspace.new_ts()))
 
     async def answer_slackbot(self, user: str, channel: str, ts: str, action_id: str, *, wait: bool = True) -> None:
         """Let *user* press a button under Slackbot's offer to invite an app; *wait* as in `say`."""
-        offer = self._visible(user, channel, ts)
+        offer = self._workspace.visible(user, channel, ts)
         button, _ = widgets.find(offer.blocks, action_id)
         mention, *apps = button["value"].split()
         tried: Tried = []
-        with self.workspace.together():
-            self.workspace.delete(offer)
+        with self._workspace.together():
+            self._workspace.delete(offer)
             for app in apps if action_id == invitations.INVITE else []:
                 tried += self._invite(app, channel, user, mention)
         if wait:
             await _heard(tried)
 
     def _invite(self, app: str, channel: str, inviter: str, mention: str) -> Tried:
-        if not self.workspace.enter(app, self.workspace.channels[channel]):
+        if not self._workspace.enter(app, self._workspace.channels[channel]):
             return []
         text, subtype = f"<@{app}> has joined the channel", "channel_join"
-        tried = self._events.posted(self.workspace.post(app, channel, text, subtype=subtype, inviter=inviter))
-        message = self.workspace.find(channel, mention)
-        if message is not None and app == self.workspace.bot.id:
+        tried = self._events.posted(self._workspace.post(app, channel, text, subtype=subtype, inviter=inviter))
+        message = self._workspace.find(channel, mention)
+        if message is not None and app == self._workspace.bot.id:
             tried += self._events.invited(message)
         return tried
 
@@ -138,36 +98,36 @@ class Voices(Hands):
 
         Neither is a member of anything. What they write has no subtype and no ``bot_id``: a person's would look alike.
         """
-        with self.workspace.together():
-            message = self.workspace.post(user, channel, text, thread_ts=thread_ts)
+        with self._workspace.together():
+            message = self._workspace.post(user, channel, text, thread_ts=thread_ts)
             tried = self._events.posted(message)
         await _heard(tried)
         return message.ts
 
     def _share(self, message: Message) -> None:
         for shown in message.files:
-            file = self.workspace.files.get(shown.get("id", ""))
+            file = self._workspace.files.get(shown.get("id", ""))
             if file is not None:
                 file.shared_in.append((message.channel, message.ts))
-                self.workspace.add_file(file)
+                self._workspace.add_file(file)
 
     def attach(self, user: str, files: Mapping[str, bytes]) -> list[Json]:
         """Let *user* choose files, by name, for a message."""
         made = [self._file(user, name, content) for name, content in files.items()]
-        return [self.workspace.add_file(file).as_json() for file in made]
+        return [self._workspace.add_file(file).as_json() for file in made]
 
     def _file(self, user: str, name: str, content: bytes) -> File:
-        made = self.workspace.new_id("F")
-        created = int(self.workspace.clock())
-        site, team = self._site.url, sample.TEAM
+        made = self._workspace.new_id("F")
+        created = int(self._workspace.clock())
+        site, team = self._server.url, sample.TEAM
         return File(made, name, len(content), user, created=created, site=site, content=content, team=team)
 
     async def edit(self, channel: str, ts: str, text: str) -> None:
         """Let the author change a message."""
         message = self._existing(channel, ts)
-        blocks = rich_text(text, block_id=self.workspace.new_id("b"))
-        with self.workspace.together():
-            before = self.workspace.edit(message, message.user, {"text": text, "blocks": blocks})
+        blocks = rich_text(text, block_id=self._workspace.new_id("b"))
+        with self._workspace.together():
+            before = self._workspace.edit(message, message.user, {"text": text, "blocks": blocks})
             tried = self._events.changed(MessageEdited(message, before))
         await _heard(tried)
 
@@ -175,8 +135,8 @@ class Voices(Hands):
         """Let the author delete a message."""
         message = self._existing(channel, ts)
         before = message.as_json()
-        with self.workspace.together():
-            self.workspace.delete(message)
+        with self._workspace.together():
+            self._workspace.delete(message)
             tried = self._events.changed(MessageDeleted(message, before))
         await _heard(tried)
 
@@ -184,30 +144,30 @@ class Voices(Hands):
         """Let *user* add a reaction, or take it back where it is there; gives whether it is there now."""
         self._require_member(user, channel)
         message = self._existing(channel, ts)
-        with self.workspace.together():
-            is_added = self.workspace.react(message, user, name)
+        with self._workspace.together():
+            is_added = self._workspace.react(message, user, name)
             if not is_added:
-                self.workspace.unreact(message, user, name)
+                self._workspace.unreact(message, user, name)
             tried = self._events.reacted(ReactionChanged(message, user, name, is_added))
         await _heard(tried)
         return is_added
 
     def read(self, user: str, channel: str) -> None:
         """Let *user* have seen all that the channel shows."""
-        shown = self.workspace.top_level(channel)
-        self.workspace.mark_read(user, self.workspace.channels[channel], shown[-1].ts if shown else "")
+        shown = self._workspace.top_level(channel)
+        self._workspace.mark_read(user, self._workspace.channels[channel], shown[-1].ts if shown else "")
 
     async def press_stop(self, user: str, channel: str, thread_ts: str) -> None:
         """Let *user* stop the agent in a thread."""
-        streaming = self.workspace.stop_streams(channel, thread_ts)
-        event = payloads.session_stopped(channel, user, thread_ts, self.workspace.new_ts(), streaming)
+        streaming = self._workspace.stop_streams(channel, thread_ts)
+        event = payloads.session_stopped(channel, user, thread_ts, self._workspace.new_ts(), streaming)
         await _heard(self._events.done(event, channel))
 
     async def revoke_token(self, error: str = "token_revoked") -> None:
         """Let somebody revoke the bot's token: every call with it is refused with *error*, and the app hears of it."""
         self._api.token_error = error
-        event = payloads.tokens_revoked(self.workspace.bot.id, self.workspace.new_ts())
-        if event["type"] not in self.unsubscribed:
+        event = payloads.tokens_revoked(self._workspace.bot.id, self._workspace.new_ts())
+        if event["type"] not in self._events.installation.unsubscribed:
             await self.send_event(event)
 
     def give_token(self, token: str = "") -> None:
@@ -223,37 +183,37 @@ class Voices(Hands):
         await self._open_tab(user, "messages")
 
     async def _open_tab(self, user: str, tab: str) -> None:
-        channel = self.workspace.direct_message(user).id
-        home = self.workspace.homes.get(user)
-        await _heard(self._events.done(payloads.home_opened(user, channel, tab, home, self.workspace.new_ts())))
+        channel = self._workspace.direct_message(user).id
+        home = self._workspace.homes.get(user)
+        await _heard(self._events.done(payloads.home_opened(user, channel, tab, home, self._workspace.new_ts())))
 
     async def join(self, user: str, channel: str) -> None:
         """Let *user*, who may be the bot, join a channel."""
-        with self.workspace.together():
-            self.workspace.enter(user, self.workspace.channels[channel])
+        with self._workspace.together():
+            self._workspace.enter(user, self._workspace.channels[channel])
             text = f"<@{user}> has joined the channel"
-            tried = self._events.posted(self.workspace.post(user, channel, text, subtype="channel_join"))
+            tried = self._events.posted(self._workspace.post(user, channel, text, subtype="channel_join"))
         await _heard(tried)
 
     async def leave(self, user: str, channel: str) -> None:
         """Let *user*, who may be the bot, leave a channel."""
-        self.workspace.leave(user, self.workspace.channels[channel])
+        self._workspace.leave(user, self._workspace.channels[channel])
 
     async def run_step(self, callback_id: str, inputs: Json) -> Execution:
         """Let a workflow come to a step of the app's; what comes of it is in the `Execution`."""
-        execution = Execution(self.workspace.new_id("Fx"), callback_id, inputs)
-        with self.workspace.together():
-            self.workspace.execute(execution)
-            now = self.workspace.new_ts()
+        execution = Execution(self._workspace.new_id("Fx"), callback_id, inputs)
+        with self._workspace.together():
+            self._workspace.execute(execution)
+            now = self._workspace.new_ts()
             tried = self._events.send(payloads.function_executed(execution, self._api.bot_token, now))
         await _heard([tried])
         return execution
 
     def deactivate(self, user: str) -> None:
         """Let *user* be a member of the workspace no more."""
-        person = self.workspace.people[user]
+        person = self._workspace.people[user]
         person.deleted = True
-        self.workspace.add_person(person)
+        self._workspace.add_person(person)
 
     async def send_event(self, event: Json, channel: str = "", *, event_id: str = "") -> None:
         """Deliver any event; with an *event_id* that was there before, one that Slack sends once more."""
@@ -264,15 +224,15 @@ class Voices(Hands):
         return await self._deliverer.verification(payloads.url_verification(secrets.token_hex(8)))
 
     def _existing(self, channel: str, ts: str) -> Message:
-        message = self.workspace.find(channel, ts)
+        message = self._workspace.find(channel, ts)
         if message is None:
             raise LookupError(ts)
         return message
 
     def _require_member(self, user: str, channel: str) -> None:
-        if self.workspace.people[user].deleted:
+        if self._workspace.people[user].deleted:
             raise ValueError(f"{user} is deactivated")
-        if user not in self.workspace.channels[channel].members:
+        if user not in self._workspace.channels[channel].members:
             raise ValueError(f"{user} is not in {channel}")
 
 
