@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -26,6 +26,7 @@ from bridge.playground.emulator.sample import (
     STRANGER,
     VISITOR,
 )
+from support.forks import run
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of
@@ -188,15 +189,9 @@ async def test_without_the_scope_to_know_guests_everybody_at_home_may_run(world:
 
 async def test_the_check_says_what_a_person_may_do_and_why(world: World) -> None:
     async def check(*words: str) -> tuple[int, str]:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bridge", "check", "--json", "--access", *words),
-            env={**os.environ, **world.bridges[0].environ},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        said, _ = await process.communicate()
-        return await process.wait(), said.decode()
+        here = {**os.environ, **world.bridges[0].environ}
+        code, said, aside = await run(("check", "--json", "--access", *words), Path.cwd(), here)
+        return code, said + aside
 
     member, guest, named = await asyncio.gather(
         check(ALICE, GENERAL), check(GUEST, SHARED), check("@alice", "#general")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-import bridge
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, RANDOM
 from bridge.playground.sample_project.answers import Proper
+from support.forks import run
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of
@@ -22,7 +19,6 @@ from support.world import World, a_shared_world, words_of
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHAT = "/api/sdk/agents/1/chat"
-CODE = Path(bridge.__file__).parent.parent
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -89,11 +85,8 @@ async def test_a_vote_is_counted_and_told_by_bridge_feedback(world: World) -> No
     await world.slack.ui.select(BOB, GENERAL, answer.ts, pair["action_id"], pair["negative_button"]["value"])
     await world.whispered(BOB)
 
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bridge", "feedback", "--json", stdout=asyncio.subprocess.PIPE, cwd="/",
-        env={**os.environ, "PYTHONPATH": str(CODE), "REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace},
-    )  # fmt: skip
-    said, _ = await process.communicate()
+    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
+    code, said, _ = await run(("feedback", "--json"), "/", {**os.environ, **here})
     (vote,) = [json.loads(line) for line in said.splitlines()]
-    assert (process.returncode, vote["vote"], vote["user"], vote["agent"]) == (0, "down", BOB, 1)
+    assert (code, vote["vote"], vote["user"], vote["agent"]) == (0, "down", BOB, 1)
     assert vote["session"] == answer.metadata["event_payload"]["session"]

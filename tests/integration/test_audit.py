@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 
-import bridge
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
+from support.forks import run
 from support.secrecy import secrets_in
 from support.waiting import wait_until
 from support.world import World
 
-CODE = Path(bridge.__file__).parent.parent
-
 
 async def audit(world: World, folder: Path, *words: str) -> str:
     """What the command prints, which knows nothing but where Redis is."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bridge", "audit", *words,
-        cwd=folder, stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(CODE), "REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace},
-    )  # fmt: skip
-    said, _ = await process.communicate()
-    assert process.returncode == 0
-    return said.decode()
+    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
+    code, said, _ = await run(("audit", *words), folder, {**os.environ, **here})
+    assert code == 0
+    return said
 
 
 async def test_the_audit_tells_who_did_what_and_who_did_too_much(world: World, tmp_path: Path) -> None:

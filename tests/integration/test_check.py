@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -26,6 +25,7 @@ from bridge.ops.redis_rows import redis_rows
 from bridge.ops.rows import State
 from bridge.playground.emulator.faults import Error, Http
 from bridge.slack.web import Identity
+from support.forks import run
 from support.real_redis import RealRedis, server_program
 from support.waiting import wait_until
 from support.world import API_KEY, BOT_TOKEN, World
@@ -37,20 +37,12 @@ SECRETS = (SECRET, BOT_TOKEN, API_KEY)
 
 async def bridge_says(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
     """Run the command line with nothing but *environ*; gives its exit code and all that it says."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "bridge", *words),
-        cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CODE), "NO_COLOR": "1", "TERM": "dumb", **environ},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+    code, said, aside = await run(
+        words, folder, {"PATH": os.environ["PATH"], "NO_COLOR": "1", "TERM": "dumb", **environ}
     )
-    said, _ = await process.communicate()
-    text = said.decode()
+    text = said + aside
     assert [secret for secret in SECRETS if secret in text] == []
-    assert process.returncode is not None
-    return process.returncode, text
+    return code, text
 
 
 def settings(world: World, **changed: str) -> dict[str, str]:

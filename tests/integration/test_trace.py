@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,17 +12,16 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-import bridge
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
+from support.forks import run
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CODE = Path(bridge.__file__).parent.parent
 NOWHERE = "http://127.0.0.1:9/slack/events"
 
 
@@ -42,19 +40,8 @@ def world(opened: World) -> World:
 
 async def bridge_says(world: World, folder: Path, *words: str, **environ: str) -> tuple[int, str, str]:
     """Run the command line with nothing but where Redis is; gives its exit code and what it says, out and aside."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bridge", *words),
-        cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(CODE), "NO_COLOR": "1", "TERM": "dumb"}
-        | {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
-        | environ,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    said, aside = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, said.decode(), aside.decode()
+    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
+    return await run(words, folder, {"PATH": os.environ["PATH"], "NO_COLOR": "1", "TERM": "dumb", **here, **environ})
 
 
 async def steps(world: World, folder: Path, *message: str) -> list[dict[str, Any]]:

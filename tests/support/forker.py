@@ -1,8 +1,8 @@
 """``python -m support.forker FD``: forks bridges, because reading all modules anew is most of what a start costs.
 
-It reads them once. Whoever asks at the other end of the socket FD sends JSON and the file that is to be a bridge's
-output, and gets the number of a new process; or asks for the exit code of one that has ended. When nobody is left to
-ask, all that live are killed.
+It reads them once. Whoever asks at the other end of the socket FD sends JSON and the files that are to be a bridge's
+output (one for all, or a second one for what it says aside), and gets the number of a new process; or asks for the exit
+code of one that has ended. When nobody is left to ask, all that live are killed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import bridge.app.parts
@@ -22,20 +23,34 @@ from bridge.__main__ import main as bridge_main
 from support import mortal
 from support.points import names_of_scripts
 
+READ = {
+    "check": ("bridge.ops.check", "bridge.ops.access", "bridge.ops.rows"),
+    "manifest": ("bridge.commands", "bridge.ops.manifest"),
+    "playground": ("bridge.cli.own_redis", "bridge.playground.scene"),
+    **{
+        name: (f"bridge.ops.{name}", "bridge.ops.whereabouts")
+        for name in ("audit", "dead", "feedback", "stats", "trace")
+    },
+}
+"""What each command reads only when it is carried out."""
+
 _MOST = 1 << 18  # bytes of a wish
 
 
-def become(wish: dict[str, Any], output: int) -> int:
+def become(wish: dict[str, Any], outputs: list[int]) -> int:
     """Be the bridge that *wish* describes; gives its exit code."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for number in (1, 2):
-        os.dup2(output, number)
+    os.dup2(outputs[0], 1)
+    os.dup2(outputs[-1], 2)
+    for output in outputs:
+        os.close(output)
     os.environ.clear()
     os.environ.update(wish["environ"])
-    sys.argv = ["bridge", "serve", *wish["arguments"]]
-    if wish["diary"]:
+    os.chdir(wish.get("folder", "."))
+    sys.argv = ["bridge", *wish["words"]]
+    if wish.get("diary"):
         return mortal.live_here(wish["fate"], wish["diary"])
     try:
         bridge_main()
@@ -44,21 +59,24 @@ def become(wish: dict[str, Any], output: int) -> int:
     return 0
 
 
-def fork(wish: dict[str, Any], output: int, ear: socket.socket) -> int:
+def fork(wish: dict[str, Any], outputs: list[int], ear: socket.socket) -> int:
     """Fork one; gives its number."""
+    for name in READ.get(wish["words"][0], ()):  # here, once, and not in each fork
+        import_module(name)
     pid = os.fork()
     if pid == 0:
         ear.close()
         code = 1
         try:
-            code = become(wish, output)
+            code = become(wish, outputs)
         except BaseException:  # noqa: BLE001 - as the interpreter would at its end
             traceback.print_exc()
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
-    os.close(output)
+    for output in outputs:
+        os.close(output)
     return pid
 
 
@@ -66,13 +84,13 @@ def serve(ear: socket.socket) -> None:
     """Do what is asked for until nobody is left to ask."""
     alive: set[int] = set()
     try:
-        while (said := socket.recv_fds(ear, _MOST, 1))[0]:
+        while (said := socket.recv_fds(ear, _MOST, 2))[0]:
             wish = json.loads(said[0])
             if "ended" in wish:
                 alive.discard(wish["ended"])
                 answer = os.waitstatus_to_exitcode(os.waitpid(wish["ended"], 0)[1])
             else:
-                alive.add(answer := fork(wish, said[1][0], ear))
+                alive.add(answer := fork(wish, said[1], ear))
             ear.sendall(b"%d\n" % answer)
     finally:
         for pid in alive:

@@ -66,17 +66,51 @@ async def fork(environ: Mapping[str, str], arguments: Sequence[str] = (), *, fat
 
     With a *diary*, a file, it writes the points there that it passes, and dies at its *fate*: `support.mortal`.
     """
-    wish = {"environ": {**os.environ, **environ}, "arguments": list(arguments), "fate": fate, "diary": diary}
-    ours, its = os.pipe()
-    try:
-        pid = _ask(wish, its)
-    finally:
-        os.close(its)
-    stdout = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(stdout), os.fdopen(ours, "rb")
+    wish = {"environ": {**os.environ, **environ}, "words": ["serve", *arguments], "fate": fate, "diary": diary}
+    process, _ = await _forked(wish, 1)
+    return process
+
+
+async def run(words: Sequence[str], folder: Path | str, environ: Mapping[str, str]) -> tuple[int, str, str]:
+    """Run ``bridge`` with *words* in *folder*, and nothing but *environ*; gives its exit code and what it says.
+
+    That is what it says out, and what it says aside.
+    """
+    if are_possible():
+        wish = {"environ": dict(environ), "words": list(words), "folder": str(folder)}
+        process, (out, aside) = await _forked(wish, 2)
+        said = await asyncio.gather(out.read(), aside.read())
+        return await process.wait(), said[0].decode(), said[1].decode()
+    alone = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bridge", *words),
+        cwd=folder,
+        env={"PYTHONPATH": str(_ROOT), **environ},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )
-    return Fork(pid, stdout)
+    said = await alone.communicate()
+    return await alone.wait(), said[0].decode(), said[1].decode()
+
+
+async def _forked(wish: Mapping[str, object], pipes: int) -> tuple[Fork, list[asyncio.StreamReader]]:
+    """Have somebody forked whose output goes into so many *pipes*."""
+    ends = [os.pipe() for _ in range(pipes)]
+    try:
+        pid = _ask(wish, *(its for _, its in ends))
+    finally:
+        for _, its in ends:
+            os.close(its)
+    readers = [await _reading(ours) for ours, _ in ends]
+    return Fork(pid, readers[0]), readers
+
+
+async def _reading(pipe: int) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb")
+    )
+    return reader
 
 
 def _ask(wish: Mapping[str, object], *files: int) -> int:
