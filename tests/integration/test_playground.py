@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import socket
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from redis import Redis
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.sample import ALICE, GENERAL, PRIVATE
 from bridge.playground.sample_project import SampleProject
+from support.forks import run
 from support.playground import Playground, bare_environment
 from support.real_redis import RealRedis
 from support.waiting import wait_until
@@ -50,15 +50,9 @@ async def playground() -> AsyncIterator[Playground]:
 
 async def refused(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
     """Start a playground that cannot run; gives the exit code and what it says."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bridge", "playground", *words),
-        cwd=folder,
-        env=bare_environment(PYTHONPATH=str(CODE), BRIDGE_DATA_DIR=str(folder), **environ),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    said, _ = await process.communicate()
-    return process.returncode or 0, said.decode()
+    environ = bare_environment(PYTHONPATH=str(CODE), BRIDGE_DATA_DIR=str(folder), **environ)
+    code, said, aside = await run(("playground", *words), folder, environ)
+    return code, said + aside
 
 
 async def words_in(playground: Playground, channel: str, thread: str) -> str:
@@ -222,7 +216,7 @@ async def test_a_redis_that_is_killed_from_outside_is_started_again_and_its_ligh
 
 
 async def test_kill_9_of_the_playground_takes_the_bridge_along_and_leaves_all_that_was_said(folder: Path) -> None:
-    first = await (await Playground(folder).start()).ready(ALICE)
+    first = await (await Playground(folder, is_forked=False).start()).ready(ALICE)
     said = await first.do("say", ALICE, channel=PRIVATE, text="@bridge Memory: my name is Ada")
     await answered(first, PRIVATE, said["ts"], "Nice to meet you, Ada.")
     bridge = pid_in(await first.part(ALICE, "Bridge"))

@@ -71,6 +71,29 @@ async def fork(environ: Mapping[str, str], arguments: Sequence[str] = (), *, fat
     return process
 
 
+async def start(
+    words: Sequence[str], folder: Path | str, environ: Mapping[str, str]
+) -> Fork | asyncio.subprocess.Process:
+    """Start ``bridge`` with *words* in *folder*, and nothing but *environ*; what it says is all in its *stdout*."""
+    if are_possible():
+        return (await _forked({"environ": dict(environ), "words": list(words), "folder": str(folder)}, 1))[0]
+    return await start_alone(words, folder, environ)
+
+
+async def start_alone(
+    words: Sequence[str], folder: Path | str, environ: Mapping[str, str], aside: int = asyncio.subprocess.STDOUT
+) -> asyncio.subprocess.Process:
+    """Start it as a person does, with an interpreter of its own."""
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bridge", *words),
+        cwd=folder,
+        env={"PYTHONPATH": str(_ROOT), **environ},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=aside,
+    )
+
+
 async def run(words: Sequence[str], folder: Path | str, environ: Mapping[str, str]) -> tuple[int, str, str]:
     """Run ``bridge`` with *words* in *folder*, and nothing but *environ*; gives its exit code and what it says.
 
@@ -81,14 +104,7 @@ async def run(words: Sequence[str], folder: Path | str, environ: Mapping[str, st
         process, (out, aside) = await _forked(wish, 2)
         said = await asyncio.gather(out.read(), aside.read())
         return await process.wait(), said[0].decode(), said[1].decode()
-    alone = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bridge", *words),
-        cwd=folder,
-        env={"PYTHONPATH": str(_ROOT), **environ},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    alone = await start_alone(words, folder, environ, asyncio.subprocess.PIPE)
     said = await alone.communicate()
     return await alone.wait(), said[0].decode(), said[1].decode()
 

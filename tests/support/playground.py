@@ -6,13 +6,14 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import httpx
 
+from support import forks
+from support.forks import Fork
 from support.waiting import wait_until
 
 _NOT_OURS = ("SLACK_", "PROJECT_", "REDIS_", "BRIDGE_")
@@ -32,7 +33,8 @@ class Playground:
     environ: dict[str, str] = field(default_factory=dict)
     printed: bytearray = field(default_factory=bytearray)
     url: str = ""
-    process: asyncio.subprocess.Process | None = None
+    is_forked: bool = True  # else it reads all its code for itself
+    process: asyncio.subprocess.Process | Fork | None = None
     _reader: asyncio.Task[None] | None = None
 
     @property
@@ -42,16 +44,11 @@ class Playground:
 
     async def start(self) -> Self:
         """Start it; *url* is known and the page is there when this returns."""
-        self.process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bridge", "playground", "--port", "0", *self.words),
-            cwd=self.folder,
-            env=bare_environment(
-                PYTHONPATH=str(Path(__file__).parent.parent.parent), BRIDGE_DATA_DIR=str(self.folder), **self.environ
-            ),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
+        environ = bare_environment(
+            PYTHONPATH=str(Path(__file__).parent.parent.parent), BRIDGE_DATA_DIR=str(self.folder), **self.environ
         )
+        start = forks.start if self.is_forked else forks.start_alone
+        self.process = await start(("playground", "--port", "0", *self.words), self.folder, environ)
         self._reader = asyncio.create_task(self._read())
         await wait_until(lambda: self._first_url() or self._is_over(), "the page's address is printed", 40)
         self.url = self._first_url()
