@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -28,6 +29,7 @@ from support.world import World, a_shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+QUICK = 0.5  # seconds, after which people are shown that somebody works
 CHAT = "/api/sdk/agents/1/chat"
 
 
@@ -306,12 +308,15 @@ async def test_an_answer_carries_its_session_and_its_tools(world: World) -> None
 
 
 async def test_a_quick_answer_costs_one_call_to_slack(world: World) -> None:
-    root = await a_conversation(world)
-
-    await world.replied(ALICE, GENERAL, root, "and again")
+    for _ in range(20):  # a machine that is busy may make a quick agent slow
+        root = await a_conversation(world)
+        shown_before, asked_at = world.slack.statuses(GENERAL, root), time.time()
+        await world.replied(ALICE, GENERAL, root, "and again")
+        if world.called("chat.postMessage")[0].at - asked_at < QUICK:
+            break
 
     assert [call.method for call in world.slack.calls[world.called_before :]] == ["chat.postMessage"]
-    assert world.slack.statuses(GENERAL, root) == []
+    assert world.slack.statuses(GENERAL, root) == shown_before
 
 
 async def test_a_slow_agent_is_shown_to_be_working_until_it_has_answered(world: World) -> None:
@@ -322,7 +327,7 @@ async def test_a_slow_agent_is_shown_to_be_working_until_it_has_answered(world: 
 
     assert world.slack.statuses(GENERAL, root)[0].status == "processing"
     await asked_next(world, root)
-    assert world.slack.status(GENERAL, root) == ""
+    await wait_until(lambda: world.slack.status(GENERAL, root) == "", "nothing is shown any more")
 
 
 @pytest.mark.parametrize("error", ["rate_limited", "team_added_to_org", "service_unavailable"])
