@@ -142,7 +142,7 @@ async def test_where_the_bot_is_not_it_hears_nothing(slack: EmulatedSlack, app: 
 async def test_a_mention_of_an_absent_app_is_delivered_once_the_app_is_invited(slack: EmulatedSlack, app: App) -> None:
     root = await slack.people.say(sample.BOB, sample.NOBOT, "a question")
     ts = await slack.people.say(sample.ALICE, sample.NOBOT, HELLO, thread_ts=root)
-    (offer,) = slack.workspace.private_messages
+    (offer,) = slack.workspace.messages.private
     assert offer.text == f"You mentioned <@{sample.BRIDGE}>, but they're not in this channel."
     assert (offer.user, offer.to, offer.thread_ts) == (sample.SLACKBOT, sample.ALICE, root)
     assert app.received == []
@@ -152,16 +152,16 @@ async def test_a_mention_of_an_absent_app_is_delivered_once_the_app_is_invited(s
     joined, mention = app.events
     assert (joined["subtype"], joined["user"], joined["inviter"]) == ("channel_join", sample.BRIDGE, sample.ALICE)
     assert (mention["type"], mention["ts"], mention["thread_ts"]) == ("app_mention", ts, root)
-    assert slack.workspace.private_messages == []
+    assert slack.workspace.messages.private == []
 
 
 async def test_an_offer_to_invite_that_is_declined_changes_nothing(slack: EmulatedSlack, app: App) -> None:
     await slack.people.say(sample.ALICE, sample.NOBOT, HELLO)
-    (offer,) = slack.workspace.private_messages
+    (offer,) = slack.workspace.messages.private
 
     await slack.people.answer_slackbot(sample.ALICE, sample.NOBOT, offer.ts, "do_nothing")
 
-    assert slack.workspace.private_messages == []
+    assert slack.workspace.messages.private == []
     assert sample.BRIDGE not in slack.workspace.channels[sample.NOBOT].members
     assert app.received == []
 

@@ -31,11 +31,11 @@ async def test_a_window_hears_of_what_its_person_may_see_and_of_nothing_else(
         lines = answer.aiter_lines()
         first = await heard(lines)
 
-        slack.workspace.post(sample.CAROL, sample.HIDDEN, "unheard")
+        slack.workspace.messages.post(sample.CAROL, sample.HIDDEN, "unheard")
         secret = Message(sample.GENERAL, slack.workspace.new_ts(), sample.BRIDGE, "psst", sample.TEAM, to=sample.BOB)
-        slack.workspace.show_privately(secret)
+        slack.workspace.messages.show_privately(secret)
         for number in range(20):
-            slack.workspace.post(sample.BOB, sample.GENERAL, f"m{number}")
+            slack.workspace.messages.post(sample.BOB, sample.GENERAL, f"m{number}")
         second = await heard(lines)
         await alice.does("fault", name="redis_stopped", is_on=True)
         third = await heard(lines)
@@ -49,9 +49,9 @@ async def test_what_one_may_not_see_is_no_news(http: httpx.AsyncClient, slack: E
     async with http.stream("GET", "/page/stream", params={"as": sample.BOB}) as answer:
         lines = answer.aiter_lines()
         first = await heard(lines)
-        slack.workspace.post(sample.CAROL, sample.HIDDEN, "unheard")
+        slack.workspace.messages.post(sample.CAROL, sample.HIDDEN, "unheard")
         secret = Message(sample.GENERAL, slack.workspace.new_ts(), sample.BRIDGE, "psst", sample.TEAM, to=sample.CAROL)
-        slack.workspace.show_privately(secret)
+        slack.workspace.messages.show_privately(secret)
 
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):

@@ -60,7 +60,7 @@ async def test_a_session_that_is_processing_can_be_stopped(alice: Window, app: A
 
 
 async def test_the_newest_two_hundred_are_shown_and_older_ones_on_request(alice: Window, slack: EmulatedSlack) -> None:
-    sent = [slack.workspace.post(sample.BOB, sample.NOBOT, f"m{number}").ts for number in range(203)]
+    sent = [slack.workspace.messages.post(sample.BOB, sample.NOBOT, f"m{number}").ts for number in range(203)]
 
     seen = await alice.sees(sample.NOBOT)
     older = await alice.sees(sample.NOBOT, before=seen["messages"][0]["ts"])

@@ -206,11 +206,11 @@ async def test_a_file_that_cannot_be_read_is_begun_anew(tmp_path: Path, content:
     (tmp_path / "project.json").write_text(content)
 
     async with SampleProject(api_key="a-key", kept_in=tmp_path) as project:
-        assert project.talks == {}
+        assert project.operations.talks == {}
 
 
 async def test_agents_can_be_replaced(project: SampleProject, http: httpx.AsyncClient) -> None:
-    project.agents = [SampleAgent(1, "Parrot", None, "none", scripted("{count}: {message}"))]
+    project.operations.agents = [SampleAgent(1, "Parrot", None, "none", scripted("{count}: {message}"))]
 
     assert (await chat(http, 1, "hello"))["message"] == "1: hello"
     assert [one["name"] for one in (await http.get("/api/sdk/agents")).json()] == ["Parrot"]
@@ -228,7 +228,7 @@ async def test_planned_answers_are_given_as_often_as_planned(project: SampleProj
     assert proper.json()["sessionId"]
     assert [call.status for call in project.calls_to(CHAT)] == [429, 200, 200]
     assert project.calls[2].seconds >= 0.2
-    assert len(project.talks) == 1
+    assert len(project.operations.talks) == 1
 
 
 @pytest.mark.parametrize(("trouble", "sessions"), [(DropBefore(), 0), (DropAfter(), 1)])
@@ -240,7 +240,7 @@ async def test_a_broken_connection_hides_whether_the_message_arrived(
     with pytest.raises(httpx.RemoteProtocolError):
         await http.post(CHAT, json={"message": "x"})
 
-    assert len(project.talks) == sessions
+    assert len(project.operations.talks) == sessions
     assert project.calls[0].body == {"message": "x"}
 
 

@@ -210,7 +210,7 @@ async def test_the_check_says_what_a_person_may_do_and_why(world: World) -> None
 
 async def test_where_slack_does_not_say_from_where_a_person_is_it_is_asked_and_never_guessed(world: World) -> None:
     world.slack.faults.on("users.info", Error("internal_error"), times=None)
-    roots = {user: world.slack.workspace.post(user, SHARED, "?").ts for user in (BOB, STRANGER)}
+    roots = {user: world.slack.workspace.messages.post(user, SHARED, "?").ts for user in (BOB, STRANGER)}
 
     async def send(user: str) -> int | None:
         """Send a mention without a word of where *user* is from, as Slack does now and then, always the same one."""

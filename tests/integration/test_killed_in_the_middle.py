@@ -55,9 +55,9 @@ async def test_a_greeting_survives_a_kill_and_is_not_repeated(world: World, tmp_
 
     await end_leases(world)
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await wait_until(lambda: world.slack.workspace.top_level(DM_BOB), "somebody greets", timeout=5)
+    await wait_until(lambda: world.slack.workspace.messages.top_level(DM_BOB), "somebody greets", timeout=5)
     prompted = len(world.called("assistant.threads.setSuggestedPrompts"))
     await world.slack.people.open_messages(BOB)
     await wait_until(lambda: len(world.called("assistant.threads.setSuggestedPrompts")) > prompted, "prompts again")
 
-    assert len(world.slack.workspace.top_level(DM_BOB)) == 1
+    assert len(world.slack.workspace.messages.top_level(DM_BOB)) == 1

@@ -141,7 +141,7 @@ async def test_a_channels_default_needs_no_menu_there_and_one_elsewhere(world: W
 
 async def test_the_only_agent_there_is_needs_no_menu(redis_server: RealRedis) -> None:
     async with a_shared_world(redis_server.url) as world:
-        world.project.agents = [agent for agent in world.project.agents if agent.name == "Writer"]
+        world.project.operations.agents = [agent for agent in world.project.operations.agents if agent.name == "Writer"]
 
         root = await world.mention(ALICE, GENERAL, "hello there")
         said = await world.answered(GENERAL, root)

@@ -30,15 +30,15 @@ async def test_each_operation_that_reads_is_asked_and_counted(project: SamplePro
 
     assert list(rows) == OPERATIONS
     assert {row.state for row in rows.values()} == {State.OK}
-    assert rows["get_workflows"].detail == f"{len(project.workflows)} workflows"
-    assert rows["get_agents"].detail == f"{len(project.agents)} agents"
+    assert rows["get_workflows"].detail == f"{len(project.operations.workflows)} workflows"
+    assert rows["get_agents"].detail == f"{len(project.operations.agents)} agents"
     assert {call.method for call in project.calls} == {"GET"}
 
 
 async def test_no_contents_are_shown(project: SampleProject) -> None:
     shown = str(await look(project))
 
-    names = [flow.name for flow in project.workflows] + [agent.name for agent in project.agents]
+    names = [flow.name for flow in project.operations.workflows] + [agent.name for agent in project.operations.agents]
     assert [name for name in names if name in shown] == []
 
 
@@ -106,7 +106,7 @@ async def test_where_a_list_fails_its_first_entry_is_not_asked_for(project: Samp
 
 
 async def test_an_empty_list_leaves_one_operation_unasked(project: SampleProject) -> None:
-    project.workflows.clear()
+    project.operations.workflows.clear()
 
     rows = await look(project)
 

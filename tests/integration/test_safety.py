@@ -38,12 +38,12 @@ def _run(_given: Any) -> tuple[str, Any]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
     async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
-        world.project.agents.append(
+        world.project.operations.agents.append(
             SampleAgent(66, EVIL, EVIL, EVIL, scripted(EVIL), welcome_message=EVIL, tools=[{"id": 1, "name": EVIL}])
         )
         nodes = [(EVIL, EVIL), ("end", EVIL)]
-        world.project.workflows.append(SampleWorkflow(66, EVIL, EVIL, EVIL, nodes, _run))
-        world.project.workflows.append(SampleWorkflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
+        world.project.operations.workflows.append(SampleWorkflow(66, EVIL, EVIL, EVIL, nodes, _run))
+        world.project.operations.workflows.append(SampleWorkflow(67, EVIL, EVIL, EVIL, nodes, _run, is_active=False))
         yield world
 
 

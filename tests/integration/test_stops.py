@@ -22,7 +22,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
     async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="Memory") as world:
-        world.project.agents = [
+        world.project.operations.agents = [
             SampleAgent(1, "Memory", None, "m", scripted("re: {message}"), welcome_message="Hello, I am Memory."),
             SampleAgent(2, "Sloth", None, "m", scripted("re: {message}"), seconds=30),
         ]
@@ -129,7 +129,7 @@ async def is_at_rest(world: World) -> bool:
 
 
 def greetings(world: World) -> int:
-    return sum("I am Memory" in words_of(one) for one in world.slack.workspace.top_level(DM_BOB))
+    return sum("I am Memory" in words_of(one) for one in world.slack.workspace.messages.top_level(DM_BOB))
 
 
 async def test_who_opens_the_messages_tab_is_greeted_and_finds_prompts(world: World) -> None:

@@ -302,7 +302,7 @@ async def test_an_answer_carries_its_session_and_its_tools(world: World) -> None
     metadata = answer.metadata or {}
     assert metadata["event_type"] == "bridge_turn"
     assert metadata["event_payload"]["agent"] == 4
-    assert metadata["event_payload"]["session"] == max(world.project.talks)
+    assert metadata["event_payload"]["session"] == max(world.project.operations.talks)
     assert "search_docs, current_time" in said[0]
     assert [block["type"] for block in answer.blocks] == ["markdown", "context", "context_actions"]
 

@@ -56,8 +56,8 @@ async def soaked(seconds: float, seed: int, folder: Path) -> Result:
 
 async def _load(town: Town, fleet: Fleet, trouble: Trouble, seconds: float) -> Result:
     world, is_over = town.world, asyncio.Event()
-    world.project.agents = list(AGENTS)
-    world.project.workflows[0].seconds = 0.3
+    world.project.operations.agents = list(AGENTS)
+    world.project.operations.workflows[0].seconds = 0.3
     await asyncio.sleep(_WARM_UP)
     before = fleet.resident(), await _used(world)
     await _talk(town, fleet, trouble, seconds, is_over)

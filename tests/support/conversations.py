@@ -50,8 +50,8 @@ class Town:
 
     async def live(self, *stories: Story) -> None:
         """Let all *stories* happen at once, to their end."""
-        self.world.project.agents = list(AGENTS)
-        self.world.project.workflows[0].seconds = 0.8
+        self.world.project.operations.agents = list(AGENTS)
+        self.world.project.operations.workflows[0].seconds = 0.8
         async with asyncio.TaskGroup() as group:
             for story in stories:
                 group.create_task(story(self))

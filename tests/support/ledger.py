@@ -208,7 +208,7 @@ class Started:
 
     def told(self) -> list[str]:
         """What *user* alone was told there since: that the workflow could not be looked up, for one."""
-        private = self.world.slack.workspace.private_messages
+        private = self.world.slack.workspace.messages.private
         mine = [one for one in private if (one.to, one.channel) == (self.user, self.channel)]
         return [words_of(one) for one in mine if float(one.ts) >= self.asked_at]
 

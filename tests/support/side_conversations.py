@@ -57,7 +57,7 @@ async def changes_what_was_answered(town: Town) -> None:
     await town.world.slack.people.edit(DM_CAROL, one.ts, "late-other")
 
     def offers() -> list[Message]:
-        private = town.world.slack.workspace.private_messages
+        private = town.world.slack.workspace.messages.private
         shown = [*thread.said(), *(message for message in private if message.to == CAROL)]
         return [message for message in shown if _EDITED in str(message.blocks)]
 
@@ -141,7 +141,7 @@ async def _press_show(town: Town) -> bool:
     offers = [
         (user, one)
         for user, channel in ((ALICE, DM_ALICE), (BOB, DM_BOB), (CAROL, DM_CAROL))
-        for one in town.world.slack.workspace.top_level(channel)
+        for one in town.world.slack.workspace.messages.top_level(channel)
         if _SHOW in str(one.blocks)
     ]
     for user, one in offers:
@@ -150,7 +150,7 @@ async def _press_show(town: Town) -> bool:
 
 
 def _offers(town: Town, action: str) -> list[Message]:
-    private = town.world.slack.workspace.private_messages
+    private = town.world.slack.workspace.messages.private
     return [one for one in private if one.to == ALICE and action in str(one.blocks)]
 
 

@@ -178,7 +178,7 @@ class World:
         self.project.clear()
         self.asked_before = len(self.project.calls)
         self.called_before = len(self.slack.calls)
-        self.whispered_before = len(self.slack.workspace.private_messages)
+        self.whispered_before = len(self.slack.workspace.messages.private)
 
     async def start_bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
         """Start a bridge, wait until it is ready, and let Slack send to it."""
@@ -256,7 +256,7 @@ class World:
 
     def whispers(self, user: str) -> list[Message]:
         """What only *user* sees."""
-        shown = self.slack.workspace.private_messages[self.whispered_before :]
+        shown = self.slack.workspace.messages.private[self.whispered_before :]
         return [message for message in shown if message.to == user]
 
     async def whispered(self, user: str, count: int = 1, timeout: float = 25.0) -> str:  # noqa: ASYNC109

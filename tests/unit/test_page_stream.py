@@ -17,7 +17,7 @@ async def test_a_quiet_stream_says_now_and_then_that_it_lives() -> None:
 
     async with aclosing(live.events(Sight(workspace, workspace.people[sample.ALICE]))) as events:
         told = [await anext(events), await anext(events)]
-        workspace.post(sample.BOB, sample.GENERAL, "x")
+        workspace.messages.post(sample.BOB, sample.GENERAL, "x")
         told.append(await anext(events))
 
     assert told[0].startswith("event: changed\n")
@@ -36,8 +36,8 @@ async def test_who_has_left_is_told_nothing_any_more() -> None:
 
     events = Live(workspace, lambda: "the same").events(Listening(workspace, workspace.people[sample.ALICE]))
     await anext(events)
-    workspace.post(sample.BOB, sample.GENERAL, "heard")
+    workspace.messages.post(sample.BOB, sample.GENERAL, "heard")
     await events.aclose()
-    workspace.post(sample.BOB, sample.GENERAL, "unheard")
+    workspace.messages.post(sample.BOB, sample.GENERAL, "unheard")
 
     assert asked == ["once"]

@@ -56,7 +56,7 @@ async def obey(slack: EmulatedSlack, line: str) -> str:
             ts, _, action_id = rest.partition(" ")
             return _outcome(await slack.ui.click(user, channel, ts, action_id))
         case ["show", channel]:
-            shown = [*slack.workspace.messages(channel), *slack.workspace.private_messages]
+            shown = [*slack.workspace.messages.of(channel), *slack.workspace.messages.private]
             return "\n".join(f"{one.ts} {one.thread_ts} {one.user} {one.text}" for one in shown)
         case _:
             return "say, reply, command, click or show"

@@ -252,12 +252,12 @@ class EmulatedSlack:
     def messages(self, channel: str, thread_ts: str | None = None) -> list[Message]:
         """What the channel shows, or a thread with its root; oldest first."""
         if thread_ts is None:
-            return self.workspace.top_level(channel)
-        return self.workspace.thread(channel, thread_ts)
+            return self.workspace.messages.top_level(channel)
+        return self.workspace.messages.thread(channel, thread_ts)
 
     def ephemerals(self, user: str) -> list[Message]:
         """What only *user* sees."""
-        return [one for one in self.workspace.private_messages if one.to == user]
+        return [one for one in self.workspace.messages.private if one.to == user]
 
     def views(self, user: str) -> list[View]:
         """The modals that are open for *user*, the one on top last."""
@@ -273,10 +273,10 @@ class EmulatedSlack:
 
     def permalink(self, channel: str, ts: str) -> str:
         """The link of a message. Raises LookupError."""
-        message = self.workspace.find(channel, ts)
+        message = self.workspace.messages.find(channel, ts)
         if message is None:
             raise LookupError(ts)
-        return self.workspace.permalink(message)
+        return self.workspace.messages.permalink(message)
 
     def status(self, channel: str, thread_ts: str) -> str:
         """What the agent shows in the thread now."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.changes import Change, Shelf, Subscriber
-from bridge.playground.emulator.entities import Channel, Json, Member, Message
+from bridge.playground.emulator.changes import Shelf, Subscriber
+from bridge.playground.emulator.entities import Json, Member, Message
 from bridge.playground.emulator.keeping import Storage
 from bridge.playground.emulator.richtext import from_mrkdwn, rich_text
 
@@ -17,50 +16,33 @@ _STREAM_LASTS: Final = 300.0  # seconds; seen by many, documented by nobody
 
 
 class MessageLog:
-    """Messages, and the people and channels that they are of. *clock* gives Unix seconds, *new_id* an id with a prefix.
+    """All messages, those too that one person alone sees. *people* are those who write them."""
 
-    Whatever changes goes through a `Shelf`: there it is kept, and subscribers are told.
-    """
-
-    def __init__(self, *, clock: Callable[[], float], new_id: Callable[[str], str], storage: Storage) -> None:
-        self.clock = clock
-        self.new_id = new_id
+    def __init__(
+        self,
+        people: Mapping[str, Member],
+        *,
+        clock: Callable[[], float],
+        new_id: Callable[[str], str],
+        storage: Storage,
+        tell: Subscriber,
+    ) -> None:
+        self._people = people
+        self._clock = clock
+        self._new_id = new_id
         self._storage = storage
-        self._subscribers: list[Subscriber] = []
-        self.people = Shelf("person", Member, storage, self._tell)
-        self.channels = Shelf("channel", Channel, storage, self._tell, lambda one: (one.id, ""))
-        self._messages = Shelf("message", Message, storage, self._tell, _place)
-        self._private = Shelf("private_message", Message, storage, self._tell, _place)
+        self._public = Shelf("message", Message, storage, tell, _place)
+        self._private = Shelf("private_message", Message, storage, tell, _place)
         self._by_channel: dict[str, dict[str, Message]] = defaultdict(dict)
         self._replies: dict[tuple[str, str], list[str]] = {}
         self._last_ts = 0
-        for message in self._messages.values():
+        for message in self._public.values():
             self._index(message)
-
-    @property
-    def bot(self) -> Member:
-        """The bridge's own bot user."""
-        return self.people[sample.BRIDGE]
 
     def new_ts(self) -> str:
         """A message's time and identity: microseconds, never twice."""
-        self._last_ts = max(self._last_ts + 1, int(self.clock() * 1_000_000))
+        self._last_ts = max(self._last_ts + 1, int(self._clock() * 1_000_000))
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
-
-    # Changes
-
-    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
-        """Tell *callback* of every change, at once, until what is returned is called."""
-        self._subscribers.append(callback)
-        return lambda: self._subscribers.remove(callback)
-
-    def together(self) -> AbstractContextManager[None]:
-        """Keep all that changes meanwhile, or, if the process is killed in between, nothing of it."""
-        return self._storage.together()
-
-    def _tell(self, change: Change) -> None:
-        for subscriber in list(self._subscribers):
-            subscriber(change)
 
     # Reading
 
@@ -68,13 +50,13 @@ class MessageLog:
         """The message with this identity, if it is there."""
         return self._by_channel[channel].get(ts)
 
-    def messages(self, channel: str) -> list[Message]:
+    def of(self, channel: str) -> list[Message]:
         """All of a channel, threads included, oldest first."""
         return list(self._by_channel[channel].values())
 
     def top_level(self, channel: str) -> list[Message]:
         """What the channel itself shows: roots, and replies that were broadcast; oldest first."""
-        return [one for one in self.messages(channel) if not one.is_reply or one.is_broadcast]
+        return [one for one in self.of(channel) if not one.is_reply or one.is_broadcast]
 
     def thread(self, channel: str, root: str) -> list[Message]:
         """A thread, its root first where it still exists."""
@@ -110,11 +92,11 @@ class MessageLog:
 
     def identified(self, blocks: list[Json]) -> list[Json]:
         """The *blocks* with an id for each, as Slack gives one where the app does not."""
-        return [block if block.get("block_id") else {**block, "block_id": self.new_id("b")} for block in blocks]
+        return [block if block.get("block_id") else {**block, "block_id": self._new_id("b")} for block in blocks]
 
     def post(self, user: str, channel: str, text: str, *, thread_ts: str = "", **more: Any) -> Message:
         """Put a message there, with the rich text that Slack makes of it unless blocks are given."""
-        person = self.people[user]
+        person = self._people[user]
         root = self.find(channel, thread_ts) if thread_ts else None
         message = Message(
             channel,
@@ -130,17 +112,17 @@ class MessageLog:
             **more,
         )
         if not message.blocks and text and not person.is_bot:
-            message.blocks = rich_text(text, block_id=self.new_id("b"))
+            message.blocks = rich_text(text, block_id=self._new_id("b"))
         self._generate(message)
         self._insert(message, root)
         return message
 
     def _generate(self, message: Message) -> None:
         is_bare = bool(message.bot_id and message.text and not message.blocks)
-        message.generated = from_mrkdwn(message.text, block_id=self.new_id("b")) if is_bare else []
+        message.generated = from_mrkdwn(message.text, block_id=self._new_id("b")) if is_bare else []
 
     def _insert(self, message: Message, root: Message | None) -> None:
-        with self.together():
+        with self._storage.together():
             if message.is_broadcast and root is not None:
                 message.root = root.as_json()
             self._index(message)
@@ -156,7 +138,7 @@ class MessageLog:
             self._replies.setdefault((message.channel, message.thread_ts), []).append(message.ts)
 
     def _put(self, message: Message) -> None:
-        shelf = self._private if message.to else self._messages
+        shelf = self._private if message.to else self._public
         shelf.put(_key(message), message)
 
     def edit(self, message: Message, user: str, changes: Json, *, is_said: bool = True) -> Json:
@@ -183,11 +165,11 @@ class MessageLog:
             del self._by_channel[message.channel][message.ts]
             if message.is_reply:
                 self._replies[message.channel, message.thread_ts].remove(message.ts)
-            self._messages.drop(_key(message))
+            self._public.drop(_key(message))
 
     def is_streaming(self, message: Message) -> bool:
         """Whether it may still grow: Slack ends that by itself after some five minutes."""
-        return message.streaming_since > 0 and self.clock() - message.streaming_since < _STREAM_LASTS
+        return message.streaming_since > 0 and self._clock() - message.streaming_since < _STREAM_LASTS
 
     def stop_streams(self, channel: str, thread_ts: str) -> list[str]:
         """Let what grows in a thread stop, for a person wants it; gives the messages' ts."""
@@ -219,7 +201,7 @@ class MessageLog:
     # What one person alone sees
 
     @property
-    def private_messages(self) -> list[Message]:
+    def private(self) -> list[Message]:
         """All of them, oldest first."""
         return list(self._private.values())
 

@@ -48,7 +48,7 @@ class People:
         if thread_ts:
             self._existing(channel, thread_ts)
         with self._workspace.together():
-            message = self._workspace.post(
+            message = self._workspace.messages.post(
                 user,
                 channel,
                 text,
@@ -68,16 +68,16 @@ class People:
         channel = self._workspace.channels[message.channel]
         apps = invitations.absent_apps(message, channel, self._workspace.people.values())
         if apps:
-            self._workspace.show_privately(invitations.offer(message, channel, apps, self._workspace.new_ts()))
+            self._workspace.messages.show_privately(invitations.offer(message, channel, apps, self._workspace.new_ts()))
 
     async def answer_slackbot(self, user: str, channel: str, ts: str, action_id: str, *, wait: bool = True) -> None:
         """Let *user* press a button under Slackbot's offer to invite an app; *wait* as in `say`."""
-        offer = self._workspace.visible(user, channel, ts)
+        offer = self._workspace.messages.visible(user, channel, ts)
         button, _ = widgets.find(offer.blocks, action_id)
         mention, *apps = button["value"].split()
         tried: Tried = []
         with self._workspace.together():
-            self._workspace.delete(offer)
+            self._workspace.messages.delete(offer)
             for app in apps if action_id == invitations.INVITE else []:
                 tried += self._invite(app, channel, user, mention)
         if wait:
@@ -87,8 +87,8 @@ class People:
         if not self._workspace.enter(app, self._workspace.channels[channel]):
             return []
         text, subtype = f"<@{app}> has joined the channel", "channel_join"
-        tried = self._events.posted(self._workspace.post(app, channel, text, subtype=subtype, inviter=inviter))
-        message = self._workspace.find(channel, mention)
+        tried = self._events.posted(self._workspace.messages.post(app, channel, text, subtype=subtype, inviter=inviter))
+        message = self._workspace.messages.find(channel, mention)
         if message is not None and app == self._workspace.bot.id:
             tried += self._events.invited(message)
         return tried
@@ -99,7 +99,7 @@ class People:
         Neither is a member of anything. What they write has no subtype and no ``bot_id``: a person's would look alike.
         """
         with self._workspace.together():
-            message = self._workspace.post(user, channel, text, thread_ts=thread_ts)
+            message = self._workspace.messages.post(user, channel, text, thread_ts=thread_ts)
             tried = self._events.posted(message)
         await _heard(tried)
         return message.ts
@@ -127,7 +127,7 @@ class People:
         message = self._existing(channel, ts)
         blocks = rich_text(text, block_id=self._workspace.new_id("b"))
         with self._workspace.together():
-            before = self._workspace.edit(message, message.user, {"text": text, "blocks": blocks})
+            before = self._workspace.messages.edit(message, message.user, {"text": text, "blocks": blocks})
             tried = self._events.changed(MessageEdited(message, before))
         await _heard(tried)
 
@@ -136,7 +136,7 @@ class People:
         message = self._existing(channel, ts)
         before = message.as_json()
         with self._workspace.together():
-            self._workspace.delete(message)
+            self._workspace.messages.delete(message)
             tried = self._events.changed(MessageDeleted(message, before))
         await _heard(tried)
 
@@ -145,21 +145,21 @@ class People:
         self._require_member(user, channel)
         message = self._existing(channel, ts)
         with self._workspace.together():
-            is_added = self._workspace.react(message, user, name)
+            is_added = self._workspace.messages.react(message, user, name)
             if not is_added:
-                self._workspace.unreact(message, user, name)
+                self._workspace.messages.unreact(message, user, name)
             tried = self._events.reacted(ReactionChanged(message, user, name, is_added))
         await _heard(tried)
         return is_added
 
     def read(self, user: str, channel: str) -> None:
         """Let *user* have seen all that the channel shows."""
-        shown = self._workspace.top_level(channel)
+        shown = self._workspace.messages.top_level(channel)
         self._workspace.mark_read(user, self._workspace.channels[channel], shown[-1].ts if shown else "")
 
     async def press_stop(self, user: str, channel: str, thread_ts: str) -> None:
         """Let *user* stop the agent in a thread."""
-        streaming = self._workspace.stop_streams(channel, thread_ts)
+        streaming = self._workspace.messages.stop_streams(channel, thread_ts)
         event = payloads.session_stopped(channel, user, thread_ts, self._workspace.new_ts(), streaming)
         await _heard(self._events.done(event, channel))
 
@@ -192,7 +192,7 @@ class People:
         with self._workspace.together():
             self._workspace.enter(user, self._workspace.channels[channel])
             text = f"<@{user}> has joined the channel"
-            tried = self._events.posted(self._workspace.post(user, channel, text, subtype="channel_join"))
+            tried = self._events.posted(self._workspace.messages.post(user, channel, text, subtype="channel_join"))
         await _heard(tried)
 
     async def leave(self, user: str, channel: str) -> None:
@@ -224,7 +224,7 @@ class People:
         return await self._deliverer.verification(payloads.url_verification(secrets.token_hex(8)))
 
     def _existing(self, channel: str, ts: str) -> Message:
-        message = self._workspace.find(channel, ts)
+        message = self._workspace.messages.find(channel, ts)
         if message is None:
             raise LookupError(ts)
         return message

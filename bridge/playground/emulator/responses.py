@@ -39,7 +39,7 @@ def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Ha
     thread_ts = str(content.get("thread_ts") or "")
     if content.get("response_type") == "in_channel":
         bot = workspace.bot.id
-        return [MessagePosted(workspace.post(bot, ticket.channel, thread_ts=thread_ts, **shown))]
+        return [MessagePosted(workspace.messages.post(bot, ticket.channel, thread_ts=thread_ts, **shown))]
     message = Message(
         ticket.channel,
         workspace.new_ts(),
@@ -51,12 +51,14 @@ def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Ha
         to=ticket.user,
         **shown,
     )
-    workspace.show_privately(message)
+    workspace.messages.show_privately(message)
     return []
 
 
 def _original(workspace: Workspace, ticket: ResponseTicket) -> Message | None:
-    return workspace.find(ticket.channel, ticket.ts) or workspace.find_private(ticket.channel, ticket.ts)
+    return workspace.messages.find(ticket.channel, ticket.ts) or workspace.messages.find_private(
+        ticket.channel, ticket.ts
+    )
 
 
 def _checked(workspace: Workspace, content: Json) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def _checked(workspace: Workspace, content: Json) -> dict[str, Any]:
     limits.check_blocks(blocks)
     return {
         "text": escaped(text[: limits.TEXT_IS_CUT_AT]),
-        "blocks": workspace.identified(blocks),
+        "blocks": workspace.messages.identified(blocks),
         "attachments": content.get("attachments") or [],
     }
 
@@ -76,10 +78,10 @@ def _delete(workspace: Workspace, original: Message | None) -> list[Happening]:
     if original is None:
         return []
     before = original.as_json()
-    workspace.delete(original)
+    workspace.messages.delete(original)
     return [] if original.to else [MessageDeleted(original, before)]
 
 
 def _replace(workspace: Workspace, original: Message, shown: Json) -> list[Happening]:
-    before = workspace.edit(original, workspace.bot.id, shown)
+    before = workspace.messages.edit(original, workspace.bot.id, shown)
     return [] if original.to else [MessageEdited(original, before)]

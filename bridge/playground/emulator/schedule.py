@@ -41,5 +41,5 @@ class ScheduledPosts:
         with workspace.together():
             workspace.scheduled.drop(scheduled.id)
             bot, thread_ts = workspace.bot.id, scheduled.thread_ts
-            message = workspace.post(bot, scheduled.channel, thread_ts=thread_ts, **scheduled.content)
+            message = workspace.messages.post(bot, scheduled.channel, thread_ts=thread_ts, **scheduled.content)
             self._events.posted(message)

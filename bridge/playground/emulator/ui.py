@@ -83,7 +83,7 @@ class UserInterface:
         is_late = delivery.error in {"http_timeout", "timeout"}
         text = f'{command} failed with the error "{"operation_timeout" if is_late else "dispatch_failed"}"'
         ts = self._workspace.new_ts()
-        self._workspace.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
+        self._workspace.messages.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
 
     async def shortcut(self, user: str, callback_id: str) -> AppDelivery:
         """Let *user* use one of the app's global shortcuts."""
@@ -93,7 +93,7 @@ class UserInterface:
 
     async def message_shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> AppDelivery:
         """Let *user* use one of the app's shortcuts on a message."""
-        message = self._workspace.visible(user, channel, ts)
+        message = self._workspace.messages.visible(user, channel, ts)
         payload = payloads.message_action(
             self._workspace.people[user],
             payloads.on_message(message, self._workspace.channels[channel]),
@@ -106,14 +106,18 @@ class UserInterface:
 
     async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> AppDelivery:
         """Let *user* press a button of a message; a question that it asks first is answered with yes."""
-        element, block_id = widgets.find(self._workspace.visible(user, channel, ts).all_blocks, action_id, block_id)
+        element, block_id = widgets.find(
+            self._workspace.messages.visible(user, channel, ts).all_blocks, action_id, block_id
+        )
         return await self._act(user, channel, ts, widgets.pressed(element, block_id, self._workspace.new_ts()))
 
     async def select(
         self, user: str, channel: str, ts: str, action_id: str, value: Any, *, block_id: str = ""
     ) -> AppDelivery:
         """Let *user* choose from a menu of a message: an option's value, or a whole option that was suggested."""
-        element, block_id = widgets.find(self._workspace.visible(user, channel, ts).all_blocks, action_id, block_id)
+        element, block_id = widgets.find(
+            self._workspace.messages.visible(user, channel, ts).all_blocks, action_id, block_id
+        )
         return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self._workspace.new_ts()))
 
     async def click_in_view(self, user: str, view_id: str, action_id: str, *, block_id: str = "") -> AppDelivery:
@@ -148,7 +152,7 @@ class UserInterface:
         if view_id:
             blocks, where = self._view(view_id).blocks, payloads.on_view(self._view(view_id))
         else:
-            message = self._workspace.visible(user, channel, ts)
+            message = self._workspace.messages.visible(user, channel, ts)
             blocks, where = message.all_blocks, payloads.on_message(message, self._workspace.channels[channel])
         element, block_id = widgets.find(blocks, action_id, block_id)
         payload = payloads.block_suggestion(self._workspace.people[user], where, element, block_id, typed)
@@ -176,7 +180,7 @@ class UserInterface:
         return await self._deliverer.interaction(payload)
 
     async def _act(self, user: str, channel: str, ts: str, action: Json) -> AppDelivery:
-        message = self._workspace.visible(user, channel, ts)
+        message = self._workspace.messages.visible(user, channel, ts)
         ticket = self._tickets.response(user, channel, ts=ts)
         state = {} if action["type"] == "button" else {action["block_id"]: {action["action_id"]: _state(action)}}
         payload = payloads.block_actions(
@@ -210,7 +214,7 @@ class UserInterface:
             self._replace_or_push(view, action, answer["view"])
 
     def _replace_or_push(self, view: View, action: str, content: Json) -> None:
-        content = {**content, "blocks": self._workspace.identified(content["blocks"])}
+        content = {**content, "blocks": self._workspace.messages.identified(content["blocks"])}
         if action == "update":
             self._workspace.change_view(view, content=content, values={})
             return

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.changes import Shelf
+from bridge.playground.emulator.changes import Change, Shelf, Subscriber
 from bridge.playground.emulator.entities import Channel, Execution, File, Group, Json, Member, Scheduled, View
 from bridge.playground.emulator.keeping import NoStorage, Storage
 from bridge.playground.emulator.messages import MessageLog
@@ -15,14 +16,24 @@ from bridge.playground.emulator.sessions import AgentSession, StatusChange
 _STATUS_LASTS = 120.0  # seconds; https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 
 
-class Workspace(MessageLog):
-    """People, channels, messages, views and files; those of `sample` where *storage* has none."""
+class Workspace:
+    """People, channels, messages, views and files; those of `sample` where *storage* has none.
+
+    *clock* gives Unix seconds, *new_id* an id with a prefix. Whatever changes goes through a `Shelf`: there it is kept,
+    and subscribers are told.
+    """
 
     def __init__(
         self, *, clock: Callable[[], float], new_id: Callable[[str], str], storage: Storage | None = None
     ) -> None:
         storage = storage or NoStorage()
-        super().__init__(clock=clock, new_id=new_id, storage=storage)
+        self.clock = clock
+        self.new_id = new_id
+        self._storage = storage
+        self._subscribers: list[Subscriber] = []
+        self.people = Shelf("person", Member, storage, self._tell)
+        self.channels = Shelf("channel", Channel, storage, self._tell, lambda one: (one.id, ""))
+        self.messages = MessageLog(self.people, clock=clock, new_id=new_id, storage=storage, tell=self._tell)
         self.groups = Shelf("group", Group, storage, self._tell)
         self.files = Shelf("file", File, storage, self._tell)
         self.views = Shelf("view", View, storage, self._tell)  # open modals, oldest first
@@ -46,7 +57,31 @@ class Workspace(MessageLog):
         for group in sample.groups():
             self.groups.put(group.id, group)
 
+    def new_ts(self) -> str:
+        """A time that is an identity too, of a message or an event: microseconds, never twice."""
+        return self.messages.new_ts()
+
+    # Changes
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Tell *callback* of every change, at once, until what is returned is called."""
+        self._subscribers.append(callback)
+        return lambda: self._subscribers.remove(callback)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Keep all that changes meanwhile, or, if the process is killed in between, nothing of it."""
+        return self._storage.together()
+
+    def _tell(self, change: Change) -> None:
+        for subscriber in list(self._subscribers):
+            subscriber(change)
+
     # People and channels
+
+    @property
+    def bot(self) -> Member:
+        """The bridge's own bot user."""
+        return self.people[sample.BRIDGE]
 
     def add_person(self, person: Member) -> None:
         """Let there be one more person, or let one be different."""
@@ -95,7 +130,7 @@ class Workspace(MessageLog):
     def is_unread(self, user: str, channel: Channel) -> bool:
         """Whether somebody else wrote something there that *user* has not seen."""
         read_to = channel.read_to.get(user, "")
-        return any(one.ts > read_to and one.user != user for one in reversed(self.top_level(channel.id)))
+        return any(one.ts > read_to and one.user != user for one in reversed(self.messages.top_level(channel.id)))
 
     # Agents
 
@@ -144,11 +179,11 @@ class Workspace(MessageLog):
         """Take a file away; the messages that showed it say so."""
         self.files.drop(file.id)
         for channel, ts in file.shared_in:
-            message = self.find(channel, ts)
+            message = self.messages.find(channel, ts)
             if message is not None:
                 gone = {"id": file.id, "mode": "tombstone"}
                 files = [gone if one["id"] == file.id else one for one in message.files]
-                self.edit(message, message.user, {"files": files}, is_said=False)
+                self.messages.edit(message, message.user, {"files": files}, is_said=False)
 
     def schedule(self, scheduled: Scheduled) -> None:
         """Let a message be posted later."""

@@ -41,7 +41,7 @@ def shown_message(message: Message, sight: Sight, names: Names) -> Json:
         "subtype": message.subtype,
         "is_broadcast": message.is_broadcast,
         "is_private": bool(message.to),
-        "permalink": sight.workspace.permalink(message),
+        "permalink": sight.workspace.messages.permalink(message),
         "deleted": message.subtype == "tombstone",
         **_thread(message, sight),
     }
@@ -51,7 +51,7 @@ def _thread(message: Message, sight: Sight) -> Json:
     """What a root says of its thread; nothing on a reply."""
     if message.is_reply or message.to:
         return {"reply_count": 0, "last_reply_ts": "", "repliers": [], "status": None}
-    summary = sight.workspace.reply_summary(message)
+    summary = sight.workspace.messages.reply_summary(message)
     return {
         "reply_count": summary.get("reply_count", 0),
         "last_reply_ts": summary.get("latest_reply", ""),

@@ -40,7 +40,7 @@ class Sight:
     def message(self, channel_id: str, ts: str) -> Message:
         """A message there, perhaps one that is for *me* only. Raises NotSeen."""
         self.channel(channel_id)
-        found = self.workspace.find(channel_id, ts) or self.workspace.find_private(channel_id, ts)
+        found = self.workspace.messages.find(channel_id, ts) or self.workspace.messages.find_private(channel_id, ts)
         if found is None or found.to not in {"", self.me.id}:
             raise NotSeen(ts)
         return found
@@ -55,15 +55,15 @@ class Sight:
     def top_level(self, channel_id: str) -> list[Message]:
         """What the channel itself shows to *me*, oldest first."""
         private = [one for one in self._private(channel_id) if not one.is_reply]
-        return sorted([*self.workspace.top_level(channel_id), *private], key=lambda one: one.ts)
+        return sorted([*self.workspace.messages.top_level(channel_id), *private], key=lambda one: one.ts)
 
     def thread(self, channel_id: str, root: str) -> list[Message]:
         """A thread as *me* sees it, its root first."""
         private = [one for one in self._private(channel_id) if one.is_reply and one.thread_ts == root]
-        return sorted([*self.workspace.thread(channel_id, root), *private], key=lambda one: one.ts)
+        return sorted([*self.workspace.messages.thread(channel_id, root), *private], key=lambda one: one.ts)
 
     def _private(self, channel_id: str) -> list[Message]:
-        return [one for one in self.workspace.private_messages if one.channel == channel_id and one.to == self.me.id]
+        return [one for one in self.workspace.messages.private if one.channel == channel_id and one.to == self.me.id]
 
     def direct_message(self) -> Channel:
         """The one with the app, opened where there is none yet."""
@@ -88,7 +88,7 @@ class Sight:
                 channel = workspace.channels.get(change.channel)
                 return channel is not None and self.me.id in channel.members
             case "private_message" if not change.is_gone:
-                shown = workspace.find_private(change.channel, change.ts)
+                shown = workspace.messages.find_private(change.channel, change.ts)
                 return shown is not None and shown.to == self.me.id
             case "view" if not change.is_gone:
                 return workspace.views[change.id].user == self.me.id

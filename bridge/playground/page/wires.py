@@ -52,7 +52,7 @@ async def steps_of(
 ) -> list[Json]:
     """Every step of the story of *message*, the first thing first."""
     story = story_of(slack, sight, message)
-    recorded = await traces.of(sight.workspace.permalink(story.message))
+    recorded = await traces.of(sight.workspace.messages.permalink(story.message))
     story = story.until(recorded)
     calls = project.calls if project is not None else []
     steps = [

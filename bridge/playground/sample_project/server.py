@@ -42,18 +42,19 @@ Operation = Callable[[Operations, str, Any], Any]
 """An operation, given the id in the path and the body; what it gives may have to be awaited."""
 
 
-class SampleProject(Operations):
+class SampleProject:
     """The project service, in this process.
 
-    *workflows* and *agents* may be replaced or added to, *talks* are the sessions. `on` plans answers that are not
-    the proper ones; `stop` and `start` take it down and bring it back at the same address, with its sessions. With a
-    folder *kept_in* these also outlive the process, and so do the statistics.
+    In *operations* workflows and agents may be replaced or added to, and its talks are the sessions. `on` plans answers
+    that are not the proper ones; `stop` and `start` take it down and bring it back at the same address, with its
+    sessions. With a folder *kept_in* these also outlive the process, and so do the statistics.
     """
 
     def __init__(
         self, *, api_key: str, port: int = 0, clock: Callable[[], float] = time.time, kept_in: Path | None = None
     ) -> None:
-        super().__init__(clock, kept_in=kept_in)
+        self.operations = Operations(clock, kept_in=kept_in)
+        self._clock = clock
         self.api_key = api_key
         self.calls: list[ProjectCall] = []
         self.is_up = False
@@ -143,7 +144,7 @@ class SampleProject(Operations):
         if not call.key_ok:
             return JSONResponse({"error": "Invalid API key"}, status_code=401)
         try:
-            answer = operation(self, request.path_params.get("id", ""), call.body)
+            answer = operation(self.operations, request.path_params.get("id", ""), call.body)
             return JSONResponse(await answer if inspect.isawaitable(answer) else answer)
         except Refused as refused:
             return JSONResponse({"error": refused.message}, status_code=refused.status)

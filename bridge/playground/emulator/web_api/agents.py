@@ -107,6 +107,6 @@ def _thread(call: MethodCall, error: str = "not_in_channel") -> tuple[Channel, s
     if call.workspace.bot.id not in channel.members:
         raise Refusal(error)
     thread_ts = call.need("thread_ts")
-    if not call.workspace.has_thread(channel.id, thread_ts):
+    if not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("invalid_thread_ts")
     return channel, thread_ts

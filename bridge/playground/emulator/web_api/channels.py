@@ -183,7 +183,7 @@ def _name(call: MethodCall) -> str:
 
 
 def _say(call: MethodCall, channel: Channel, user: str, what: str, subtype: str) -> None:
-    message = call.workspace.post(user, channel.id, f"<@{user}> {what}", subtype=subtype)
+    message = call.workspace.messages.post(user, channel.id, f"<@{user}> {what}", subtype=subtype)
     call.happened.append(MessagePosted(message))
 
 

@@ -23,7 +23,7 @@ def post_message(call: MethodCall) -> Json:
         content["subtype"] = "thread_broadcast"
     unfurls = call.flag("unfurl_links", default=True) or call.flag("unfurl_media", default=True)
     bot = call.workspace.bot.id
-    message = call.workspace.post(bot, channel.id, thread_ts=thread_ts, unfurls=unfurls, **content)
+    message = call.workspace.messages.post(bot, channel.id, thread_ts=thread_ts, unfurls=unfurls, **content)
     call.workspace.clear_status(channel.id, thread_ts or message.ts)
     call.happened.append(MessagePosted(message))
     answer: Json = {"ok": True, "channel": channel.id, "ts": message.ts, "message": message.as_json()}
@@ -37,7 +37,7 @@ def update(call: MethodCall) -> Json:
     """Replace the content of one of the bot's own messages."""
     channel = call.channel()
     message = own(call, channel, "cant_update_message")
-    if call.workspace.is_streaming(message):
+    if call.workspace.messages.is_streaming(message):
         raise Refusal("streaming_state_conflict")
     if len(call.text("text")) > limits.TEXT_OF_AN_UPDATE:
         raise Refusal("msg_too_long")
@@ -46,7 +46,7 @@ def update(call: MethodCall) -> Json:
         content["blocks"] = []  # text alone takes the blocks away
     if "metadata" not in call.args:
         content.pop("metadata")
-    before = call.workspace.edit(message, call.workspace.bot.id, content)
+    before = call.workspace.messages.edit(message, call.workspace.bot.id, content)
     call.happened.append(MessageEdited(message, before))
     return {"ok": True, "channel": channel.id, "ts": message.ts, "text": message.text, "message": message.as_json()}
 
@@ -57,7 +57,7 @@ def delete(call: MethodCall) -> Json:
     channel = call.channel()
     message = own(call, channel, "cant_delete_message")
     before = message.as_json()
-    call.workspace.delete(message)
+    call.workspace.messages.delete(message)
     call.happened.append(MessageDeleted(message, before))
     return {"ok": True, "channel": channel.id, "ts": message.ts}
 
@@ -72,7 +72,7 @@ def post_ephemeral(call: MethodCall) -> Json:
     content, _ = content_of(call)
     bot, ts = call.workspace.bot, call.workspace.new_ts()
     more = {**content, "bot_id": bot.bot_id, "app_id": bot.app_id, "thread_ts": call.text("thread_ts")}
-    call.workspace.show_privately(Message(channel.id, ts, bot.id, team=bot.team, to=person.id, **more))
+    call.workspace.messages.show_privately(Message(channel.id, ts, bot.id, team=bot.team, to=person.id, **more))
     return {"ok": True, "message_ts": ts}
 
 
@@ -81,14 +81,14 @@ def get_permalink(call: MethodCall) -> Json:
     """Give a message's address."""
     channel = call.channel(member=False)
     message = call.message(channel, "message_ts")
-    return {"ok": True, "channel": channel.id, "permalink": call.workspace.permalink(message)}
+    return {"ok": True, "channel": channel.id, "permalink": call.workspace.messages.permalink(message)}
 
 
 @family.method("chat.meMessage", "chat:write")
 def me_message(call: MethodCall) -> Json:
     """Post a line about the bot itself."""
     channel = target(call)
-    message = call.workspace.post(call.workspace.bot.id, channel.id, call.need("text"), subtype="me_message")
+    message = call.workspace.messages.post(call.workspace.bot.id, channel.id, call.need("text"), subtype="me_message")
     call.happened.append(MessagePosted(message))
     return {"ok": True, "channel": channel.id, "ts": message.ts}
 
@@ -103,6 +103,8 @@ def unfurl(call: MethodCall) -> Json:
     if any(html.escape(url, quote=False) not in message.text for url in unfurls):
         raise Refusal("cannot_unfurl_url")
     shown = [{"from_url": url, **content} for url, content in unfurls.items()]
-    before = call.workspace.edit(message, message.user, {"attachments": [*message.attachments, *shown]}, is_said=False)
+    before = call.workspace.messages.edit(
+        message, message.user, {"attachments": [*message.attachments, *shown]}, is_said=False
+    )
     call.happened.append(MessageEdited(message, before))
     return {"ok": True}

@@ -30,7 +30,7 @@ def target(call: MethodCall) -> Channel:
 def thread(call: MethodCall, channel: Channel) -> str:
     """The thread to post in; empty: the channel itself."""
     thread_ts = call.text("thread_ts")
-    if thread_ts and not call.workspace.has_thread(channel.id, thread_ts):
+    if thread_ts and not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("thread_not_found")
     return thread_ts
 
@@ -60,7 +60,7 @@ def content_of(call: MethodCall) -> tuple[dict[str, Any], list[str]]:
         limits.check_metadata(metadata)
     content = {
         "text": escaped(text[: limits.TEXT_IS_CUT_AT]),
-        "blocks": call.workspace.identified(blocks),
+        "blocks": call.workspace.messages.identified(blocks),
         "attachments": attachments,
         "metadata": metadata,
     }

@@ -74,7 +74,7 @@ def open_conversation(call: MethodCall) -> Json:
 def history(call: MethodCall) -> Json:
     """List what a channel shows, newest first."""
     channel = _readable(call)
-    found = [one for one in reversed(call.workspace.top_level(channel.id)) if _in_window(call, one)]
+    found = [one for one in reversed(call.workspace.messages.top_level(channel.id)) if _in_window(call, one)]
     page, following = call.page(found)
     return _messages(call, page, following)
 
@@ -83,10 +83,10 @@ def history(call: MethodCall) -> Json:
 def replies(call: MethodCall) -> Json:
     """List a thread, its root first, then oldest first."""
     channel = _readable(call)
-    asked = call.workspace.find(channel.id, call.need("ts"))
+    asked = call.workspace.messages.find(channel.id, call.need("ts"))
     if asked is None:
         raise Refusal("thread_not_found")
-    root, *rest = call.workspace.thread(channel.id, asked.thread_ts or asked.ts)
+    root, *rest = call.workspace.messages.thread(channel.id, asked.thread_ts or asked.ts)
     page, following = call.page([root, *(one for one in rest if _in_window(call, one))], default=1000)
     return _messages(call, page, following)
 
@@ -112,5 +112,5 @@ def _in_window(call: MethodCall, message: Message) -> bool:
 
 def _messages(call: MethodCall, page: list[Message], following: str) -> Json:
     with_metadata = call.flag("include_all_metadata")
-    shown = [{**one.as_json(with_metadata=with_metadata), **call.workspace.reply_summary(one)} for one in page]
+    shown = [{**one.as_json(with_metadata=with_metadata), **call.workspace.messages.reply_summary(one)} for one in page]
     return paged("messages", shown, following) | {"has_more": bool(following)}

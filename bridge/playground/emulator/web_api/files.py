@@ -56,9 +56,9 @@ def _share(call: MethodCall, files: list[File]) -> None:
     """Post the message that shows *files*. The real Slack does it a moment later, so its ts is not answered."""
     channel = call.channel("channel_id")
     thread_ts = call.text("thread_ts")
-    if thread_ts and not call.workspace.has_thread(channel.id, thread_ts):
+    if thread_ts and not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("thread_not_found")
-    message = call.workspace.post(
+    message = call.workspace.messages.post(
         call.workspace.bot.id,
         channel.id,
         call.text("initial_comment"),

@@ -127,7 +127,7 @@ class MethodCall:
 
     def message(self, channel: Channel, name: str = "ts") -> Message:
         """The message that an argument names."""
-        found = self.workspace.find(channel.id, self.need(name))
+        found = self.workspace.messages.find(channel.id, self.need(name))
         if found is None:
             raise Refusal("message_not_found")
         return found

@@ -37,7 +37,7 @@ def remove(call: MethodCall) -> Json:
 def list_pins(call: MethodCall) -> Json:
     """List what is pinned to a channel, the newest first."""
     channel = call.channel()
-    found = [(pin, call.workspace.find(channel.id, pin["ts"])) for pin in channel.pins]
+    found = [(pin, call.workspace.messages.find(channel.id, pin["ts"])) for pin in channel.pins]
     items = [
         {"type": "message", "channel": channel.id, **_made(pin), "message": message.as_json()}
         for pin, message in found

@@ -18,7 +18,7 @@ _NAME = re.compile(r"[a-z0-9_+'-]+(::skin-tone-[2-6])?")
 def add(call: MethodCall) -> Json:
     """Put the bot's reaction on a message."""
     name, message = _asked(call)
-    if not call.workspace.react(message, call.workspace.bot.id, name):
+    if not call.workspace.messages.react(message, call.workspace.bot.id, name):
         raise Refusal("already_reacted")
     call.happened.append(ReactionChanged(message, call.workspace.bot.id, name, is_added=True))
     return {"ok": True}
@@ -28,7 +28,7 @@ def add(call: MethodCall) -> Json:
 def remove(call: MethodCall) -> Json:
     """Take the bot's reaction off a message."""
     name, message = _asked(call)
-    if not call.workspace.unreact(message, call.workspace.bot.id, name):
+    if not call.workspace.messages.unreact(message, call.workspace.bot.id, name):
         raise Refusal("no_reaction")
     call.happened.append(ReactionChanged(message, call.workspace.bot.id, name, is_added=False))
     return {"ok": True}
@@ -54,7 +54,7 @@ def list_reactions(call: MethodCall) -> Json:
     """List the messages that a person, or the bot, has reacted to, the newest first."""
     user = call.person().id if call.text("user") else call.workspace.bot.id
     mine = [one for one in visible(call, everything=True) if call.workspace.bot.id in one.members]
-    found = [message for channel in mine for message in call.workspace.messages(channel.id)]
+    found = [message for channel in mine for message in call.workspace.messages.of(channel.id)]
     reacted = [one for one in found if any(user in users for users in one.reactions.values())]
     reacted.sort(key=lambda one: one.ts, reverse=True)
     items = [{"type": "message", "channel": one.channel, "message": one.as_json()} for one in reacted]

@@ -23,7 +23,7 @@ def start_stream(call: MethodCall) -> Json:
     """Begin a message in a thread; in a channel the reader must be named."""
     channel = call.channel()
     thread_ts = call.need("thread_ts")
-    if not call.workspace.has_thread(channel.id, thread_ts):
+    if not call.workspace.messages.has_thread(channel.id, thread_ts):
         raise Refusal("thread_not_found")
     for name in () if channel.is_im else ("recipient_team_id", "recipient_user_id"):
         if not call.text(name):
@@ -32,7 +32,7 @@ def start_stream(call: MethodCall) -> Json:
     if mode not in {"timeline", "plan"}:
         raise Refusal("invalid_arguments", messages=["[ERROR] must be one of timeline, plan: task_display_mode"])
     chunks = _chunks(call)
-    message = call.workspace.post(
+    message = call.workspace.messages.post(
         call.workspace.bot.id,
         channel.id,
         "",
@@ -83,7 +83,7 @@ def _streaming(call: MethodCall) -> Message:
     message = own(call, call.channel(), "message_not_owned_by_app")
     if message.is_stopped:
         raise Refusal("stopped_by_user")
-    if not call.workspace.is_streaming(message):
+    if not call.workspace.messages.is_streaming(message):
         raise Refusal("message_not_in_streaming_state")
     return message
 
@@ -120,5 +120,5 @@ def _grow(call: MethodCall, message: Message, chunks: list[Json]) -> None:
 
 def _show(call: MethodCall, message: Message) -> None:
     text, blocks = shown(message.streamed, message.task_display_mode)
-    changes = {"text": text, "blocks": call.workspace.identified(blocks)}
-    call.workspace.edit(message, message.user, changes, is_said=False)
+    changes = {"text": text, "blocks": call.workspace.messages.identified(blocks)}
+    call.workspace.messages.edit(message, message.user, changes, is_said=False)

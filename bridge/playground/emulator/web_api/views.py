@@ -66,7 +66,7 @@ def _content(call: MethodCall, kind: str) -> Json:
     limits.check_view(view)
     if view["type"] != kind:
         raise Refusal("invalid_arguments", messages=[f"[ERROR] view must be of type {kind}"])
-    return {**view, "blocks": call.workspace.identified(view["blocks"])}
+    return {**view, "blocks": call.workspace.messages.identified(view["blocks"])}
 
 
 def _exchange(call: MethodCall) -> Trigger:
