@@ -17,7 +17,7 @@ from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
 from bridge.store.connection import blocking_connection, connect, translated
 from bridge.store.inbox import Duplicate, Queued
 from bridge.turns.patience import Patience
-from support.flow import flow
+from support.flow import RETRIES, flow
 from support.redis_groups import Nodes, Server, started
 from support.store import NAMESPACE, PREFIX, Store, a_store, message, ts
 from support.waiting import wait_until
@@ -101,7 +101,7 @@ async def reason_why_not(store: Store) -> str:
 
 
 async def test_conversations_go_on_while_nodes_are_lost_and_another_becomes_the_master(nodes: Nodes) -> None:
-    async with a_world(nodes.owner.url, NAMESPACE) as world:
+    async with a_world(nodes.owner.url, NAMESPACE, retry_delays=RETRIES) as world:
         world.redis_url = nodes.url
         bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
         root = await world.mention(ALICE, GENERAL, "my name is Alice")

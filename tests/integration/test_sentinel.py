@@ -13,7 +13,7 @@ import pytest
 from bridge.errors import StoreUnavailable
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
 from bridge.store.connection import blocking_connection, connect, translated
-from support.flow import flow
+from support.flow import RETRIES, flow
 from support.redis_groups import MASTER_NAME, Watched, started
 from support.store import NAMESPACE
 from support.waiting import wait_until
@@ -34,7 +34,7 @@ def watched(*, needs_replica: bool = False) -> Iterator[Watched]:
 
 async def test_messages_flow_through_the_death_of_a_master() -> None:
     with watched() as group:
-        async with a_world(group.first.url, NAMESPACE) as world:
+        async with a_world(group.first.url, NAMESPACE, retry_delays=RETRIES) as world:
             world.redis_url = group.url
             bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
             async with flow(world, *PEOPLE) as threads:
@@ -49,7 +49,7 @@ async def test_messages_flow_through_the_death_of_a_master() -> None:
 async def test_messages_flow_through_a_planned_switch_of_masters_that_want_a_replica() -> None:
     # Without that wish the former master takes writes for seconds after the other was promoted, and loses them.
     with watched(needs_replica=True) as group:
-        async with a_world(group.first.url, NAMESPACE) as world:
+        async with a_world(group.first.url, NAMESPACE, retry_delays=RETRIES) as world:
             world.redis_url = group.url
             bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
             async with flow(world, *PEOPLE) as threads:
