@@ -9,12 +9,16 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from redis.asyncio import Redis
 
 from support import waiting
 from support.fake_redis import InProcessRedis
 from support.leaks import pytest_runtest_makereport  # noqa: F401 - a hook, found by its name
 from support.lifetimes import keys_without_lifetime
+
+settings.register_profile("any machine", deadline=None)  # speed is measured in the benchmark, never in a test
+settings.load_profile("any machine")
 
 HERE = Path(__file__).parent
 KINDS = frozenset({"unit", "proof", "contract", "integration", "e2e"})

@@ -63,7 +63,7 @@ async def test_an_edit_that_only_unfurls_a_link_changes_nothing(world: World) ->
 
 
 async def test_a_message_beyond_the_fiftieth_is_refused_in_private(world: World) -> None:
-    root = await a_busy_thread(world, 2.0)
+    root = await a_busy_thread(world, 6.0)
 
     sent = [f"reply {number}" for number in range(55)]
     for words in sent:

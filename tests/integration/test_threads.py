@@ -311,6 +311,8 @@ async def test_a_quick_answer_costs_one_call_to_slack(world: World) -> None:
     for _ in range(20):  # a machine that is busy may make a quick agent slow
         root = await a_conversation(world)
         shown_before, asked_at = world.slack.statuses(GENERAL, root), time.time()
+        if shown_before:  # its first turn was slow, and its sign may be going only now
+            continue
         await world.replied(ALICE, GENERAL, root, "and again")
         if world.called("chat.postMessage")[0].at - asked_at < QUICK:
             break
@@ -321,7 +323,7 @@ async def test_a_quick_answer_costs_one_call_to_slack(world: World) -> None:
 
 async def test_a_slow_agent_is_shown_to_be_working_until_it_has_answered(world: World) -> None:
     root = await a_conversation(world)
-    world.project.on("POST", CHAT, Proper(delay=0.9))
+    world.project.on("POST", CHAT, Proper(delay=1.6))
 
     await world.replied(ALICE, GENERAL, root, "take your time")
 
