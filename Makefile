@@ -18,7 +18,7 @@ run: $(RUN) ## Try the bridge in the browser: a workspace, a project and Redis f
 	@exec $(BIN)/bridge playground
 
 # In the order of the folders: what takes longest, with browsers and servers, begins first, and many small ones end it.
-ALL := --numprocesses 4 --dist loadfile --no-loadscope-reorder
+ALL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## Run all tests
 	@$(MAKE) --no-print-directory browser || echo 'Going on without: the end-to-end tests will be skipped.'

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from bridge.errors import StoreUnavailable
+from bridge.store.connection import stop_if_cancelled
 
 _STORE_RETRY = timedelta(seconds=0.5)
 
@@ -51,6 +52,9 @@ class Patience:
         """
         while True:
             try:
-                return await step()
+                result = await step()
             except StoreUnavailable:
                 await self._sleep(_STORE_RETRY.total_seconds())
+            else:
+                stop_if_cancelled()
+                return result
