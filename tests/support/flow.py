@@ -159,4 +159,5 @@ async def flow(world: World, *places: tuple[str, str]) -> AsyncIterator[Flow]:
         is_over.set()
     with suppress(AssertionError):  # what is missing is said below
         await wait_until(lambda: all(talk.is_answered() for talk in talks), "all is answered", PATIENCE)
-    assert [fault for talk in talks for fault in talk.faults()] == []
+    faults = [fault for talk in talks for fault in talk.faults()]
+    assert not faults, "\n".join(faults)
