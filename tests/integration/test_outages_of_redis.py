@@ -43,7 +43,7 @@ async def test_messages_flow_through_everything_that_a_redis_can_suffer(
             for fault in (is_loading, is_full, is_read_only, cannot_write, is_slow):
                 await threads.passes(1)
                 async with fault(world, server):
-                    await refused_meanwhile(world)
+                    await refused_meanwhile(world, fault.__name__)
                     # The others take something now and then: a reply in a full one.
                     if fault in {is_read_only, cannot_write}:
                         await threads.are_refused(2)
@@ -90,13 +90,13 @@ async def test_what_hangs_on_a_refused_message_comes_with_it_in_order_and_as_it_
         assert len(world.chats()) == 6
 
 
-async def refused_meanwhile(world: World) -> None:
+async def refused_meanwhile(world: World, what: str) -> None:
     """Wait until somebody is told that nothing can be taken."""
 
     async def is_told() -> bool:
         return "not be taken" in (await world.slack.ui.command(ALICE, PRIVATE, "/stats")).body
 
-    await wait_until(is_told, "a command could not be taken", 15)
+    await wait_until(is_told, f"a command could not be taken while redis {what}", 15)
 
 
 @asynccontextmanager
@@ -144,13 +144,27 @@ async def is_slow(_world: World, server: RealRedis) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def is_loading(world: World, server: RealRedis) -> AsyncIterator[None]:
-    """It was killed, and takes a while to read its file again: the longer the more was written, so this comes first."""
+    """It was killed, and takes a while to read its file again: the longer the more was written, so this comes first.
+
+    On a machine with much to do it may be back before anybody has noticed: then it is killed once more.
+    """
     for number in range(50):  # 10 ms each, however little was said until now
         await world.redis.set(f"ballast:{number}", "x" * 1024, ex=60)
+    is_over = asyncio.Event()
     server.kill()
-    starting = asyncio.create_task(asyncio.to_thread(server.start, *SLOWLY))
-    yield
-    await starting
+    starting = asyncio.create_task(started_again_until(is_over, server))
+    try:
+        yield
+    finally:
+        is_over.set()
+        await starting
+
+
+async def started_again_until(is_over: asyncio.Event, server: RealRedis) -> None:
+    await asyncio.to_thread(server.start, *SLOWLY)
+    while not is_over.is_set():
+        server.kill()
+        await asyncio.to_thread(server.start, *SLOWLY)
 
 
 @pytest.fixture
