@@ -6,6 +6,7 @@ import secrets
 import signal
 import time
 
+from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import DropAfter, Slow
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RANDOM
 from bridge.playground.sample_project.answers import Hang, Proper
@@ -91,11 +92,17 @@ async def test_a_wrong_clock_does_not_double_what_was_posted_before_a_kill(redis
         await wait_until(lambda: world.called("chat.postMessage"), "the card is on its way")
 
         await bridge.kill()
+        # A lease outlasts a post that is on its way; it is ended early here, so the post has to be there.
+        await wait_until(lambda: _cards(world), "the card is there")
         await end_leases(world)
         await world.start_bridge_on_a_socket()
         await wait_until(lambda: _is_done(world), "the run has ended", PATIENCE)
 
-        assert len([one for one in world.slack.messages(GENERAL) if one.user == BRIDGE]) == 1
+        assert len(_cards(world)) == 1
+
+
+def _cards(world: World) -> list[Message]:
+    return [one for one in world.slack.messages(GENERAL) if one.user == BRIDGE]
 
 
 async def _is_done(world: World) -> bool:
