@@ -140,7 +140,12 @@ def over_socket(app: AsyncApp, metrics: Metrics, *, monotonic: Callable[[], floa
         except Malformed as exc:
             metrics.rejected(exc.reason)
             return {}  # it would be no better the next time
-        answer = await _dispatched(app, payload)
+        try:
+            answer = await _dispatched(app, payload)
+        except Exception:  # as in the guard: whatever broke inside must not end the socket, and the bridge with it
+            log.exception("an envelope broke inside", extra={"reference": new_reference()})
+            metrics.rejected("broken_inside")
+            return None
         metrics.acked(kind, monotonic() - began)
         if answer.status != HTTPStatus.OK:
             return None
