@@ -1,6 +1,6 @@
 """What can go wrong, as classes that carry facts.
 
-The sentences that people read are in `bridge.words`, and `bridge.blocks.failures` says which is for which class; a test
+The sentences that people read are in `bridge.words`, and `failures` says which is for which class; a test
 enumerates the classes below so that none is without words.
 
 ::
@@ -213,7 +213,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreWiped(StoreUnavailable):
-    """All that was in Redis is gone, and `bridge.store.namespace.Namespace.hold` has to set it up again."""
+    """All that was in Redis is gone, and `bridge.queue.namespace.Namespace.hold` has to set it up again."""
 
 
 class NamespaceTaken(StoreError):

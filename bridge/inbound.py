@@ -136,9 +136,9 @@ class Submission(_Inbound):
 
 
 class Notice(_Inbound):
-    """Something to be told to one person, decided at the door: *what* names it (`bridge.blocks.notices`).
+    """Something to be told to one person, decided at the door: *what* names it (`notices`).
 
-    *of* is what they did, in the words of the audit (`bridge.store.audit.deed`). One that *is_offer* refuses nothing.
+    *of* is what they did, in the words of the audit (`bridge.queue.audit.deed`). One that *is_offer* refuses nothing.
     """
 
     kind: Literal["notice"] = "notice"

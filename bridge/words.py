@@ -1,7 +1,7 @@
 """Every word that people read in Slack, and what agents are told beside a message: the only file that has any.
 
 A constant is shown as it is. A template has places in braces, which a layout fills with ``str.format`` where all of it
-is plain text, and with `bridge.blocks.kit.filled` where a name stands in bold or a date in the reader's time zone.
+is plain text, and with `kit.filled` where a name stands in bold or a date in the reader's time zone.
 Templates are only ever ours: what comes from people or the service fills a place, and is never read as a template. A
 function is there where grammar needs one. Nothing begins or ends with a blank; whoever joins two puts one between.
 
@@ -525,7 +525,7 @@ def noun(part: str, number: int) -> str:
 
 
 # Scheduled reports: in the channel, their list, and what becomes of them. How one is written is read again by
-# `bridge.reports.wording`.
+# `bridge.features.reports.wording`.
 
 REPORT_DAILY = "daily {time}"
 REPORT_WEEKDAYS = "weekdays {time}"

@@ -59,7 +59,7 @@ async def redis() -> AsyncIterator[Redis]:
 
     What may stay is in the store's own table of keys.
     """
-    permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
+    permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
     async with InProcessRedis(decode_responses=True, protocol=2, version=(7,)) as client:
         yield client
         assert await keys_without_lifetime(client, permanent) == [], "keys were left without a lifetime"

@@ -21,17 +21,17 @@ from bridge import __version__
 from bridge.app.parts import Parts, build as build_parts
 from bridge.app.wires import Wires, opened_wires
 from bridge.errors import SlackError, SlackRefused
+from bridge.listeners.app import over_http, over_socket
 from bridge.logs import configure
+from bridge.queue.namespace import Namespace
+from bridge.queue.patience import Patience
+from bridge.queue.scripting import Scripts
 from bridge.settings import Settings
-from bridge.slack.app import over_http, over_socket
 from bridge.slack.guard import Guard
 from bridge.slack.scopes import missing, required_by
 from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
 from bridge.slack.sockets import Sockets
 from bridge.slack.web import Identity
-from bridge.store.namespace import Namespace
-from bridge.store.scripting import Scripts
-from bridge.turns.patience import Patience
 
 __all__ = ["Bridge", "Wires", "serve"]
 

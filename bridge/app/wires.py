@@ -11,10 +11,10 @@ from redis.asyncio import Redis
 
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
+from bridge.queue.redis.connection import blocking_connection, connect
+from bridge.queue.redis.embedded import Keeper, embedded_redis
 from bridge.settings import Settings
 from bridge.slack.web import SlackWeb, opened, proxy_for
-from bridge.store.connection import blocking_connection, connect
-from bridge.store.embedded import Keeper, embedded_redis
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ def feedback(
     embedded_redis: EmbeddedRedis = False,
 ) -> None:
     """Show what people think of the answers: for each agent and, with --json, each vote; never what was said."""
-    from bridge.ops.feedback import table, to_json, votes  # noqa: PLC0415 - see `serve`
+    from bridge.features.feedback.table import table, to_json, votes  # noqa: PLC0415 - see `serve`
 
     configure("console", "ERROR")
     beginning, stored = datetime.now(UTC) - length_of_time(since), stored_or_exit(embedded_redis=embedded_redis)

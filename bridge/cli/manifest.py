@@ -23,7 +23,7 @@ def manifest(
     socket: Annotated[bool, typer.Option("--socket", help="For Socket Mode: Slack need not reach the bridge.")] = False,
 ) -> None:
     """Print the Slack app manifest; only BRIDGE_COMMAND_PREFIX is read."""
-    from bridge.commands import router  # noqa: PLC0415 - see `serve`
+    from bridge.features.registry import router  # noqa: PLC0415 - heavy, and this module is always imported
     from bridge.ops.manifest import manifest as made_of, where_slack_sends  # noqa: PLC0415
 
     try:

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Self
 
-from bridge.store.embedded import LOOK_EVERY, Keeper, embedded_redis
+from bridge.queue.redis.embedded import LOOK_EVERY, Keeper, embedded_redis
 
 
 class EmbeddedRedis:

@@ -39,7 +39,7 @@ class Stored:
         Says to standard error where it looks: what is empty may be so only because it is the wrong place.
         """
         from bridge.ops.whereabouts import place_of, whereabouts  # noqa: PLC0415 - see `serve`
-        from bridge.store.embedded import embedded_redis  # noqa: PLC0415
+        from bridge.queue.redis.embedded import embedded_redis  # noqa: PLC0415
 
         async with AsyncExitStack() as stack:
             if self.url is not None:

@@ -20,7 +20,7 @@ def trace(
     embedded_redis: EmbeddedRedis = False,
 ) -> None:
     """Show step by step what became of one Slack message, of the last 7 days; never what it said."""
-    from bridge.ops import trace as tracing  # noqa: PLC0415 - see `serve`
+    from bridge.ops import trace as tracing  # noqa: PLC0415 - heavy, and this module is always imported
 
     configure("console", "ERROR")
     address = tracing.address_of(" ".join(message))

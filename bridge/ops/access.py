@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bridge.chats.access import Access
 from bridge.errors import ConfigurationError, NotAllowed, SlackError, SlackRefused
+from bridge.features.access import Access
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.ops import slack_rows as slack

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Final
 
-from bridge.store.audit import Act, AuditLog
-from bridge.store.connection import connect
+from bridge.queue.audit import Act, AuditLog
+from bridge.queue.redis.connection import connect
 
 _DEAD: Final = "dead: "
 _NOT_SHOWN: Final = "not shown: "

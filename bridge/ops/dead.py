@@ -13,10 +13,10 @@ from bridge.ids import TurnId
 from bridge.inbound import WAITING_LIMIT
 from bridge.metrics import Metrics
 from bridge.ops.rows import printable
-from bridge.store.connection import connect
-from bridge.store.dead import DeadLetter, DeadLetters, Retried
-from bridge.store.scripting import Scripts
-from bridge.store.trace import Owner, owner_of
+from bridge.queue.dead import DeadLetter, DeadLetters, Retried
+from bridge.queue.redis.connection import connect
+from bridge.queue.scripting import Scripts
+from bridge.queue.trace import Owner, owner_of
 
 NONE: Final = "There are no dead letters: everything was finished, or is on its way."
 NOT_THERE: Final = "There is no dead letter {turn}: it was retried or dropped already, or is older than 30 days."

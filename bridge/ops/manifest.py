@@ -11,9 +11,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bridge import words
-from bridge.commands.routing import SlashCommand
-from bridge.commands.shortcuts import SHORTCUTS
 from bridge.errors import ConfigurationError
+from bridge.features.routing import SlashCommand
+from bridge.features.shortcuts import SHORTCUTS
 from bridge.slack.scopes import EVENTS, SCOPES
 from bridge.slack.server import EVENTS_PATH
 

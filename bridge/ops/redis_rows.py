@@ -8,9 +8,9 @@ from typing import Final
 
 from bridge.errors import StoreUnavailable
 from bridge.ops.rows import Row, State
+from bridge.queue.redis.condition import Condition, condition_of
+from bridge.queue.redis.connection import connect
 from bridge.slack.web import Identity
-from bridge.store.condition import Condition, condition_of
-from bridge.store.connection import connect
 
 AREA: Final = "Redis"
 

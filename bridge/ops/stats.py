@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bridge.blocks.changes import Changes, Difference, NamesChanged, change, name_change, news
-from bridge.blocks.numbers import whole
-from bridge.blocks.stats import NAMES, numbers_of, ordered
+from bridge.features.stats.changes_shown import Changes, Difference, NamesChanged, change, name_change, news
+from bridge.features.stats.layout import NAMES, numbers_of, ordered
+from bridge.features.stats.snapshots import counted
+from bridge.features.stats.statistics import Statistics
+from bridge.features.stats.stored_snapshots import SnapshotStore
 from bridge.metrics import Metrics
 from bridge.ops.rows import printable
 from bridge.project import ProjectClient
 from bridge.project.models import Stats
-from bridge.reports.snapshots import counted
-from bridge.reports.statistics import Statistics
-from bridge.store.connection import connect
-from bridge.store.scripting import Scripts
-from bridge.store.snapshots import SnapshotStore
+from bridge.queue.redis.connection import connect
+from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.numbers import whole
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _KINDS: Final = {"categories": "category", "tags": "tag"}

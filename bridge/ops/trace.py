@@ -13,10 +13,10 @@ from typing import Final
 from bridge.ids import MessageKey
 from bridge.metrics import Metrics
 from bridge.ops.rows import printable
-from bridge.store.connection import connect
-from bridge.store.deliveries import NOT_YET, Delivery
-from bridge.store.scripting import Scripts
-from bridge.store.trace import Known, TurnTrace, owner_of, trace_of
+from bridge.queue.deliveries import NOT_YET, Delivery
+from bridge.queue.redis.connection import connect
+from bridge.queue.scripting import Scripts
+from bridge.queue.trace import Known, TurnTrace, owner_of, trace_of
 
 NOTHING: Final = (
     "Nothing is known of this message. That means one of these:\n"

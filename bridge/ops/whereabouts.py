@@ -7,8 +7,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from bridge.ops.rows import printable
+from bridge.queue.tenants import Tenant, tenants
 from bridge.shapes import redis_servers
-from bridge.store.tenants import Tenant, tenants
 
 _UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
 

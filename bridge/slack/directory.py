@@ -1,4 +1,4 @@
-"""People and channels by their Slack ids (`bridge.turns.ports.Directory`): cached, asked for once at a time."""
+"""People and channels by their Slack ids (`bridge.slack.ports.Directory`): cached, asked for once at a time."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from bridge.errors import SlackUnreachable
 from bridge.ids import TurnId
 from bridge.slack.pace import Deadline
 from bridge.slack.parts import number_in
+from bridge.slack.ports import Mark, Place, Recalled, Said, ThreadRead
 from bridge.slack.web import Answer, Identity, SlackWeb
-from bridge.turns.ports import Mark, Place, Recalled, Said, ThreadRead
 
 _PAGE = "200"  # apps that are sold outside the Marketplace get 15 at most, whatever they ask for
 _MARK_PREFIX = "bridge_"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 
-from bridge.blocks.reply import Block
 from bridge.errors import SlackRefused
+from bridge.slack.blockkit.reply import Block
 from bridge.slack.parts import BLOCKS_REFUSED, NOT_KNOWN, Part
 
 log = logging.getLogger(__name__)

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from bridge import words
-from bridge.blocks import kit
-from bridge.blocks.markdown import messages
-from bridge.blocks.reply import Attachment, Block, Reply
 from bridge.ids import TurnId
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.markdown import messages
+from bridge.slack.blockkit.reply import Attachment, Block, Reply
 
 MOST_MESSAGES = 8  # beyond, a thread is no longer readable: the beginning, and the whole as a file
 TEXT = 4000  # Slack takes 40,000 and advises 4,000; chat.update takes no more

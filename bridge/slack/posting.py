@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
-from bridge.blocks import kit
-from bridge.blocks.reply import Attachment, Block, Reply
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.slack import parts
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Attachment, Block, Reply
 from bridge.slack.finding import History, is_about_metadata, marked_in_a_block, metadata
 from bridge.slack.ladder import Form, Ladder
 from bridge.slack.pace import Deadline, Pace, Sleep
+from bridge.slack.ports import Mark, Place
 from bridge.slack.web import Answer, Identity, SlackWeb
-from bridge.turns.ports import Mark, Place
 
 log = logging.getLogger(__name__)
 

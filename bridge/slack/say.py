@@ -1,4 +1,4 @@
-"""The only way out to Slack (`bridge.turns.ports.Say`).
+"""The only way out to Slack (`bridge.slack.ports.Say`).
 
 Every call ends within `BUDGET`, whatever it has to wait for, because a turn's lease is longer than that and no longer.
 A `post` that was cut short by it (`SlackUnreachable`) has noted in *there* what it did post, and is made again with
@@ -13,19 +13,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from bridge.blocks import kit
-from bridge.blocks.reply import Attachment, Block, Reply, View
 from bridge.errors import SlackError, SlackRefused
 from bridge.ids import TurnId
 from bridge.slack import parts
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
 from bridge.slack.finding import History, history_scopes, is_about_metadata, metadata
 from bridge.slack.hourglass import Hourglass
 from bridge.slack.ladder import Ladder
 from bridge.slack.pace import Deadline, Monotonic, Pace, Sleep
+from bridge.slack.ports import Found, Mark, Place, ThreadRead, Whom
 from bridge.slack.posting import Posting, Wire
 from bridge.slack.status import Status
 from bridge.slack.web import Answer, Identity, SlackWeb
-from bridge.turns.ports import Found, Mark, Place, ThreadRead, Whom
 
 BUDGET = 10.0
 _AN_UPDATE_EARLIER = timedelta(hours=1)  # how far back a repeated update looks for the files of the first

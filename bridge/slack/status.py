@@ -24,8 +24,8 @@ from collections.abc import Callable
 
 from bridge import words
 from bridge.errors import SlackError, SlackRefused
+from bridge.slack.ports import Place
 from bridge.slack.web import Answer, SlackWeb
-from bridge.turns.ports import Place
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The bot token, and whether Slack accepts it, as far as its answers have shown.
 
 Slack says in the answer to any call that it does not. From then on no call is made with it, until
-`bridge.slack.token_watch` finds that it works again or has another one.
+`bridge.listeners.token_watch` finds that it works again or has another one.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.metrics import Metrics
+from bridge.slack.ports import RESPONSE_URL
 from bridge.slack.token import REFUSALS, BotToken
-from bridge.turns.ports import RESPONSE_URL
 
 CALL_SECONDS = 10.0
 _CONNECT_SECONDS = 3.0

@@ -14,8 +14,8 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 import bridge
-from bridge.commands import router
 from bridge.errors import ConfigurationError
+from bridge.features.registry import router
 from bridge.ops.manifest import manifest, where_slack_sends
 from bridge.playground.emulator import EmulatedSlack, sample, web_api
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest

@@ -42,6 +42,6 @@ async def world(redis_server: RealRedis) -> AsyncIterator[World]:
     namespace = f"test-{secrets.token_hex(4)}"
     async with a_world(redis_server.url, namespace) as world:
         yield world
-        permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
+        permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
         left = await keys_without_lifetime(world.redis, permanent)
         assert left == [], "keys were left without a lifetime"

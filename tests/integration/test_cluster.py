@@ -14,9 +14,9 @@ from redis.asyncio import Redis
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
-from bridge.store.connection import blocking_connection, connect, translated
-from bridge.store.inbox import Duplicate, Queued
-from bridge.turns.patience import Patience
+from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.patience import Patience
+from bridge.queue.redis.connection import blocking_connection, connect, translated
 from support.flow import RETRIES, flow
 from support.redis_groups import Nodes, Server, started
 from support.store import NAMESPACE, PREFIX, Store, a_store, message, ts

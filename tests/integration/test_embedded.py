@@ -18,8 +18,8 @@ import pytest
 
 import bridge
 from bridge.errors import ConfigurationError
-from bridge.store.connection import blocking_connection, connect
-from bridge.store.embedded import embedded_redis
+from bridge.queue.redis.connection import blocking_connection, connect
+from bridge.queue.redis.embedded import embedded_redis
 
 CODE = Path(bridge.__file__).parent.parent
 WaitUntil = Callable[..., Awaitable[None]]
@@ -28,7 +28,7 @@ WaitUntil = Callable[..., Awaitable[None]]
 USER = """
 import asyncio, signal, sys
 from pathlib import Path
-from bridge.store.embedded import embedded_redis
+from bridge.queue.redis.embedded import embedded_redis
 
 async def main():
     asked_to_go = asyncio.Event()

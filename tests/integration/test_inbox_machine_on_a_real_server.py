@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from redis.asyncio import Redis
 
-from bridge.store.connection import connect
+from bridge.queue.redis.connection import connect
 from support.inbox_machine import InboxMachine
 from support.real_redis import RealRedis
 

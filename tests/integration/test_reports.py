@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from bridge.commands import router
+from bridge.features.registry import router
 from bridge.ops.manifest import manifest
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BRIDGE, CAROL, DM_ALICE, GENERAL, NOBOT, PRIVATE, RANDOM

@@ -12,7 +12,7 @@ import pytest
 
 from bridge.errors import StoreUnavailable
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
-from bridge.store.connection import blocking_connection, connect, translated
+from bridge.queue.redis.connection import blocking_connection, connect, translated
 from support.flow import RETRIES, flow
 from support.redis_groups import MASTER_NAME, Watched, started
 from support.store import NAMESPACE

@@ -10,7 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
-from bridge.store.connection import blocking_connection, connect, translated
+from bridge.queue.redis.connection import blocking_connection, connect, translated
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 

@@ -13,9 +13,9 @@ from redis.asyncio import Redis
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
-from bridge.store.connection import connect
-from bridge.store.inbox import Duplicate, Queued
-from bridge.store.lanes import Taken
+from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.lanes import Taken
+from bridge.queue.redis.connection import connect
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 from support.store import CHANNEL, TEAM, USER, a_store, message
@@ -39,7 +39,7 @@ DATABASE = 9  # of these tests alone
 @pytest.fixture
 async def redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
     """A database of a real server, checked as the fake one is."""
-    permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
+    permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
     async with connect(f"{redis_server.url}?db={DATABASE}") as client:
         await client.flushdb()
         yield client
@@ -106,7 +106,7 @@ async def test_what_slack_does_not_send_again_is_kept_without_a_replica(redis: R
 async def test_a_worker_goes_on_when_the_store_was_wiped_under_it(
     redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bridge.turns.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # it does not wait for the next one
+    monkeypatch.setattr("bridge.queue.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # it does not wait for the next one
     async with a_bench(redis) as bench:
         task = asyncio.create_task(bench.worker(block=1.0).run(bench.turns(bench.store.process()).work))
         bench.service.gate.clear()

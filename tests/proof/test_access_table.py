@@ -15,12 +15,13 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks import forms, menu, notices, runs
-from bridge.blocks.reply import View
+from bridge.features.conversations import menu, notices
+from bridge.features.workflows import forms, run_card as runs
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Member
 from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
 from bridge.project import ProjectClient
+from bridge.slack.blockkit.reply import View
 from bridge.slack.web import SlackWeb
 from support.gate import HOME, Gate, Somebody
 from support.store import a_store

@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 from redis.asyncio import Redis
 from starlette.types import Receive, Scope, Send
 
-from bridge.blocks import forms, menu, runs
+from bridge.features.conversations import menu
+from bridge.features.workflows import forms, run_card as runs
 from bridge.metrics import Metrics
 from bridge.slack.guard import LARGEST_BODY, PAYLOAD, Guard
 from bridge.slack.web import SlackWeb

@@ -10,10 +10,6 @@ from typing import Any
 import pytest
 
 from bridge import words as catalogue
-from bridge.blocks import agents, answers, kit, lists, menu, notices, runs, workflows
-from bridge.blocks.failures import failure, sentence
-from bridge.blocks.mrkdwn import message_text
-from bridge.blocks.reply import Block, Reply
 from bridge.errors import (
     BridgeError,
     Busy,
@@ -24,8 +20,15 @@ from bridge.errors import (
     SlackRefused,
     UnknownCommand,
 )
+from bridge.features.agents import layout as agents
+from bridge.features.conversations import answers, menu, notices
+from bridge.features.workflows import layout as workflows, run_card as runs
 from bridge.project.models import Agent, RunResult, Workflow
 from bridge.slack import parts
+from bridge.slack.blockkit import kit, lists
+from bridge.slack.blockkit.failures import failure, sentence
+from bridge.slack.blockkit.mrkdwn import message_text
+from bridge.slack.blockkit.reply import Block, Reply
 
 FORGED = "FORGED"
 ATTACKS = [

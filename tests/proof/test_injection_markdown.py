@@ -10,10 +10,10 @@ from hypothesis import example, given, strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bridge.blocks.links import honest
-from bridge.blocks.markdown import neutralised, pieces
-from bridge.blocks.reply import Reply
 from bridge.slack import parts
+from bridge.slack.blockkit.links import honest
+from bridge.slack.blockkit.markdown import neutralised, pieces
+from bridge.slack.blockkit.reply import Reply
 from support.evil import ATTACKS
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks import forms, runs
+from bridge.features.workflows import forms, run_card as runs
 from bridge.slack.web import SlackWeb
 from support.front_door import FORM, JSON, FrontDoor, Headers, a_front_door, signed
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bridge.blocks.reply import Reply, View
+from bridge.slack.blockkit.reply import Reply, View
 from support.catalogue import constants, said
 from support.evil import results, returns, surfaces
 
@@ -165,4 +165,4 @@ def test_what_the_bridge_says_itself_is_whole_sentences(name: str) -> None:
 
 def test_the_words_are_looked_for_where_they_are() -> None:
     assert len(SPEAKING) > 50
-    assert {"notices.outcome_unknown", "runs.finished", "menu.agent_menu", "failures.failure"} <= set(SPEAKING)
+    assert {"notices.outcome_unknown", "run_card.finished", "menu.agent_menu", "failures.failure"} <= set(SPEAKING)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bridge.store.keys import PERMANENT_PATTERNS
+from bridge.queue.keys import PERMANENT_PATTERNS
 from soak.fleet import Fleet
 from soak.people import PLACES, Person, run_things
 from soak.trouble import Trouble

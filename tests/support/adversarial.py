@@ -7,18 +7,18 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from bridge.blocks import runs
-from bridge.blocks.answers import answer
-from bridge.blocks.markdown import neutralised
-from bridge.blocks.mrkdwn import message_text, plain_command_text
-from bridge.blocks.quotation import Quoted, with_quotation
-from bridge.blocks.reply import Reply
-from bridge.chats.choosing import named_first
-from bridge.commands.picking import pick
 from bridge.errors import NoSuch, SeveralFit
+from bridge.features.conversations.answers import answer
+from bridge.features.conversations.choosing import named_first
+from bridge.features.picking import pick
+from bridge.features.workflows import run_card as runs
 from bridge.project import Agent
 from bridge.project.models import RunResult
 from bridge.slack import parts
+from bridge.slack.blockkit.markdown import neutralised
+from bridge.slack.blockkit.mrkdwn import message_text, plain_command_text
+from bridge.slack.blockkit.quotation import Quoted, with_quotation
+from bridge.slack.blockkit.reply import Reply
 
 AGENTS = [Agent(id=number, name=f"Agent {number}", model="m") for number in range(50)]
 

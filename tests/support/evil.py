@@ -15,10 +15,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-import bridge.blocks
+import bridge.features
 from bridge import errors
-from bridge.blocks import kit
 from bridge.errors import BridgeError
+from bridge.slack import blockkit
+from bridge.slack.blockkit import kit
 
 ATTACKS = {
     "broadcasts": "<!channel> <!here> <!everyone> <!group> @channel @here @everyone",
@@ -51,13 +52,30 @@ class _Everything(frozenset[Any]):
         return True
 
 
+LAYOUTS = frozenset({"layout", "answers", "asking", "changes_shown", "forms", "menu", "notices", "run_card", "stops"})
+"""The modules of a feature that lay things out; the import rules hold the same ones to being pure."""
+
+
+def layouts() -> Iterator[str]:
+    """Go through the modules that lay things out."""
+    yield from (one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit."))
+    for one in pkgutil.walk_packages(bridge.features.__path__, "bridge.features."):
+        if one.name.rpartition(".")[2] in LAYOUTS:
+            yield one.name
+
+
+def _room(path: str) -> str:
+    *_, feature, module = path.split(".")
+    return feature if module == "layout" else module
+
+
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Go through every public function of `bridge.blocks`, by ``module.name``."""
-    for module in pkgutil.iter_modules(bridge.blocks.__path__):
-        found = import_module(f"bridge.blocks.{module.name}")
+    """Go through every public function that lays something out, by ``module.name``."""
+    for path in layouts():
+        found = import_module(path)
         for name, function in vars(found).items():
             if inspect.isfunction(function) and function.__module__ == found.__name__ and not name.startswith("_"):
-                yield f"{module.name}.{name}", function
+                yield f"{_room(path)}.{name}", function
 
 
 def returns(function: Callable[..., Any]) -> Any:

@@ -25,7 +25,7 @@ from support.points import names_of_scripts
 
 READ = {
     "check": ("bridge.ops.check", "bridge.ops.access", "bridge.ops.rows"),
-    "manifest": ("bridge.commands", "bridge.ops.manifest"),
+    "manifest": ("bridge.features.registry", "bridge.ops.manifest"),
     "playground": ("bridge.cli.own_redis", "bridge.playground.scene"),
     **{
         name: (f"bridge.ops.{name}", "bridge.ops.whereabouts")

@@ -20,26 +20,26 @@ from urllib.parse import urlencode
 from redis.asyncio import Redis
 from starlette.types import ASGIApp, Message
 
-from bridge.chats.access import Access
-from bridge.chats.receive import Receiver
-from bridge.chats.stopping import Stopping
+from bridge.features.access import Access
+from bridge.features.conversations.receive import Receiver
+from bridge.features.conversations.stopping import Stopping
+from bridge.listeners.actions import Actions
+from bridge.listeners.agent_view import AgentView
+from bridge.listeners.app import over_http, over_socket, slack_app
+from bridge.listeners.commands import Commands
+from bridge.listeners.door import Door
+from bridge.listeners.home import Home
+from bridge.listeners.messages import Messages
+from bridge.listeners.rereading import KeptReplies
+from bridge.listeners.shortcuts import Shortcuts
+from bridge.listeners.stops import StopsSurface
 from bridge.metrics import Metrics
 from bridge.project import Catalog
-from bridge.slack.actions import Actions
-from bridge.slack.agent_view import AgentView
-from bridge.slack.app import over_http, over_socket, slack_app
-from bridge.slack.commands import Commands
-from bridge.slack.door import Door
+from bridge.queue.limits import UNLIMITED, Limits
 from bridge.slack.guard import Guard
-from bridge.slack.home import Home
-from bridge.slack.messages import Messages
-from bridge.slack.rereading import KeptReplies
 from bridge.slack.server import EVENTS_PATH
-from bridge.slack.shortcuts import Shortcuts
 from bridge.slack.sockets import Dispatch
-from bridge.slack.stops import StopsSurface
 from bridge.slack.web import SlackWeb
-from bridge.store.limits import UNLIMITED, Limits
 from support.saying import US
 from support.store import START
 from support.turns import Bench, a_bench

@@ -13,30 +13,30 @@ from typing import Any
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bridge.chats.access import Access
-from bridge.chats.context import Context
-from bridge.chats.decide import Decide
-from bridge.chats.planning import Chats
-from bridge.chats.receive import Receiver
-from bridge.commands.deps import Deps
 from bridge.errors import NotAllowed
+from bridge.features.access import Access
+from bridge.features.conversations.context import Context
+from bridge.features.conversations.planning import Chats
+from bridge.features.conversations.receive import Receiver
+from bridge.features.decide import Decide
+from bridge.features.deps import Deps
+from bridge.features.plan import AskAgent, ChooseAgent, OpenForm, Plan, RunWorkflow, SendAgain, Show
+from bridge.features.stats.statistics import Statistics
+from bridge.features.stats.stored_snapshots import SnapshotStore
 from bridge.inbound import Notice
+from bridge.listeners.actions import Actions
+from bridge.listeners.app import slack_app
+from bridge.listeners.commands import Commands
+from bridge.listeners.door import Door
+from bridge.listeners.messages import Messages
+from bridge.listeners.rereading import KeptReplies
 from bridge.metrics import Metrics
 from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.project import Catalog, ProjectClient
-from bridge.reports.statistics import Statistics
-from bridge.slack.actions import Actions
-from bridge.slack.app import slack_app
-from bridge.slack.commands import Commands
+from bridge.queue.recent import Recent
 from bridge.slack.directory import SlackDirectory
-from bridge.slack.door import Door
-from bridge.slack.messages import Messages
-from bridge.slack.rereading import KeptReplies
 from bridge.slack.web import Identity, SlackWeb
-from bridge.store.recent import Recent
-from bridge.store.snapshots import SnapshotStore
-from bridge.turns.plan import AskAgent, ChooseAgent, OpenForm, Plan, RunWorkflow, SendAgain, Show
 from support.reports import reports_of
 from support.store import ROOT, Store, message
 from support.turns import MemorySay

@@ -21,11 +21,11 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
-from bridge.store.inbox import Duplicate, Queued
-from bridge.store.keys import PERMANENT_PATTERNS
-from bridge.store.lanes import Held, InDoubt, Taken
-from bridge.store.records import Step, Turn as StoredTurn
-from bridge.turns.lease import LEASE
+from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.keys import PERMANENT_PATTERNS
+from bridge.queue.lanes import Held, InDoubt, Taken
+from bridge.queue.lease import LEASE
+from bridge.queue.records import Step, Turn as StoredTurn
 from support.lifetimes import keys_without_lifetime
 from support.store import PREFIX, Process, Store, a_store, message
 

@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
-from bridge.store.scripting import Scripts
+from bridge.queue.scripting import Scripts
 from support.store import NAMESPACE
 
 

@@ -13,9 +13,9 @@ from bridge.cli.running import run
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
+from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.settings import Settings, load
 from bridge.slack.web import opened
-from bridge.store.connection import blocking_connection, connect
 from support.points import PointedTransport, Points, pointed, watch_slack
 
 

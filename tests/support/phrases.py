@@ -3,7 +3,7 @@
 Two rules, since layers differ. In those that make what is shown, every phrase is meant for people: a word with a blank
 beside it, or one with a capital at its beginning. In those that only carry it, phrases are reasons for logs and traces,
 which begin small and end without a full stop, so that only what begins or ends like a sentence is meant for people.
-In both, whatever is the first argument of a function of `bridge.blocks.kit` is. A single small word looks like an id,
+In both, whatever is the first argument of a function of `kit` is. A single small word looks like an id,
 and is found only there.
 """
 

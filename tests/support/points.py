@@ -24,7 +24,7 @@ import httpx
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 
-from bridge.store.scripting import digest, source
+from bridge.queue.scripting import digest, source
 
 READS = frozenset(
     {
@@ -59,7 +59,7 @@ _RUNS = re.compile(r'\b_?run\(\s*"(\w+)"')
 
 def script_names() -> list[str]:
     """Every script of the store."""
-    folder = files("bridge.store") / "scripts"
+    folder = files("bridge.queue") / "scripts"
     names = [one.name.removesuffix(".lua") for one in folder.iterdir() if one.name.endswith(".lua")]
     return sorted(set(names) - {"prelude"})
 

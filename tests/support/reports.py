@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from bridge.reports.keeping import Reports
-from bridge.reports.statistics import Statistics
-from bridge.store.inbox import Inbox
-from bridge.store.schedules import Schedules
-from bridge.store.scripting import Scripts
-from bridge.store.sessions import Sessions
-from bridge.turns.ports import Directory
+from bridge.features.conversations.sessions import Sessions
+from bridge.features.reports.keeping import Reports
+from bridge.features.reports.schedules import Schedules
+from bridge.features.stats.statistics import Statistics
+from bridge.queue.inbox import Inbox
+from bridge.queue.scripting import Scripts
+from bridge.slack.ports import Directory
 from support.store import SESSION_LIFETIME
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from bridge.blocks.reply import Reply
 from bridge.ids import TurnId
+from bridge.slack.blockkit.reply import Reply
+from bridge.slack.ports import Mark, Place
 from bridge.slack.web import Identity
-from bridge.turns.ports import Mark, Place
 
 HERE = Place("C1", "1699999999.000001")
 TURN = TurnId("abcDEF123-_xyz00")

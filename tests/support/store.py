@@ -9,16 +9,16 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from bridge.features.conversations.sessions import Results, Sessions
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
-from bridge.store.inbox import Condition, Inbox, Put, Queued
-from bridge.store.journal import Journal
-from bridge.store.lanes import Held, Offer, Taken, Terms, Unreadable
-from bridge.store.limits import UNLIMITED, Limits
-from bridge.store.namespace import Namespace
-from bridge.store.scripting import Scripts
-from bridge.store.sessions import Results, Sessions
+from bridge.queue.inbox import Condition, Inbox, Put, Queued
+from bridge.queue.journal import Journal
+from bridge.queue.lanes import Held, Offer, Taken, Terms, Unreadable
+from bridge.queue.limits import UNLIMITED, Limits
+from bridge.queue.namespace import Namespace
+from bridge.queue.scripting import Scripts
 
 NAMESPACE = "test"
 PREFIX = "{test}:"

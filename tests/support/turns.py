@@ -1,6 +1,6 @@
 """Turns at work: the real store, planning and client, between a project service and a Slack made of lists.
 
-`MemorySay` and `MemoryDirectory` stand for the two ports of `bridge.turns.ports`; the service stands at the wire.
+`MemorySay` and `MemoryDirectory` stand for the two ports of `bridge.slack.ports`; the service stands at the wire.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from typing import Any
 import httpx
 from redis.asyncio import Redis
 
-from bridge.blocks.reply import Reply, View
-from bridge.chats.context import Context
-from bridge.chats.decide import Decide, Follow
-from bridge.chats.planning import Chats
-from bridge.commands.deps import Deps
 from bridge.errors import SlackAmbiguous, SlackError
+from bridge.features.conversations.context import Context
+from bridge.features.conversations.planning import Chats
+from bridge.features.decide import Decide, Follow
+from bridge.features.deps import Deps
+from bridge.features.effects import Effects
+from bridge.features.feedback.votes import Votes
+from bridge.features.reports.after import AfterReports
+from bridge.features.show import Shower
+from bridge.features.stats.statistics import Statistics
+from bridge.features.stats.stored_snapshots import SnapshotStore
+from bridge.features.turn import Turns
+from bridge.features.workflows.runs import Runs
 from bridge.ids import ThreadKey, TurnId
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
-from bridge.reports.statistics import Statistics
-from bridge.store.feedback import Votes
-from bridge.store.lanes import Held
-from bridge.store.recent import Recent
-from bridge.store.snapshots import SnapshotStore
-from bridge.turns.effects import Effects
-from bridge.turns.lease import Lease
-from bridge.turns.patience import Patience
-from bridge.turns.ports import Found, Mark, Place, Recalled, ThreadRead, Whom
-from bridge.turns.reports import AfterReports
-from bridge.turns.runs import Runs
-from bridge.turns.show import Shower
-from bridge.turns.slots import Slots
-from bridge.turns.turn import Turns
-from bridge.turns.watching import Watches
-from bridge.turns.worker import Worker
+from bridge.queue.lanes import Held
+from bridge.queue.lease import Lease
+from bridge.queue.patience import Patience
+from bridge.queue.recent import Recent
+from bridge.queue.slots import Slots
+from bridge.queue.watching import Watches
+from bridge.queue.worker import Worker
+from bridge.slack.blockkit.reply import Reply, View
+from bridge.slack.ports import Found, Mark, Place, Recalled, ThreadRead, Whom
 from support.reports import reports_of, schedules_of
 from support.store import START, Process, Store, a_store
 

@@ -288,7 +288,7 @@ def _words_in(value: Any) -> list[str]:
 
 
 def _commands() -> Sequence[Any]:
-    found: Sequence[Any] = import_module("bridge.commands").router.slash_commands()
+    found: Sequence[Any] = import_module("bridge.features.registry").router.slash_commands()
     return found
 
 
@@ -338,7 +338,7 @@ async def a_shared_world(redis_url: str, **environ: str) -> AsyncIterator[World]
 
 async def check_lifetimes(world: World) -> None:
     """Fail where a key would stay in Redis for ever, or work would never be done."""
-    permanent = import_module("bridge.store.keys").PERMANENT_PATTERNS
+    permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
     assert await keys_without_lifetime(world.redis, permanent) == [], "keys were left without a lifetime"
 
 

@@ -15,12 +15,13 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.blocks import shapes, stats
 from bridge.errors import NotUnderstood
+from bridge.features.stats import layout as stats
+from bridge.features.stats.changes import compare
+from bridge.features.stats.snapshots import Counts, Snapshot, snapshot_of
 from bridge.project import ProjectClient
 from bridge.project.models import Stats
-from bridge.reports.changes import compare
-from bridge.reports.snapshots import Counts, Snapshot, snapshot_of
+from bridge.slack.blockkit import shapes
 from support.adversarial import CONVERTERS, TEXTS, of_length, shown_run
 
 LENGTH = 200_000

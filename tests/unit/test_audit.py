@@ -12,12 +12,12 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge import errors
-from bridge.commands import router
 from bridge.errors import BridgeError
+from bridge.features.registry import router
 from bridge.ops.audit import RESULTS, TITLE, line, result, to_json, word
+from bridge.queue.audit import SUBCOMMANDS, Act, AuditLog
+from bridge.queue.limits import Limits
 from bridge.slack.web import SlackWeb
-from bridge.store.audit import SUBCOMMANDS, Act, AuditLog
-from bridge.store.limits import Limits
 from support.front_door import FrontDoor, a_front_door
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM
 

@@ -12,10 +12,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bridge import words
-from bridge.blocks import agents, answers, forms, kit, menu, notices, project, runs, stats, workflows
-from bridge.blocks.reply import Audience, Reply
 from bridge.errors import CannotConnect
+from bridge.features.agents import layout as agents
+from bridge.features.conversations import answers, menu, notices
+from bridge.features.project_info import layout as project
+from bridge.features.stats import layout as stats
+from bridge.features.workflows import forms, layout as workflows, run_card as runs
 from bridge.project.models import Agent, AgentDetail, Project, RunResult, Stats, Workflow, WorkflowDetail
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import lay_out
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"

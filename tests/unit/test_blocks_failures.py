@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bridge import errors
-from bridge.blocks.failures import failure, sentence, worded
+from bridge.slack.blockkit.failures import failure, sentence, worded
 
 EXAMPLES = [
     errors.BridgeError(),

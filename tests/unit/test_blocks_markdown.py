@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from bridge.blocks import kit
-from bridge.blocks.markdown import messages, neutralised, pieces
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.markdown import messages, neutralised, pieces
 
 LIVE = re.compile(r"<(?:![a-z]|@[UW]|#C)|(?<![\w.])@(?:channel|here|everyone)\b|<https?:[^>|]*\|", re.IGNORECASE)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from bridge.blocks.kit import escape
-from bridge.blocks.mrkdwn import mentions_in, message_text, plain_command_text
+from bridge.slack.blockkit.kit import escape
+from bridge.slack.blockkit.mrkdwn import mentions_in, message_text, plain_command_text
 
 USERS = {"U1": "Ann & Bob", "U2": "&lt;b&gt;"}
 CHANNELS = {"C1": "general"}

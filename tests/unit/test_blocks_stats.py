@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bridge.blocks import charts, kit
-from bridge.blocks.changes import Changes, Difference, NamesChanged, change
-from bridge.blocks.numbers import ENGLISH, signed, style_of, whole
-from bridge.blocks.reply import Block, Reply
-from bridge.blocks.stats import Trend, stats_card
+from bridge.features.stats.changes_shown import Changes, Difference, NamesChanged, change
+from bridge.features.stats.layout import Trend, stats_card
 from bridge.playground.emulator.limits import check_blocks
 from bridge.project.models import Stats
+from bridge.slack.blockkit import charts, kit
+from bridge.slack.blockkit.numbers import ENGLISH, signed, style_of, whole
+from bridge.slack.blockkit.reply import Block, Reply
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 GERMAN = style_of("de-DE")

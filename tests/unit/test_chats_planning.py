@@ -7,16 +7,16 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.reply import Audience, Reply
-from bridge.chats.choosing import configured, named_first
 from bridge.errors import SlackRefused, SlackUnreachable
+from bridge.features.conversations.choosing import configured, named_first
+from bridge.features.plan import AskAgent, Nothing, Plan, Show, TryLater, WaitForChoice
 from bridge.ids import new_turn_id
 from bridge.inbound import InboundMessage
 from bridge.project import Agent
-from bridge.store.inbox import Condition
-from bridge.store.records import Conversation
-from bridge.turns.plan import AskAgent, Nothing, Plan, Show, TryLater, WaitForChoice
-from bridge.turns.ports import Mark, Place
+from bridge.queue.inbox import Condition
+from bridge.queue.records import Conversation
+from bridge.slack.blockkit.reply import Audience, Reply
+from bridge.slack.ports import Mark, Place
 from support.store import CHANNEL, ROOT, START, TEAM, THREAD, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, Posted, a_bench
 

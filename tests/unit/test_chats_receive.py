@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.chats.access import Access
-from bridge.chats.receive import Received, Receiver
 from bridge.errors import SlackUnreachable
+from bridge.features.access import Access
+from bridge.features.conversations.receive import Received, Receiver
 from bridge.ids import own_lane
 from bridge.inbound import Notice
-from bridge.store.inbox import Duplicate, Queued
+from bridge.queue.inbox import Duplicate, Queued
 from support.store import LANE, ROOT, START, THREAD, Store, a_store, message, ts
 from support.turns import BOT, MemoryDirectory
 

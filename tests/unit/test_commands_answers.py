@@ -13,24 +13,11 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.reply import Audience, Reply
-from bridge.commands import router
-from bridge.commands.clicks import clicked
-from bridge.commands.deps import Call, Deps
-from bridge.commands.submissions import submitted
 from bridge.errors import BadUsage, NoSuch, NotAllowed, UnknownCommand
-from bridge.ids import ThreadKey, TurnId
-from bridge.inbound import Click, Submission
-from bridge.metrics import Metrics
-from bridge.playground.emulator.limits import check_view
-from bridge.project.catalog import Catalog
-from bridge.project.client import ProjectClient
-from bridge.reports.statistics import Statistics
-from bridge.store.recent import Recent
-from bridge.store.scripting import Scripts
-from bridge.store.sessions import Results, Sessions
-from bridge.store.snapshots import SnapshotStore
-from bridge.turns.plan import (
+from bridge.features.clicks import clicked
+from bridge.features.conversations.sessions import Results, Sessions
+from bridge.features.deps import Call, Deps
+from bridge.features.plan import (
     ChooseAgent,
     Nothing,
     OpenForm,
@@ -41,6 +28,19 @@ from bridge.turns.plan import (
     Show,
     StartThread,
 )
+from bridge.features.registry import router
+from bridge.features.stats.statistics import Statistics
+from bridge.features.stats.stored_snapshots import SnapshotStore
+from bridge.features.submissions import submitted
+from bridge.ids import ThreadKey, TurnId
+from bridge.inbound import Click, Submission
+from bridge.metrics import Metrics
+from bridge.playground.emulator.limits import check_view
+from bridge.project.catalog import Catalog
+from bridge.project.client import ProjectClient
+from bridge.queue.recent import Recent
+from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.reply import Audience, Reply
 from support.reports import reports_of
 from support.turns import MemoryDirectory
 

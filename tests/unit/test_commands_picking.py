@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import pytest
 
-from bridge.blocks.json_text import pointed_at
-from bridge.commands.input import typed_input
-from bridge.commands.picking import pick
 from bridge.errors import BadInput, NoSuch, SeveralFit
+from bridge.features.picking import pick
+from bridge.features.workflows.input import typed_input
+from bridge.slack.blockkit.json_text import pointed_at
 
 
 class Named(NamedTuple):

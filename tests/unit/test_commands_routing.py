@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bridge.commands import bang_line, router
-from bridge.commands.deps import Call, Deps
-from bridge.commands.routing import Router
-from bridge.turns.plan import Nothing, Plan
+from bridge.features.deps import Call, Deps
+from bridge.features.plan import Nothing, Plan
+from bridge.features.registry import bang_line, router
+from bridge.features.routing import Router
 
 HELP = "Do nothing."
 

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.conversations import CONTINUE, title_of
-from bridge.chats.access import Access
-from bridge.chats.receive import Receiver
+from bridge.features.access import Access
+from bridge.features.conversations.layout import CONTINUE, title_of
+from bridge.features.conversations.receive import Receiver
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, THREAD, USER, message, ts

@@ -12,15 +12,15 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackRefused
+from bridge.features.conversations.ask import unknown
 from bridge.ids import MessageKey, TurnId, own_lane
 from bridge.inbound import SlashCommand
 from bridge.ops.dead import Office, table, to_json
 from bridge.ops.trace import steps_of
-from bridge.store.dead import DeadLetter, DeadLetters, Retried
-from bridge.store.records import Step
-from bridge.store.trace import Owner, trace_of
-from bridge.turns.ask import unknown
-from bridge.turns.ports import Place
+from bridge.queue.dead import DeadLetter, DeadLetters, Retried
+from bridge.queue.records import Step
+from bridge.queue.trace import Owner, trace_of
+from bridge.slack.ports import Place
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
 from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.notices import ASK_EDITED
-from bridge.chats.access import Access
-from bridge.chats.receive import Received, Receiver
+from bridge.features.access import Access
+from bridge.features.conversations.notices import ASK_EDITED
+from bridge.features.conversations.receive import Received, Receiver
 from bridge.inbound import Click
 from support.store import CHANNEL, ROOT, TEAM, USER, message, ts
 from support.turns import BOT, Bench, a_bench

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.answers import FEEDBACK, Answered, answer, read_vote
+from bridge.features.conversations.answers import FEEDBACK, Answered, answer, read_vote
+from bridge.features.feedback.table import NONE, table, to_json
+from bridge.features.feedback.votes import Ballot, Vote
 from bridge.ids import TurnId
 from bridge.inbound import Click
-from bridge.ops.feedback import NONE, table, to_json
 from bridge.slack.parts import lay_out
-from bridge.store.feedback import Ballot, Vote
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER, message
 from support.turns import Bench, a_bench
 

@@ -9,13 +9,13 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.home import AGENTS_A_PAGE, NEXT_WORKFLOWS, WORKFLOWS_A_PAGE, Home, Spot, home_view
 from bridge.errors import SlackRefused, SlackUnreachable
+from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_WORKFLOWS, WORKFLOWS_A_PAGE, Home, Spot, home_view
 from bridge.ids import TurnId
 from bridge.inbound import Click, HomeOpened, Inbound, SlashCommand
 from bridge.playground.emulator.limits import check_view
 from bridge.project.models import Agent, Workflow
-from bridge.store.inbox import Condition, Queued
+from bridge.queue.inbox import Condition, Queued
 from support.store import CHANNEL, ROOT, TEAM, USER, message
 from support.turns import SUPPORT, WORKFLOW, Bench, a_bench
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from fakeredis import FakeAsyncRedis
 
-from bridge.store.keys import TABLE, Keys, helpers, markdown
+from bridge.queue.keys import TABLE, Keys, helpers, markdown
 
 BRIDGE = Path(str(files("bridge")))
 SCRIPTS = sorted(BRIDGE.rglob("*.lua"))
-CODE = sorted(set(BRIDGE.rglob("*.py")) - {BRIDGE / "store" / "keys.py"})
+CODE = sorted(set(BRIDGE.rglob("*.py")) - {BRIDGE / "queue" / "keys.py"})
 BEGUN = re.compile(rf"(\{{.*)?\}}:({'|'.join(key.begin for key in TABLE)}|$)")
 
 

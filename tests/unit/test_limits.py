@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks import notices
-from bridge.blocks.reply import Audience
+from bridge.features.conversations import notices
+from bridge.queue.limits import Limits
+from bridge.slack.blockkit.reply import Audience
 from bridge.slack.web import SlackWeb
-from bridge.store.limits import Limits
 from support.front_door import FrontDoor, a_front_door
 from support.store import CHANNEL, ROOT, TEAM
 

@@ -9,8 +9,8 @@ import pytest
 
 from bridge.ops.redis_rows import rows_of
 from bridge.ops.rows import State
+from bridge.queue.redis.condition import Condition
 from bridge.slack.web import Identity
-from bridge.store.condition import Condition
 
 US = Identity("T1", "", "UBOT", "B1")
 GOOD = Condition(

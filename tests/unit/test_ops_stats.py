@@ -7,10 +7,10 @@ import io
 import json
 from datetime import UTC, datetime, timedelta
 
+from bridge.features.stats.changes import compare
+from bridge.features.stats.snapshots import snapshot_of
 from bridge.ops.stats import Compared, to_csv, to_json, to_text
 from bridge.project.models import Stats
-from bridge.reports.changes import compare
-from bridge.reports.snapshots import snapshot_of
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks import reports as blocks
-from bridge.blocks.forms import Origin
-from bridge.blocks.reply import Block, Reply
-from bridge.commands.reports import problems_of
+from bridge.features.reports import layout as blocks
+from bridge.features.reports.commands import problems_of
+from bridge.features.reports.schedules import Kept
+from bridge.features.workflows.forms import Origin
 from bridge.inbound import Click, Inbound, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
-from bridge.store.schedules import Kept
+from bridge.slack.blockkit.reply import Block, Reply
 from support.reports import schedules_of
 from support.store import CHANNEL, TEAM, USER
 from support.turns import Bench, a_bench

@@ -11,12 +11,12 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
+from bridge.features.reports.reporter import Reporter
+from bridge.features.reports.schedules import MOST_KEPT, Kept, Terms
 from bridge.inbound import Click
-from bridge.reports.reporter import Reporter
-from bridge.store.dead import DeadLetters
-from bridge.store.inbox import Condition
-from bridge.store.schedules import MOST_KEPT, Kept, Terms
-from bridge.turns.ports import Place
+from bridge.queue.dead import DeadLetters
+from bridge.queue.inbox import Condition
+from bridge.slack.ports import Place
 from support.reports import schedules_of
 from support.store import CHANNEL, TEAM, USER, message
 from support.turns import SALES, SUPPORT, Bench, Posted, a_bench, killed

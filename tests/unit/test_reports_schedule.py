@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bridge.errors import BadSchedule
-from bridge.reports.schedule import is_too_late, last_due, next_due
-from bridge.reports.wording import read_wanted, span_of
+from bridge.features.reports.schedule import is_too_late, last_due, next_due
+from bridge.features.reports.wording import read_wanted, span_of
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 DUE = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.inbound import InboundMessage
-from bridge.slack.messages import parse
+from bridge.listeners.messages import parse
 from bridge.slack.payloads import RETRY, retry_of
 from bridge.slack.web import Identity
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.blocks.reply import Attachment, Reply
 from bridge.errors import SlackAmbiguous, SlackRefused
+from bridge.slack.blockkit.reply import Attachment, Reply
+from bridge.slack.ports import Found, Place
 from bridge.slack.say import SlackSay
-from bridge.turns.ports import Found, Place
 from support.saying import FOOTER, HERE, MARK, SECTION, SINCE, TURN, answer, long_markdown
 from support.wire_slack import CutOff, WireSlack, refused
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.blocks.reply import Attachment, Reply
 from bridge.errors import SlackRefused
+from bridge.slack.blockkit.reply import Attachment, Reply
+from bridge.slack.ports import Found, Mark, Whom
 from bridge.slack.say import SlackSay
-from bridge.turns.ports import Found, Mark, Whom
 from support.saying import MARK, SECTION, TURN
 from support.wire_slack import Raw, WireSlack, refused
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bridge.blocks.reply import Attachment, Reply
 from bridge.errors import SlackAmbiguous, SlackUnreachable
+from bridge.slack.blockkit.reply import Attachment, Reply
+from bridge.slack.ports import Found, Place, Recalled
 from bridge.slack.say import SlackSay
 from bridge.slack.web import SlackWeb
-from bridge.turns.ports import Found, Place, Recalled
 from support.clocks import Clock
 from support.saying import HERE, MARK, SINCE, TURN, US, answer, long_markdown
 from support.wire_slack import CutOff, Json, Raw, WireSlack, limited, refused

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from bridge.blocks import kit
-from bridge.blocks.reply import Block, Reply
 from bridge.errors import SlackRefused
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.ports import Found, Whom
 from bridge.slack.say import SlackSay
-from bridge.turns.ports import Found, Whom
 from support.saying import HERE, MARK, answer
 from support.wire_slack import CutOff, Json, WireSlack, refused
 

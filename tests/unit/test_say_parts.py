@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from bridge.blocks.reply import Reply
 from bridge.ids import TurnId, new_turn_id
 from bridge.slack import parts
+from bridge.slack.blockkit.reply import Reply
 
 TURN = TurnId("abcDEF123-_xyz00")
 

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from bridge.slack.ports import Place
+from bridge.slack.progress import RENEW, working
 from bridge.slack.say import SlackSay
 from bridge.slack.status import Status
 from bridge.slack.web import SlackWeb
-from bridge.turns.ports import Place
-from bridge.turns.sign import RENEW, working
 from support.clocks import Clock
 from support.waiting import wait_until
 from support.wire_slack import CutOff, Raw, Reaction, WireSlack, limited, refused

@@ -8,9 +8,9 @@ import pytest
 
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.slack.finding import NEWEST
+from bridge.slack.ports import Place, Recalled, Said
 from bridge.slack.say import SlackSay
 from bridge.slack.web import Identity, SlackWeb
-from bridge.turns.ports import Place, Recalled, Said
 from support.saying import US
 from support.wire_slack import Json, WireSlack, limited
 

@@ -19,11 +19,11 @@ from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.ops.check import what_is_configured
 from bridge.project import ProjectClient
+from bridge.queue.redis.condition import condition_of
+from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.settings import Settings, load, well_formed
 from bridge.slack.guard import Guard
 from bridge.slack.web import opened
-from bridge.store.condition import condition_of
-from bridge.store.connection import blocking_connection, connect
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, REDIS_PASSWORD, SIGNING_SECRET, secrets_in
 
 GIVEN = {

@@ -12,9 +12,9 @@ from fakeredis import FakeServer
 from redis.asyncio import Redis
 
 from bridge.ops.trace import steps_of
+from bridge.queue.keys import PERMANENT_PATTERNS
+from bridge.queue.trace import trace_of
 from bridge.slack.web import SlackWeb
-from bridge.store.keys import PERMANENT_PATTERNS
-from bridge.store.trace import trace_of
 from support.fake_redis import InProcessRedis
 from support.front_door import FrontDoor, a_front_door
 from support.lifetimes import keys_without_lifetime

@@ -9,20 +9,20 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge import words
-from bridge.blocks import asking
-from bridge.blocks.forms import FormErrors, Origin
-from bridge.chats.access import Access
 from bridge.errors import SlackUnreachable
+from bridge.features.access import Access
+from bridge.features.agents import asking
+from bridge.features.workflows.forms import FormErrors, Origin
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
+from bridge.listeners.actions import parse_submission
+from bridge.listeners.home import parse as parse_home
+from bridge.listeners.shortcuts import parse
 from bridge.playground.emulator import payloads
 from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.limits import check_view
-from bridge.slack.actions import parse_submission
-from bridge.slack.home import parse as parse_home
-from bridge.slack.shortcuts import parse
-from bridge.store.inbox import Queued
-from bridge.turns.ports import Place, Said, ThreadRead
+from bridge.queue.inbox import Queued
+from bridge.slack.ports import Place, Said, ThreadRead
 from support.saying import US
 from support.store import CHANNEL, ROOT, TEAM, USER
 from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, a_bench, killed

@@ -7,8 +7,8 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bridge.listeners.app import over_socket
 from bridge.metrics import Metrics
-from bridge.slack.app import over_socket
 
 MESSAGE = {"type": "event_callback", "event": {"type": "message", "text": "hello"}}
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bridge.errors import RecordNotUnderstood
-from bridge.project.models import Stats
-from bridge.reports.changes import compare
-from bridge.reports.since import moment_said
-from bridge.reports.snapshots import (
+from bridge.features.stats.changes import compare
+from bridge.features.stats.since import moment_said
+from bridge.features.stats.snapshots import (
     KEPT,
     MOST_BYTES,
     Counts,
@@ -25,6 +24,7 @@ from bridge.reports.snapshots import (
     spread,
     too_many,
 )
+from bridge.project.models import Stats
 
 NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -12,16 +12,16 @@ import pytest
 from fakeredis import FakeServer
 from redis.asyncio import Redis
 
-from bridge.blocks.reply import Reply
 from bridge.errors import ProjectError
+from bridge.features.stats.hourly import LOOKS_EVERY, Hourly
+from bridge.features.stats.snapshots import Snapshot, hour_of, snapshot_of
+from bridge.features.stats.statistics import Statistics
+from bridge.features.stats.stored_snapshots import SnapshotStore
 from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
-from bridge.reports.hourly import LOOKS_EVERY, Hourly
-from bridge.reports.snapshots import Snapshot, hour_of, snapshot_of
-from bridge.reports.statistics import Statistics
-from bridge.store.scripting import Scripts
-from bridge.store.snapshots import SnapshotStore
-from bridge.turns.patience import Draining
+from bridge.queue.patience import Draining
+from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.reply import Reply
 from support.fake_redis import InProcessRedis
 from support.store import NAMESPACE, PREFIX, Clock
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.notices import SEND_AGAIN
-from bridge.blocks.stops import DROP, GO_ON, SHOW
-from bridge.chats.access import Access
-from bridge.chats.receive import Receiver
-from bridge.chats.stopping import Stopping
 from bridge.errors import SlackUnreachable, StoreUnavailable
+from bridge.features.access import Access
+from bridge.features.conversations.notices import SEND_AGAIN
+from bridge.features.conversations.receive import Receiver
+from bridge.features.conversations.stopping import Stopping
+from bridge.features.conversations.stops import DROP, GO_ON, SHOW
 from bridge.inbound import Click, StopRequest
-from bridge.store.inbox import Queued
+from bridge.queue.inbox import Queued
 from support.store import CHANNEL, LANE, ROOT, START, TEAM, USER, message, ts
 from support.turns import BOT, REFUSED, SALES, SUPPORT, Bench, a_bench, killed
 from support.waiting import wait_until

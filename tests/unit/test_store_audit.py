@@ -8,8 +8,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
-from bridge.store.audit import Act, AuditLog
-from bridge.store.lanes import Unreadable
+from bridge.queue.audit import Act, AuditLog
+from bridge.queue.lanes import Unreadable
 from support.store import CHANNEL, NAMESPACE, ROOT, START, Store, a_store, message, ts
 
 DAYS = timedelta(days=90)

@@ -8,8 +8,8 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from bridge.store.batching import MOST_AT_ONCE, Batches
-from bridge.store.redis_py import Command
+from bridge.queue.redis.batching import MOST_AT_ONCE, Batches
+from bridge.queue.redis.redis_py import Command
 
 ECHO = "return ARGV[1]"
 COUNT = "return redis.call('INCR', KEYS[1] .. 'n')"

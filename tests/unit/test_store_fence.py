@@ -10,8 +10,8 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
-from bridge.store.journal import Binding, Journal
-from bridge.store.lanes import Taken, Terms
+from bridge.queue.journal import Binding, Journal
+from bridge.queue.lanes import Taken, Terms
 from support.store import THREAD, Store, a_store, message, ts
 
 Act = Callable[[Journal, Taken], Awaitable[object]]

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.store.inbox import Condition, Paused, Put, Queued
-from bridge.store.limits import Limits
+from bridge.queue.inbox import Condition, Paused, Put, Queued
+from bridge.queue.limits import Limits
 from support.store import THREAD, Store, a_store, message, ts
 
 

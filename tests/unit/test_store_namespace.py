@@ -10,9 +10,9 @@ from redis.asyncio import Redis
 
 from bridge.errors import NamespaceTaken, StoreUnavailable
 from bridge.metrics import Metrics
-from bridge.store.connection import connect
-from bridge.store.namespace import Namespace
-from bridge.store.scripting import Scripts
+from bridge.queue.namespace import Namespace
+from bridge.queue.redis.connection import connect
+from bridge.queue.scripting import Scripts
 from support.store import NAMESPACE, PREFIX, START, a_store, message, ts
 
 

@@ -10,8 +10,8 @@ from redis.asyncio import Redis
 from bridge.errors import StoreUnavailable
 from bridge.ids import own_lane
 from bridge.inbound import Click, HomeOpened, Inbound, Notice, Shortcut, StopRequest
-from bridge.store.inbox import Condition, Duplicate, Full, Queued, Unbound
-from bridge.store.records import VERSION
+from bridge.queue.inbox import Condition, Duplicate, Full, Queued, Unbound
+from bridge.queue.records import VERSION
 from support.store import CHANNEL, LANE, ROOT, SPARE, TEAM, THREAD, USER, a_store, key_of, message, ts
 
 

@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import TurnId
-from bridge.store.records import Conversation
+from bridge.queue.records import Conversation
 from support.store import PREFIX, THREAD, a_store
 
 

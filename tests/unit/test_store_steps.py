@@ -10,9 +10,9 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
-from bridge.store.journal import Binding, FirstAgent
-from bridge.store.lanes import Unreadable
-from bridge.store.records import VERSION, Conversation, Step
+from bridge.queue.journal import Binding, FirstAgent
+from bridge.queue.lanes import Unreadable
+from bridge.queue.records import VERSION, Conversation, Step
 from support.store import LANE, PREFIX, ROOT, START, THREAD, a_store, message, ts
 
 

@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 
 from bridge.ids import TurnId
 from bridge.inbound import Notice
-from bridge.store.records import Step
+from bridge.queue.records import Step
 from support.store import CHANNEL, LANE, PREFIX, ROOT, TEAM, THREAD, USER, Process, Store, a_store, key_of, message, ts
 
 

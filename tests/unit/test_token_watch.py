@@ -8,10 +8,10 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackTokenRefused
-from bridge.slack.token_watch import TokenWatch
+from bridge.listeners.token_watch import TokenWatch
+from bridge.queue.lanes import Taken
+from bridge.queue.lease import Lease
 from bridge.slack.web import SlackWeb
-from bridge.store.lanes import Taken
-from bridge.turns.lease import Lease
 from support.saying import US
 from support.store import message
 from support.turns import a_bench

@@ -15,9 +15,9 @@ from bridge.errors import SlackRefused
 from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click, SlashCommand
 from bridge.ops.trace import Address, TraceStep, address_of, steps_of, table, to_json
-from bridge.store.deliveries import Delivery, PassedOver
-from bridge.store.keys import PASSED_IN_A_DAY
-from bridge.store.trace import Known, Owner, owner_of, trace_of
+from bridge.queue.deliveries import Delivery, PassedOver
+from bridge.queue.keys import PASSED_IN_A_DAY
+from bridge.queue.trace import Known, Owner, owner_of, trace_of
 from support.fake_redis import InProcessRedis
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
 from support.turns import a_bench

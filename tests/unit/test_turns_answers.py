@@ -9,8 +9,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
-from bridge.store.records import VERSION, Conversation
-from bridge.turns.ports import Place
+from bridge.queue.records import VERSION, Conversation
+from bridge.slack.ports import Place
 from support.store import PREFIX, ROOT, SECOND, THREAD, USER, message, ts
 from support.turns import SUPPORT, a_bench
 

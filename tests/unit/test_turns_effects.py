@@ -8,13 +8,13 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.menu import CHOOSE
-from bridge.blocks.notices import SEND_AGAIN
 from bridge.errors import SlackAmbiguous, SlackRefused
+from bridge.features.conversations.menu import CHOOSE
+from bridge.features.conversations.notices import SEND_AGAIN
 from bridge.ids import TurnId
 from bridge.inbound import Click, Inbound, SlashCommand
-from bridge.store.inbox import Queued
-from bridge.store.records import Conversation
+from bridge.queue.inbox import Queued
+from bridge.queue.records import Conversation
 from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message
 from support.turns import SALES, SUPPORT, Bench, a_bench, killed
 from support.waiting import wait_until

@@ -15,8 +15,8 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable
 from bridge.logs import configure, facts
 from bridge.metrics import Metrics
-from bridge.store.scripting import Scripts
-from bridge.turns.slots import Slots
+from bridge.queue.scripting import Scripts
+from bridge.queue.slots import Slots
 from support.losing import Losing
 from support.store import NAMESPACE, message, ts
 from support.turns import Bench, a_bench

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused
 from bridge.inbound import InboundMessage
-from bridge.store.records import Conversation
+from bridge.queue.records import Conversation
 from support.store import PREFIX, ROOT, THREAD, message, ts
 from support.turns import REFUSED, SALES, SUPPORT, Bench, a_bench, killed
 from support.waiting import wait_until

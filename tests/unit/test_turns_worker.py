@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 from redis.asyncio import Redis
 
-from bridge.turns.lease import Lease
-from bridge.turns.slots import Slots
-from bridge.turns.worker import Work
+from bridge.queue.lease import Lease
+from bridge.queue.slots import Slots
+from bridge.queue.worker import Work
 from support.store import message
 from support.turns import Bench, a_bench
 from support.waiting import wait_until

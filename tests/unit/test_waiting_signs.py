@@ -10,16 +10,16 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.blocks.notices import in_line
-from bridge.chats.access import Access
-from bridge.chats.receive import Receiver
+from bridge.features.access import Access
+from bridge.features.conversations.notices import in_line
+from bridge.features.conversations.receive import Receiver
+from bridge.features.conversations.waiting_line import WaitingLine
+from bridge.features.conversations.waiting_signs import SHOWN_A_MINUTE, WaitingSigns
+from bridge.queue.waiting_marks import Hourglasses
 from bridge.slack.hourglass import NAME, SCOPE
+from bridge.slack.ports import Whom
 from bridge.slack.say import SlackSay
 from bridge.slack.web import Identity, SlackWeb
-from bridge.store.hourglass import Hourglasses
-from bridge.turns.hourglass import SHOWN_A_MINUTE, WaitingSigns
-from bridge.turns.ports import Whom
-from bridge.turns.waiting import WaitingLine
 from support.saying import US
 from support.store import CHANNEL, USER, message, ts
 from support.turns import BOT, Bench, a_bench

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.figures import Figure, at_most
 from bench.stage import Stage
-from bridge.blocks.answers import answer
+from bridge.features.conversations.answers import answer
 from bridge.slack import parts
 from support.adversarial import CONVERTERS, TEXTS, of_length
 

@@ -1,0 +1,1 @@
+"""What the bridge does for people: a folder for each feature."""

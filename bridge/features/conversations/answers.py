@@ -1,0 +1,74 @@
+"""An agent's answer, with the buttons that ask what people think of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bridge import words
+from bridge.ids import TurnId
+from bridge.slack.blockkit import kit, shapes
+from bridge.slack.blockkit.reply import Audience, Block, Reply
+
+FEEDBACK: Final = "answer:feedback"
+
+_NOTIFICATION = 300
+_VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>\d{1,18}):(?P<session>\d{0,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Which answer it is: of which *turn*, by which *agent*, in which *session*."""
+
+    turn: TurnId
+    agent: int
+    session: int | None
+
+
+def answer(
+    message: str, tools_used: Any = None, *, notes: Sequence[str] = (), feedback: Answered | None = None
+) -> Reply:
+    """Show what an agent answered, with the tools that it used and our own *notes* below.
+
+    With *feedback*, people can say what they think of it.
+    """
+    if not message.strip():
+        message = words.EMPTY_ANSWER
+    tools = shapes.listed(shapes.names_in(tools_used), kit.FOOTER_TEXT - len(words.TOOLS_USED.format(tools="")))
+    footer = [*notes, *([words.TOOLS_USED.format(tools=tools)] if tools else [])]
+    return Reply(
+        text=kit.fallback(message, _NOTIFICATION),
+        markdown=kit.clean(message),
+        footer=(*((kit.context(*footer),) if footer else ()), *((_feedback(feedback),) if feedback else ())),
+        audience=Audience.THREAD,
+    )
+
+
+def read_vote(value: str) -> tuple[bool, Answered] | None:
+    """Read the value of a feedback button: whether it is a good answer, and which; None for one of another release."""
+    match = _VOTE.fullmatch(value)
+    if match is None:
+        return None
+    session = int(match["session"]) if match["session"] else None
+    return match[1] == "up", Answered(TurnId(match["turn"]), int(match["agent"]), session)
+
+
+def _feedback(of: Answered) -> Block:
+    """Make Slack's own pair of buttons.
+
+    https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
+    """
+    which = f"{of.turn}:{of.agent}:{'' if of.session is None else of.session}"
+    buttons = {
+        "type": "feedback_buttons",
+        "action_id": FEEDBACK,
+        "positive_button": _button(words.GOOD_ANSWER, f"up:{which}"),
+        "negative_button": _button(words.BAD_ANSWER, f"down:{which}"),
+    }
+    return {"type": "context_actions", "elements": [buttons]}
+
+
+def _button(text: str, value: str) -> Block:
+    return {"text": kit.plain(text), "value": value, "accessibility_label": text}

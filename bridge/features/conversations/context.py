@@ -1,0 +1,102 @@
+"""What goes to the agent beside the words of a message: who speaks, and what was said in the thread before.
+
+An agent knows what was said to it. It does not know what people said before they called it into their thread, nor,
+where replies need a mention (``BRIDGE_THREAD_REPLIES=mentions``), what they said since its last answer. That is read
+once for the turn that needs it, never for a thread that the bot has heard from its root on, and goes along as a
+quotation (`bridge.slack.blockkit.quotation`). A thread that cannot be read is no reason to leave a question unanswered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bridge import words
+from bridge.errors import SlackError
+from bridge.features.plan import AskAgent
+from bridge.ids import ThreadKey
+from bridge.inbound import InboundMessage
+from bridge.queue.lanes import Taken
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
+from bridge.slack.blockkit.quotation import MESSAGE, Quoted, spoken, with_quotation
+from bridge.slack.ports import Directory, Place, Said, Say, ThreadRead
+
+log = logging.getLogger(__name__)
+
+_MOST_NAMES: Final = 30  # that are looked up for one quotation; beyond, people are called by their ids
+_NOTHING: Final = ThreadRead()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Finds what goes along. *is_on* is ``BRIDGE_CONTEXT``; with *mentions_only*, replies need a mention."""
+
+    say: Say
+    directory: Directory
+    bot_user: str
+    is_on: bool = True
+    mentions_only: bool = False
+
+    async def around(self, taken: Taken, message: InboundMessage, plan: AskAgent, read: ThreadRead | None) -> str:
+        """Put around the words of *plan* what the agent does not know; *read* is the thread, where it was read.
+
+        Never fails.
+        """
+        text, after, said = plan.message, taken.conversation.heard, _NOTHING
+        if self._is_wanted(message, taken, plan):
+            said = read if read is not None and not after else await self._read(message.thread, after, message.ts)
+        if taken.conversation.is_several or any(one.user != message.user for one in said.all):
+            text = spoken(await self.directory.user_name(message.user), text)
+        return await self._around(text, said, is_since=bool(after))
+
+    async def quoting(self, thread: ThreadKey, before: str, text: str) -> str:
+        """Put around *text*, which goes elsewhere, what was said in *thread* before that message. Never fails."""
+        said = await self._read(thread, "", before) if self.is_on else _NOTHING
+        return await self._around(text, said, is_since=False)
+
+    async def _around(self, text: str, said: ThreadRead, *, is_since: bool) -> str:
+        if not said.all:
+            return text
+        people, channels = await self._names(said.all)
+        root = self._quoted(said.root, people, channels) if said.root else None
+        newest = [self._quoted(one, people, channels) for one in said.newest]
+        return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since)
+
+    def _is_wanted(self, message: InboundMessage, taken: Taken, plan: AskAgent) -> bool:
+        if not self.is_on or message.is_root:
+            return False
+        if (taken.turn.starts or message.calls_in) and plan.session is None:
+            return True  # called into a thread
+        if not self.mentions_only or message.is_direct:
+            return False  # all that is said there is said to the agent
+        return bool(taken.conversation.heard) or plan.session is None  # else nobody knows what it knows
+
+    async def _read(self, thread: ThreadKey, after: str, before: str) -> ThreadRead:
+        try:
+            return await self.say.read_thread(Place(thread.channel, thread.root), after, before)
+        except SlackError as exc:  # most of all no permission; `bridge check` says so
+            log.info("a thread could not be read for its agent", extra={"detail": exc.detail})
+            return _NOTHING
+
+    async def _names(self, everybody: Sequence[Said]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        mentioned = [mentions_in(one.text) for one in everybody]
+        people = _first(one.user for one in everybody) | _first(user for some in mentioned for user in some.users)
+        channels = _first(channel for some in mentioned for channel in some.channels)
+        names = await asyncio.gather(*map(self.directory.user_name, list(people)[:_MOST_NAMES]))
+        channel_names = await asyncio.gather(*map(self.directory.channel_name, list(channels)[:_MOST_NAMES]))
+        return dict(zip(people, names, strict=False)), dict(zip(channels, channel_names, strict=False))
+
+    def _quoted(self, said: Said, people: Mapping[str, str], channels: Mapping[str, str]) -> Quoted:
+        # Slack's escapes are longer than what they stand for, hardly ever six times.
+        raw = kit.cut(said.text, 6 * MESSAGE)
+        text = message_text(raw, bot_user=self.bot_user, user_names=people, channel_names=channels)
+        return Quoted(said.app or people.get(said.user) or said.user or words.SOMEBODY, text, said.files)
+
+
+def _first(ids: Iterable[str]) -> dict[str, None]:
+    """Take each id once, in their order."""
+    return dict.fromkeys(one for one in ids if one)

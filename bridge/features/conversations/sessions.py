@@ -1,0 +1,153 @@
+"""The session map: which thread continues which agent session, and who answers in a channel by default."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from bridge.errors import RecordNotUnderstood
+from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
+from bridge.queue.keys import GREETED, GREETING, SEEN, milliseconds
+from bridge.queue.records import Conversation
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts, or_empty
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A *thread* that was bound to a session of *agent*; *owner* is the person whose direct message it is."""
+
+    thread: ThreadKey
+    agent: int | None
+    owner: str
+
+    @classmethod
+    def parse(cls, thread: str, value: str) -> Bound:
+        """Read an entry of a ``bound:`` hash."""
+        agent, _, owner = value.partition(":")
+        return cls(ThreadKey.parse(thread), int(agent) if agent else None, owner)
+
+
+class Sessions:
+    """What is kept about threads and channels. Every method may raise `StoreUnavailable`.
+
+    A thread is bound by the inbox when its first message is accepted. The first agent and the first session win;
+    everything later is a replacement, which compares with what its caller saw.
+    """
+
+    def __init__(self, scripts: Scripts, *, session_lifetime: timedelta) -> None:
+        self._scripts = scripts
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+        self._session_ms = milliseconds(session_lifetime)
+
+    async def thread(self, thread: ThreadKey) -> Conversation | None:
+        """What *thread* is bound to; None where it is not bound."""
+        with translated():
+            fields: dict[str, str] = await self._redis.hgetall(self._keys.thread(thread))  # type: ignore[assignment]
+        return Conversation.from_redis(fields) if fields else None
+
+    async def choose_agent(self, thread: ThreadKey, agent: int) -> int:
+        """Give *thread* its agent, and let what waited for it go on. Returns the agent it has: the first one wins."""
+        answer = await self._scripts.run("choose", str(thread), thread_lane(thread), agent, self._session_ms)
+        return int(answer)
+
+    async def rebind(
+        self, thread: ThreadKey, *, expected: int | None, session: int | None, agent: int | None = None
+    ) -> bool:
+        """Replace the session (None: none) if it is still *expected*, and the agent where one is given."""
+        answer = await self._scripts.run(
+            "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms
+        )
+        return str(answer) == "1"
+
+    async def restart(self, thread: ThreadKey) -> None:
+        """Forget the session, so that the next message begins a new one; the agent stays."""
+        conversation = await self.thread(thread)
+        if conversation is not None:
+            await self.rebind(thread, expected=conversation.session, session=None)
+
+    async def mute(self, thread: ThreadKey, *, is_muted: bool) -> bool:
+        """Let nothing of *thread* go to its agent, or again. False: it is not bound."""
+        return str(await self._scripts.run("mute", str(thread), int(is_muted), self._session_ms)) == "1"
+
+    async def bound_to(self, team: str, session: int) -> list[Bound]:
+        """List the threads that this bridge has bound to *session*."""
+        with translated():
+            key = self._keys.bound(team, session)
+            found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
+        return [Bound.parse(thread, value) for thread, value in found.items()]
+
+    async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
+        """Whether *user* is to be greeted by *turn*: nobody has, and no other turn is about to."""
+        return await self._has(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
+
+    async def greeted(self, team: str, user: str) -> None:
+        """Remember that *user* was greeted. Only now: a turn that ended before may greet once more."""
+        await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
+
+    async def may_tell(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn* is to tell *thread* that the service is down: since its last answer nobody has."""
+        return await self._has(self._keys.told(thread), turn, SEEN)
+
+    async def told(self, thread: ThreadKey) -> None:
+        """Remember that *thread* was told."""
+        await self._mark(self._keys.told(thread), SEEN)
+
+    async def _has(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
+        """Give what may be done once to *turn*, which finds that it has it whenever it is begun again."""
+        with translated():
+            await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
+            return str(await self._redis.get(key)) == turn
+
+    async def _mark(self, key: str, lifetime: timedelta) -> None:
+        with translated():
+            await self._redis.set(key, "1", px=milliseconds(lifetime))
+
+    async def was_searched(self, thread: ThreadKey) -> bool:
+        """Whether *thread* was searched for a lost binding lately."""
+        with translated():
+            return bool(await self._redis.exists(self._keys.looked(thread)))
+
+    async def mark_searched(self, thread: ThreadKey) -> None:
+        """Remember that *thread* was searched for a lost binding and has none."""
+        await self._mark(self._keys.looked(thread), SEEN)
+
+    async def report_words(self, thread: ThreadKey) -> str:
+        """The words of the report that is the root of *thread*, until an agent has answered there; else ``""``."""
+        with translated():
+            return str(await self._redis.get(self._keys.words(thread)) or "")
+
+    async def channel_default(self, team: str, channel: str) -> int | None:
+        """The agent that answers in *channel* where nothing else chooses."""
+        with translated():
+            agent = await self._redis.hget(self._keys.defaults(), f"{team}:{channel}")
+        return int(agent) if agent else None
+
+    async def set_channel_default(self, team: str, channel: str, agent: int | None) -> None:
+        """Set that agent, or take it away with None."""
+        with translated():
+            if agent is None:
+                await self._redis.hdel(self._keys.defaults(), f"{team}:{channel}")
+            else:
+                await self._redis.hset(self._keys.defaults(), f"{team}:{channel}", str(agent))
+
+
+class Results:
+    """The node results of finished runs, kept for a week so that a button can show them."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def get(self, turn: TurnId) -> Any | None:
+        """The node results of the run that *turn* started, as JSON; None where they are gone."""
+        with translated():
+            text = await self._scripts.redis.get(self._scripts.keys.results(turn))
+        if text is None:
+            return None
+        try:
+            return json.loads(text)
+        except ValueError as exc:
+            raise RecordNotUnderstood("results") from exc

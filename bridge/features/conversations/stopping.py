@@ -1,0 +1,70 @@
+"""Stops that come other than as a message: Slack's own Stop, and a ❌ that people put on their own message.
+
+One control path, past every queue: the mark is made here, before Slack is told that the event was taken, and a turn of
+its own says what came of it. That turn gives the same stop again, so that a process that ends in between, or an event
+that Slack repeats, changes nothing (`bridge.queue.stops`). `!stop` takes the same path (`receive`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bridge.features.access import Access
+from bridge.ids import MessageKey, thread_lane
+from bridge.inbound import Notice, StopRequest
+from bridge.queue.audit import deed
+from bridge.queue.inbox import Inbox, Queued
+from bridge.queue.stops import Met
+
+Decision = Literal["queued", "duplicate", "refused", "ignored"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """Stops what is in work. May raise `StoreUnavailable` and `SlackError`: Slack shall send it again."""
+
+    inbox: Inbox
+    access: Access
+
+    async def stop(self, request: StopRequest, *, event: str) -> Decision:
+        """Stop what *request* names, a thread or one message; it may be repeated."""
+        if request.message_ts:
+            return await self._stop_message(request, event)
+        return await self._stop_thread(request, event)
+
+    async def _stop_thread(self, request: StopRequest, event: str) -> Decision:
+        refusal = await self.access.refusal(request)
+        if refusal is not None:
+            return await self._refuse(request, refusal, event)
+        put = await self.inbox.put(request, event=event)
+        if not isinstance(put, Queued):
+            return "duplicate"
+        await self.inbox.stops.stop(thread_lane(request.thread), request.given, by=put.turn)
+        return "queued"
+
+    async def _stop_message(self, request: StopRequest, event: str) -> Decision:
+        """Stop the turn of the person's own message, if it is one.
+
+        Most messages that somebody crosses out are none of ours, and nothing is said about them.
+        """
+        if await self.access.refusal(request) is not None:
+            return "ignored"
+        only = MessageKey(request.team, request.channel, request.message_ts)
+        stopped = await self.inbox.stops.stop(thread_lane(request.thread), request.given, only=only)
+        if stopped.met in {Met.NOTHING, Met.LATE} or stopped.thread is None:
+            return "ignored"
+        put = await self.inbox.put(request.model_copy(update={"thread_ts": stopped.thread.root}), event=event)
+        return "queued" if isinstance(put, Queued) else "duplicate"
+
+    async def _refuse(self, request: StopRequest, refusal: str, event: str) -> Decision:
+        notice = Notice(
+            team=request.team,
+            channel=request.channel,
+            user=request.user,
+            what=refusal,
+            of=deed(request),
+            thread_ts=request.thread_ts,
+        )
+        await self.inbox.put(notice, event=event)
+        return "refused"

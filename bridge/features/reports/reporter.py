@@ -1,0 +1,152 @@
+"""The way of a report to its channel.
+
+Every process looks for what is due, twice a second, with one look into the index; whoever finds something claims the
+slot, and one wins (`schedules`). From then on the post is a turn: `plan_post` says what is to be done
+about it, and the journal sees to it that it is posted once, whoever is killed in between.
+
+A slot that everybody missed is posted late if less than half of the time to the next one is over; else it is skipped,
+and the next post says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final
+
+from bridge.errors import ProjectError, RecordNotUnderstood, StoreUnavailable
+from bridge.features.outcome import PostedReport
+from bridge.features.plan import Nothing, Plan, PostReport, TryLater
+from bridge.features.reports.keeping import Reports, clock_of, schedule_of
+from bridge.features.reports.layout import NO_CLOCK, small_print
+from bridge.features.reports.schedule import is_too_late, last_due, next_due
+from bridge.features.reports.schedules import Kept, Schedules
+from bridge.features.reports.wording import span_of
+from bridge.features.stats.layout import EVERYTHING
+from bridge.features.stats.snapshots import Snapshot, snapshot_of
+from bridge.inbound import Report
+from bridge.project.models import Stats
+from bridge.slack.blockkit.mrkdwn import plain_command_text
+from bridge.slack.blockkit.reply import Audience, Block, Reply
+
+log = logging.getLogger(__name__)
+
+_EVERY: Final = timedelta(seconds=0.5)
+_AT_ONCE: Final = 100  # reports that are claimed before the next look
+_ASKED_FOR: Final = timedelta(hours=1)  # how late one may be that somebody wanted at once
+_LONGEST_PAUSE: Final = timedelta(minutes=5)
+_SHORTEST_PAUSE: Final = timedelta(seconds=5)
+
+
+class Reporter:
+    """Claims the slots of reports as they become due."""
+
+    def __init__(self, schedules: Schedules, now: Callable[[], datetime], *, every: timedelta = _EVERY) -> None:
+        self._schedules = schedules
+        self._now = now
+        self._every = every
+
+    async def run(self, draining: asyncio.Event) -> None:
+        """Look for what is due until *draining* is set."""
+        was_away = False
+        while not draining.is_set():
+            try:
+                found, was_away = await self.claim_due(), False
+            except StoreUnavailable as exc:
+                found = 0
+                if not was_away:
+                    log.warning("redis is not available, reports wait for it", extra={"reason": exc.reason})
+                was_away = True
+            if found < _AT_ONCE:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._every.total_seconds()):
+                        await draining.wait()
+
+    async def claim_due(self) -> int:
+        """Claim what is due now; returns how many reports that were. Raises `StoreUnavailable`."""
+        due = await self._schedules.due(_AT_ONCE)
+        for kept in due:
+            try:
+                await self._claim(kept)
+            except RecordNotUnderstood:
+                log.warning("this machine does not know the time zone of a report", extra={"report": kept.id})
+                await self._schedules.pause(kept.id, NO_CLOCK)
+        return len(due)
+
+    async def _claim(self, kept: Kept) -> None:
+        schedule, zone, now = schedule_of(kept), clock_of(kept), self._now()
+        slot = last_due(schedule, zone, kept.due, now)
+        following = next_due(schedule, zone, slot)
+        if is_too_late(schedule, zone, slot, now):
+            claimed = await self._schedules.claim(kept, following=following, slot=None, skipped=kept.due)
+        else:
+            skipped = kept.due if kept.due < slot else None
+            claimed = await self._schedules.claim(kept, following=following, slot=slot, skipped=skipped)
+        if claimed != "taken":
+            log.info("a report was due", extra={"report": kept.id, "claimed": claimed})
+
+
+async def plan_post(reports: Reports, report: Report) -> Plan:
+    """Say what is to be done about a slot that was claimed. Raises `StoreUnavailable`."""
+    try:
+        kept = await reports.get(report.report)
+    except RecordNotUnderstood:
+        return Nothing("a newer release wrote this report")
+    if kept is None:
+        return Nothing("the report is not kept any more")
+    if kept.paused and not report.is_asked_for:
+        return Nothing("the report is paused")
+    if _is_too_late(kept, report, reports.now()):
+        if not report.is_asked_for:
+            await reports.schedules.skip(kept.id, report.slot)
+        return Nothing("it is too late for the report")
+    try:
+        stats = await reports.statistics.read()
+    except ProjectError as exc:
+        waited = reports.now() - report.slot
+        log.info("a report waits for the service", extra={"report": kept.id, "why": type(exc).__name__})
+        return TryLater(min(max(waited / 8, _SHORTEST_PAUSE), _LONGEST_PAUSE))
+    return await _post(reports, kept, report, stats)
+
+
+async def _post(reports: Reports, kept: Kept, report: Report, stats: Stats) -> Plan:
+    terms, channel = kept.terms, report.channel
+    card = await reports.statistics.card_of(
+        stats,
+        since=reports.now() - span_of(terms.compare) if terms.compare else None,
+        last=None if terms.compare else _last(kept),
+        only=frozenset(terms.only) or EVERYTHING,
+        audience=Audience.CHANNEL,
+    )
+    default = await reports.sessions.channel_default(terms.team, channel)
+    posted = PostedReport(
+        report=kept.id,
+        called=terms.words,
+        slot=report.slot,
+        words=plain_command_text(card.text),
+        numbers=snapshot_of(stats, reports.now()).to_text(),
+        binds=default is not None or reports.has_default_agent,
+    )
+    return PostReport(_above(card, small_print(terms.words, terms.zone, kept.skipped)), posted)
+
+
+def _above(card: Reply, below: list[Block]) -> Reply:
+    """Put the same blocks below each form that the statistics may take."""
+    plainer = tuple((*form, *below) for form in card.plainer)
+    return card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
+
+
+def _last(kept: Kept) -> Snapshot | None:
+    try:
+        return Snapshot.from_text(kept.numbers) if kept.numbers else None
+    except RecordNotUnderstood:
+        return None
+
+
+def _is_too_late(kept: Kept, report: Report, now: datetime) -> bool:
+    if report.is_asked_for:
+        return now - report.slot > _ASKED_FOR
+    return is_too_late(schedule_of(kept), clock_of(kept), report.slot, now)

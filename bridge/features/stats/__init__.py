@@ -1,0 +1,1 @@
+"""``/stats``: the numbers of the project, and how they changed."""

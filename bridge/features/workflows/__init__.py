@@ -1,0 +1,1 @@
+"""``/workflows``, the form to run one, and the cards of runs."""

@@ -1,0 +1,229 @@
+"""The form that runs a workflow, and what all forms have in common: how they are drawn and read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bridge import words
+from bridge.errors import BadInput
+from bridge.project.models import Workflow
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.json_text import typed_json
+from bridge.slack.blockkit.reply import Block, View
+
+RUN: Final = "run"
+"""The form's callback_id."""
+
+PAGE: Final = "page"
+"""The callback_id of what only shows something."""
+
+WORKFLOW: Final = "workflow"
+KIND: Final = "kind"
+INPUT: Final = "input"
+CHANNEL: Final = "channel"
+REMEMBER: Final = "remember"
+
+_TEXT = kit.option(words.TEXT, "text")
+_JSON = kit.option(words.JSON, "json")
+_REMEMBER = kit.option(words.REMEMBER, "yes")
+
+
+class Origin(BaseModel):
+    """Where a form was opened, which it carries as private_metadata; *is_sure*: an inactive workflow was confirmed.
+
+    *direct* is the person's direct message with the bot, where that is known. Where it was opened from a message,
+    *message_ts* is that and *author* wrote it, in the thread *thread_ts*.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    channel: str = ""
+    thread_ts: str = ""
+    response_url: str = ""
+    is_sure: bool = False
+    direct: str = ""
+    author: str = ""
+    message_ts: str = ""
+
+    @property
+    def opened_in(self) -> str:
+        """Where the person reads private lines."""
+        return self.channel or self.direct
+
+    @classmethod
+    def parse(cls, private_metadata: str) -> Origin:
+        """Read what a form carried; nothing is known where it carried something else."""
+        try:
+            return cls.model_validate_json(private_metadata)
+        except ValidationError:
+            return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A form that was filled in well."""
+
+    workflow: int
+    input: Any
+    typed: str = ""
+    kind: str = _TEXT["value"]
+    is_remembered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FormErrors:
+    """What is wrong with a form, for Slack's ``response_action: errors``: a sentence for each block_id."""
+
+    by_block: dict[str, str]
+
+
+def run_form(
+    workflow: Workflow | None, origin: Origin, *, typed: str = "", kind: str = "text", is_remembered: bool = False
+) -> View:
+    """Draw the form, with the workflow chosen where it is known already, and what is *typed* filled in.
+
+    Where it was opened outside any channel, it asks where the card of the run is to be.
+    """
+    chosen = _option(workflow) if workflow else None
+    is_cut = len(typed) > kit.PLAIN_TEXT_INPUT
+    hint = words.ONLY_THE_FIRST.format(limit=kit.PLAIN_TEXT_INPUT) if is_cut else words.INPUT_HINT
+    menu = kit.select(KIND, words.TEXT_OR_JSON, [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
+    blocks = [
+        kit.input_block(WORKFLOW, words.WORKFLOW, kit.external_select(WORKFLOW, words.CHOOSE_A_WORKFLOW, chosen)),
+        kit.input_block(INPUT, words.INPUT, text_input(INPUT, typed), hint=hint, optional=True),
+        kit.input_block(KIND, words.INPUT_IS, menu),
+        kit.input_block(REMEMBER, words.NEXT_TIME, _remember_box(is_checked=is_remembered), optional=True),
+    ]
+    if not origin.channel:
+        menu, hint = channel_menu(CHANNEL, origin.direct), words.MEMBER_OF_THE_CHANNEL
+        blocks.append(kit.input_block(CHANNEL, words.SHOW_RESULT_IN, menu, hint=hint))
+    return modal(RUN, words.RUN_A_WORKFLOW, words.RUN, blocks, origin)
+
+
+def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: Origin) -> View:
+    """Draw a form with fields."""
+    return {
+        "type": "modal",
+        "callback_id": form,
+        "title": kit.plain(title, kit.VIEW_TITLE),
+        "submit": kit.plain(submit, kit.VIEW_TITLE),
+        "close": kit.plain(words.CANCEL, kit.VIEW_TITLE),
+        "private_metadata": origin.model_dump_json(),
+        "blocks": list(blocks),
+    }
+
+
+def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
+    """Draw a modal that only shows something."""
+    return {
+        "type": "modal",
+        "callback_id": PAGE,
+        "title": kit.plain(title, kit.VIEW_TITLE),
+        "close": kit.plain(words.CLOSE, kit.VIEW_TITLE),
+        "private_metadata": origin.model_dump_json(),
+        "blocks": list(blocks[: kit.VIEW_BLOCKS]),
+    }
+
+
+def text_input(name: str, filled_in: str = "", *, placeholder: str = "") -> Block:
+    """Make a field for several lines."""
+    element: Block = {
+        "type": "plain_text_input", "action_id": name, "multiline": True, "max_length": kit.PLAIN_TEXT_INPUT,
+    }  # fmt: skip
+    if filled_in.strip():
+        element["initial_value"] = kit.clean(filled_in)[: kit.PLAIN_TEXT_INPUT]
+    if placeholder:
+        element["placeholder"] = kit.plain(placeholder, kit.PLACEHOLDER)
+    return element
+
+
+def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Block:
+    """Make a menu of the channels that its person sees; where *first* is not known, the one that they look at."""
+    kinds = ["public", "private", *(["im"] if with_direct else [])]
+    element: Block = {
+        "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
+        "placeholder": kit.plain(words.CHOOSE_A_CHANNEL, kit.PLACEHOLDER),
+    }  # fmt: skip
+    return element | ({"initial_conversation": first} if first else {"default_to_current_conversation": True})
+
+
+def _remember_box(*, is_checked: bool) -> Block:
+    element: Block = {"type": "checkboxes", "action_id": REMEMBER, "options": [_REMEMBER]}
+    return element | ({"initial_options": [_REMEMBER]} if is_checked else {})
+
+
+def form_values(state: Mapping[str, Any]) -> dict[str, str]:
+    """Read the ``state.values`` of a submitted view: what was typed or chosen, by the name of its field."""
+    return {
+        name: _value(element)
+        for fields in state.values()
+        if isinstance(fields, Mapping)
+        for name, element in fields.items()
+        if isinstance(element, Mapping)
+    }
+
+
+def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
+    """Check what `form_values` gave."""
+    errors = {}
+    workflow, typed = str(values.get(WORKFLOW) or ""), str(values.get(INPUT) or "")
+    if not workflow.isdecimal():
+        errors[WORKFLOW] = words.CHOOSE_WORKFLOW_FROM_LIST
+    value: Any = typed
+    if values.get(KIND) == _JSON["value"]:
+        try:
+            value = typed_json(typed)
+        except BadInput as exc:
+            errors[INPUT] = json_problem(exc) if typed.strip() else words.WRITE_JSON
+    if errors:
+        return FormErrors(errors)
+    return RunRequest(int(workflow), value, typed, str(values.get(KIND) or ""), bool(values.get(REMEMBER)))
+
+
+def json_problem(error: BadInput) -> str:
+    """Say where JSON is broken."""
+    return words.NOT_JSON.format(problem=error.problem, line=error.line, column=error.column)
+
+
+def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
+    """Offer the workflows that fit what was typed so far, the best first."""
+    ranked = [(rank, workflow) for workflow in workflows if (rank := _rank(workflow, query)) is not None]
+    ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
+    return [_option(workflow) for _, workflow in ranked[: kit.OPTIONS]]
+
+
+def _rank(workflow: Workflow, query: str) -> int | None:
+    return match_rank(workflow.id, workflow.name, query)
+
+
+def match_rank(id_: int, name: str, query: str) -> int | None:
+    """Say how well a name fits what was typed: 0 is best, None not at all."""
+    wanted, name = query.casefold().strip(), name.casefold()
+    tests = (
+        wanted in {name, str(id_)},
+        name.startswith(wanted),
+        any(word.startswith(wanted) for word in name.split()),
+        wanted in name,
+        all(word in name for word in wanted.split()),
+    )
+    return next((rank for rank, fits in enumerate(tests) if fits), None)
+
+
+def _option(workflow: Workflow) -> Block:
+    shown = "{name}" if workflow.is_active else words.INACTIVE_NAME
+    name = kit.one_line(workflow.name, kit.OPTION_TEXT - len(shown.format(name="")))
+    return kit.option(shown.format(name=name), str(workflow.id))
+
+
+def _value(element: Mapping[str, Any]) -> str:
+    option, options = element.get("selected_option"), element.get("selected_options")
+    if isinstance(options, list) and options:  # boxes that were ticked
+        return ",".join(str(one.get("value")) for one in options if isinstance(one, Mapping))
+    names = ("value", "selected_conversation", "selected_channel", "selected_time")
+    given = (element.get(name) for name in names)
+    found = option.get("value") if isinstance(option, Mapping) else next(filter(None, given), None)
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,114 @@
+"""Workflows: the list, and one with its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from bridge import words
+from bridge.features.workflows import forms, run_card as runs
+from bridge.project.models import Workflow, WorkflowDetail
+from bridge.slack.blockkit import kit, shapes
+from bridge.slack.blockkit.lists import Spot, active_first, list_reply, matching
+from bridge.slack.blockkit.reply import Block, Reply, View
+
+DETAILS: Final = "workflow:details"
+"""A button that shows one workflow; its value is the id."""
+
+FIND: Final = "workflow:find"
+"""A searchable menu that does the same."""
+
+RUN: Final = "workflow:run"
+"""A searchable menu that opens the form of one."""
+
+TURNS: Final = ("list:workflows:previous", "list:workflows:next")
+"""The buttons of the list."""
+
+_LONGEST_CHAIN = 1500
+_MOST_CHAINS = 12
+
+
+def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0, *, may_run: bool = False) -> Reply:
+    """Show a page of the workflows, active ones first, inactive ones marked; those with the *wanted* words.
+
+    Who *may run* them finds a menu below that opens the form of any.
+    """
+    found = active_first(matching(workflows, wanted))
+    if not found:
+        return kit.reply(_nothing(wanted))
+    title = words.WORKFLOWS_WITH.format(words=kit.quoted(wanted, 60)) if wanted else words.WORKFLOWS
+    menu = [kit.actions(kit.external_select(RUN, words.RUN_A_WORKFLOW_ELLIPSIS))] if may_run else []
+    return list_reply(title, found, _line, Spot(page=page, words=wanted), TURNS, *menu)
+
+
+def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
+    """Show one workflow: what it is for, how it is started, and its nodes in their order."""
+    name = kit.one_line(detail.name or workflow.name)
+    is_active = workflow.is_active if detail.is_active is None else detail.is_active
+    description = detail.description or workflow.description or ""
+    facts = kit.fields(
+        [
+            (words.ID, str(workflow.id)),
+            (words.STATE, words.ACTIVE if is_active else words.INACTIVE),
+            (words.TRIGGER, detail.trigger_type or workflow.trigger_type),
+            (words.NODES, f"{_node_count(workflow, detail):,}"),
+        ]
+    )
+    blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else []), facts]
+    blocks += _nodes(detail)
+    run = kit.button(words.RUN_ELLIPSIS, runs.FORM, runs.again_value(workflow.id))
+    spoken = words.WORKFLOW_SPOKEN.format(name=name, id=workflow.id, description=description)
+    return kit.reply(spoken, *blocks, kit.actions(run))
+
+
+def workflow_page(card: Reply, origin: forms.Origin) -> View:
+    """Show a `workflow_card` on a page of its own."""
+    return forms.page(words.WORKFLOW, card.blocks, origin)
+
+
+def facts_of(workflow: Workflow) -> list[Block | str]:
+    """Write what is to be seen at a glance, as it follows a name."""
+    trigger = kit.one_line(workflow.trigger_type, 40)
+    glance = words.WORKFLOW_FACTS.format(id=workflow.id, trigger=trigger, nodes=words.nodes(workflow.node_count))
+    facts: list[Block | str] = [f" · {glance}"]
+    if not workflow.is_active:
+        facts.append(kit.words(f" · {words.INACTIVE}", italic=True))
+    about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
+    return [*facts, f"\n{about}"] if about else facts
+
+
+def _nothing(wanted: str) -> str:
+    return words.NO_WORKFLOW_WITH.format(words=kit.quoted(wanted, 60)) if wanted else words.NO_WORKFLOWS
+
+
+def _line(workflow: Workflow) -> Block:
+    name = kit.words(kit.one_line(workflow.name, 100) or words.NO_NAME, bold=True)
+    return kit.paragraph(name, *facts_of(workflow))
+
+
+def _node_count(workflow: Workflow, detail: WorkflowDetail) -> int:
+    shown = shapes.how_many(detail.nodes)
+    return workflow.node_count if shown is None else shown
+
+
+def _nodes(detail: WorkflowDetail) -> list[Block]:
+    """Draw the chains of nodes, or name the nodes, or say how many there are: whatever can be recognised."""
+    chains = [kit.cut(chain, _LONGEST_CHAIN) for chain in shapes.steps_of(detail.nodes, detail.edges)]
+    if chains:
+        left = [words.MORE_PATHS.format(count=len(chains) - _MOST_CHAINS)] if len(chains) > _MOST_CHAINS else []
+        return [kit.rich(*(kit.paragraph(line) for line in _short(chains) + left))]
+    names = shapes.listed(shapes.names_in(detail.nodes), _LONGEST_CHAIN)
+    edges = shapes.how_many(detail.edges)
+    lines = [words.NODES_ARE.format(names=names)] if names else []
+    lines += [words.CONNECTIONS.format(count=edges)] if edges else []
+    return [kit.rich(*(kit.paragraph(line) for line in lines))] if lines else []
+
+
+def _short(chains: Sequence[str]) -> list[str]:
+    """Keep the first chains that together stay readable."""
+    kept: list[str] = []
+    for chain in chains[:_MOST_CHAINS]:
+        if sum(map(len, kept)) + len(chain) > 2 * _LONGEST_CHAIN:
+            break
+        kept.append(chain)
+    return kept

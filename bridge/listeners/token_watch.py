@@ -1,0 +1,101 @@
+"""A token that Slack does not accept any more: what is done until it, or another one in its file, works.
+
+A token ends when the app is removed from the workspace, when somebody revokes it, and when the app is installed anew
+and given another. Slack says so with an event, or in the answer to the next call. Nothing is begun then, and all is
+kept (`bridge.queue.worker`). It goes on by itself where Slack's side was mended, or where the file that
+``SLACK_BOT_TOKEN_FILE`` names has another token.
+
+https://docs.slack.dev/reference/events/tokens_revoked
+https://docs.slack.dev/reference/events/app_uninstalled
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from slack_bolt.async_app import AsyncApp
+
+from bridge.errors import SlackError
+from bridge.listeners.door import Body
+from bridge.slack.payloads import items, mapping, text
+from bridge.slack.web import Identity, SlackWeb
+
+log = logging.getLogger(__name__)
+
+_PROBES: Final = (1, 2, 4, 8, 15, 30, 60)  # seconds from one to the next; the last for as long as it takes
+_LOOK: Final = 1  # second; the file is read more often than Slack is asked
+
+
+class TokenWatch:
+    """Waits for a token that works, and hears of those that are revoked.
+
+    *given* reads the token as it is configured now. It has to be *identity*'s: the namespace belongs to one bot.
+    """
+
+    def __init__(
+        self,
+        web: SlackWeb,
+        identity: Identity,
+        given: Callable[[], str],
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._web = web
+        self._identity = identity
+        self._given = given
+        self._sleep = sleep
+
+    def register(self, app: AsyncApp) -> None:
+        """Listen to both events."""
+        app.event("tokens_revoked")(self.on_end)
+        app.event("app_uninstalled")(self.on_end)
+
+    async def on_end(self, body: Body) -> None:
+        """Stop using the token; where it was another one, or an old event comes late, it is accepted again soon."""
+        event = mapping(body.get("event"))
+        is_here = text(body, "team_id") in {"", *self._identity.home}
+        is_the_bots = text(event, "type") == "app_uninstalled" or bool(items(mapping(event.get("tokens")).get("bot")))
+        if is_here and is_the_bots:
+            self._web.token.refuse(self._web.token.value, text(event, "type"))
+
+    async def run(self) -> None:
+        """Whenever the token is refused, find out when it, or another, works."""
+        while True:
+            await self._web.token.until_refused()
+            await self._find_one()
+
+    async def _find_one(self) -> None:
+        tried, probes, due = self._web.token.value, iter(_PROBES), _PROBES[0]
+        while not self._web.token.is_accepted:
+            await self._sleep(_LOOK)
+            due -= _LOOK
+            given = self._given()
+            if given != tried or due <= 0:
+                due = next(probes, _PROBES[-1])
+                await self._try(given, is_new=given != tried)
+                tried = given
+
+    async def _try(self, value: str, *, is_new: bool) -> None:
+        try:
+            found = await self._web.who_has(value)
+        except SlackError as exc:
+            log.log(
+                logging.WARNING if is_new else logging.DEBUG, "no token that works yet", extra={"detail": exc.detail}
+            )
+            return
+        ours = self._identity
+        if (found.team, found.bot_user) != (ours.team, ours.bot_user):
+            if is_new:
+                log.error(
+                    "the token in the file is another bot's and is not used: this bridge and its namespace belong to "
+                    "one bot; start one for the other bot with a BRIDGE_NAMESPACE of its own",
+                    extra={"found": f"{found.team}/{found.bot_user}", "ours": f"{ours.team}/{ours.bot_user}"},
+                )
+            return
+        self._web.use(value)
+        log.info("slack accepts the bot token again")
+        if found.scopes and found.scopes != ours.scopes:
+            log.warning("the app's permissions have changed: start the bridge again to use the new ones")

@@ -1,0 +1,432 @@
+"""The inbox: what Slack delivered, kept in Redis before Slack is told that it was taken.
+
+Theory of operation, proved on a model (``tests/model``): every **lane** (a thread, or one turn of its own) has a
+list of turns, whose head is the one in work. A lane that has work has exactly one entry in the ``ready`` stream,
+undelivered or pending for one consumer, or is parked. `put` marks an event as seen and queues its turn in ONE
+script, so that a message is never seen without being queued, and never queued twice. A consumer group hands lanes
+to processes; whoever holds the entry works on the head, and the script that finishes a turn also decides whether
+the lane is empty, so no wake-up is lost. Entries of the dead are claimed when their lease has run out.
+
+Slack repeats what was refused, so messages may come in another order than they were written. One that comes late is put
+before those that were written after it and that nobody has begun to deal with. What became no turn may leave a mark
+where its turn would stand (`voids` in the scripts' prelude): it was deleted, or its earlier texts are void. What hangs
+on a message that was refused is refused too, or kept by its ``ts`` (`Early`, `Kept`); see `bridge.queue.refusals`.
+
+Where a worker of this very process is free, `put` and the take that would follow are one step: the entry is pending
+for it from the start (`hand_to`). Where the answer to such a put is lost, nobody knows whether it has run; the worker
+finds out (`settle`), and a put that has not run by then never will. Slack was told to send the message again, and that
+is either found or kept anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from bridge.errors import StoreUnavailable, StoreWiped
+from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
+from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
+from bridge.queue.deliveries import Delivery, PassedOver
+from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
+from bridge.queue.lanes import Head, Held, InDoubt, Offer, Terms, read_head
+from bridge.queue.limits import UNLIMITED, Limits, person
+from bridge.queue.redis.connection import translated
+from bridge.queue.refusals import Refusals
+from bridge.queue.scripting import Scripts, epoch_ms, or_empty
+from bridge.queue.stops import Stops
+
+_BATCH = 64
+
+
+class Condition(StrEnum):
+    """What must be true of the thread for a turn to be queued."""
+
+    NONE = "none"  # it has no thread, or the thread does not matter
+    START = "start"  # bind it, if it is not bound yet
+    BOUND = "bound"  # it must be bound
+    MISSED = "missed"  # it must be bound, and messages must have been refused when this one was written
+    SEARCH = "search"  # it is not bound, and nobody has searched it for a lost binding yet
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """It is safe now, as *turn*, behind *waiting* others. *ahead* are those and the one that is in work."""
+
+    turn: TurnId
+    waiting: int
+    ahead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """It was here before, and became turn *of*."""
+
+    of: TurnId
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Too many wait in this thread; nothing was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """The thread is not bound; nothing was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Muted:
+    """Nothing said in this thread is for the agent at the moment; nothing was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """The *limited* (``thread`` or ``person``) has begun as much as it may; nothing was kept.
+
+    It goes on in *wait*. *is_first*: it is the first that is refused for this.
+    """
+
+    limited: str
+    wait: timedelta
+    is_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """It was *deleted*, or has a later text since (*edited*), which was taken in already; nothing was kept."""
+
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """What was refused, and comes again, has to come first: the *root* of its thread, or its own newer *text*."""
+
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Its ``ts`` is kept, until the root of its thread comes (`Turn.follows`)."""
+
+
+Put = Queued | Duplicate | Full | Unbound | Muted | Paused | Void | Early | Kept
+
+
+class Inbox:
+    """Put turns in, and hand their lanes out to the *consumer*, this process.
+
+    *session_lifetime* is how long an idle thread stays bound; *now* the clock, as aware datetimes; *limits* how much
+    may be begun.
+    """
+
+    def __init__(
+        self,
+        scripts: Scripts,
+        *,
+        consumer: str,
+        session_lifetime: timedelta,
+        now: Callable[[], datetime],
+        limits: Limits = UNLIMITED,
+    ) -> None:
+        self.consumer = consumer
+        self._scripts = scripts
+        self._ready = scripts.keys.ready()
+        self._session_ms = milliseconds(session_lifetime)
+        self._now = now
+        self._limits = limits
+        self._passed = PassedOver(scripts)
+        self._who_is_free: Callable[[], Offer | None] = _nobody
+        self.stops = Stops(scripts, now=now)
+        self.refusals = Refusals(scripts)
+
+    def hand_to(self, who_is_free: Callable[[], Offer | None]) -> None:
+        """Let *who_is_free* be asked for each message; whoever is gets its lane at once, where that was empty."""
+        self._who_is_free = who_is_free
+
+    async def put(
+        self,
+        inbound: Inbound,
+        *,
+        event: str = "",
+        message: MessageKey | None = None,
+        thread: ThreadKey | None = None,
+        in_order: bool = True,
+        condition: Condition = Condition.NONE,
+        agent: int | None = None,
+        is_plain: bool = False,
+        within: timedelta | None = None,
+        is_limited: bool = False,
+        version: str = "",
+        is_last: bool = False,
+        why: str = "",
+    ) -> Put:
+        """Keep *inbound*, once for each *event* identity and *message*. Raises `StoreUnavailable`.
+
+        *thread* is what the *condition* speaks of and, if *in_order*, where it waits for those before it; else it
+        gets a lane of its own. *is_plain*: nothing about it needs to be looked up or decided once its thread has
+        an agent. *agent* binds the thread to that agent if it has none. With *within*, it is not kept after that
+        time, not even by a Redis that wakes up later with the command in its ear: its sender was told so. With
+        *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
+        *version* is when the message got this text, where that is not its first; *is_last*: Slack sends it no more.
+        *why* it was decided so is for the trace.
+        """
+        turn = new_turn_id()
+        answer = await self._keep(
+            turn,
+            thread_lane(thread) if thread and in_order else own_lane(turn),
+            event,
+            str(message or ""),
+            condition,
+            str(thread or ""),
+            WAITING_LIMIT,
+            epoch_ms(self._now()),
+            milliseconds(SEEN),
+            self._session_ms,
+            to_json(inbound),
+            int(is_plain),
+            or_empty(agent),
+            self._scripts.redis_time(self._now(), within) if within else "",
+            inbound.kind,
+            self._limits.thread_turns if is_limited and thread else 0,
+            person(inbound),
+            self._limits.user_turns if is_limited else 0,
+            self._delivery(inbound, event if message else "", why).to_line(),
+            milliseconds(TRACE),
+            inbound.user if is_limited and isinstance(inbound, InboundMessage) else "",
+            version,
+            int(is_last),
+            is_message=isinstance(inbound, InboundMessage),
+        )
+        return _put_answer(turn, answer)
+
+    async def _keep(self, turn: TurnId, *about: str | int, is_message: bool) -> Any:
+        """Put it in; a worker that is free gets its lane in the same step.
+
+        Slack sends messages again, and only them. So only a message that was refused may turn out to have been kept.
+        """
+        offer = self._who_is_free() if is_message else None
+        taken_by = (self.consumer, *self._how(offer.terms)) if offer else ("",)
+        try:
+            answer = await self._scripts.run("put", turn, *about, *taken_by, confirmed=True, repeatable=is_message)
+            if offer:
+                offer.accept(_handed(answer, offer.terms.token))
+        except BaseException:  # whoever waited for it may also have given up
+            if offer:
+                offer.accept(InDoubt(turn))
+            raise
+        if offer:
+            await _the_request_goes_out()
+        return answer
+
+    def _how(self, terms: Terms, *, begins: bool = True) -> tuple[str | int, ...]:
+        return terms.arguments(epoch_ms(self._now()), begins=begins)
+
+    async def settle(self, doubt: InDoubt, terms: Terms) -> Head | None:
+        """Find out what came of a put that may have handed its lane to us on *terms*; if it did, its lease is renewed.
+
+        A put that has not reached Redis yet is refused when it does.
+        """
+        how = self._how(replace(terms, may_send=False), begins=False)
+        answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
+        return read_head(Held(answer[0], Lane(answer[1])), answer[2], terms.token) if answer else None
+
+    def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
+        """Note for the trace *why* a message became no turn; nobody waits for that."""
+        self._passed.add(message, Delivery(self._now(), self.consumer, event, retry, why))
+
+    def _delivery(self, inbound: Inbound, event: str, why: str) -> Delivery:
+        retry = inbound.retry if isinstance(inbound, InboundMessage) else 0
+        return Delivery(self._now(), self.consumer, event, retry, why)
+
+    async def edit(self, message: InboundMessage, *, is_plain: bool, is_young: bool = False) -> str:
+        """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
+
+        ``asked``: an agent has got the earlier text; the new one is kept for `ask_edited`. ``known``: this text or a
+        later one is. ``late``: it is too late for another reason. A message that was refused is ``unknown``: its new
+        text is as little for the agent as the first. With *is_young* Slack may be about to send an earlier text of an
+        unknown message again, which is void from now on.
+        """
+        marked = milliseconds(SENT_AGAIN) if is_young else ""
+        return str(
+            await self._scripts.run(
+                "edit", str(message.key), to_json(message), int(is_plain), message.edited_ts, marked, confirmed=True
+            )
+        )
+
+    async def ask_edited(self, message: str) -> str:
+        """Queue the text that the *message* of this identity got after an agent had the earlier one.
+
+        Returns ``queued``, ``already``, ``gone`` or ``full``.
+        """
+        now, again = epoch_ms(self._now()), new_turn_id()
+        return str(
+            await self._scripts.run(
+                "ask_edited", message, again, WAITING_LIMIT, now, milliseconds(TRACE), confirmed=True
+            )
+        )
+
+    async def withdraw(self, message: MessageKey, *, is_young: bool = False) -> str:
+        """Take a waiting message back. Returns ``withdrawn``, ``late`` (sent already) or ``unknown``.
+
+        With *is_young* Slack may be about to send an unknown one again: it is marked as deleted.
+        """
+        marked = milliseconds(SENT_AGAIN) if is_young else ""
+        return str(await self._scripts.run("withdraw", str(message), marked, confirmed=True))
+
+    async def again(self, turn: TurnId) -> str:
+        """Queue the text of a finished turn once more. Returns ``queued``, ``already``, ``gone`` or ``full``."""
+        now = epoch_ms(self._now())
+        return str((await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0])
+
+    async def kept(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
+        """Give the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.
+
+        The turn *by* of a click gets it as often as it asks; any other on the message *button* (``ts``) gets ``""``.
+        None where it is not kept.
+        """
+        how, *outcome = await self._scripts.run("kept", turn, by, button, confirmed=True)
+        return str(outcome[0]) if how == "kept" else "" if how == "already" else None
+
+    async def drop_kept(self, turn: TurnId) -> None:
+        """Keep it no longer: it was shown. A dead letter keeps it, for whoever retries that."""
+        key = self._scripts.keys.turn(turn)
+        with translated():
+            if await self._scripts.redis.hget(key, "step") == "done":
+                await self._scripts.redis.hdel(key, "outcome")
+
+    async def wait_for_lanes(self, connection: Redis, *, most: int, block: timedelta) -> list[Held]:
+        """Wait up to *block* for lanes with new work, at most *most*; *connection* is blocked meanwhile.
+
+        Raises `StoreWiped` and `StoreUnavailable`.
+        """
+        with _noticing_a_wipe():
+            # COUNT always goes with BLOCK: without it fakeredis answers nothing and strands the entries.
+            answer = await connection.xreadgroup(
+                GROUP,
+                self.consumer,
+                {self._ready: ">"},
+                count=min(most, _BATCH),
+                block=max(1, milliseconds(block)),
+            )
+        return [held for entries in _stream_entries(answer) for held in _held(entries)]
+
+    async def claim_from_the_dead(self, *, lease: timedelta, most: int) -> list[Held]:
+        """Take over lanes whose holder has not renewed for longer than *lease*; about *most* of them."""
+        claimed: list[Held] = []
+        cursor = "0-0"
+        while len(claimed) < most:  # one call looks at ten times COUNT entries, and more may be in work
+            cursor, entries = await self._claim(lease, cursor)
+            claimed += _held(entries)
+            if cursor == "0-0":
+                break
+        return claimed
+
+    async def _claim(self, lease: timedelta, cursor: str) -> tuple[str, Any]:
+        try:
+            with _noticing_a_wipe():
+                answer = await self._scripts.redis.xautoclaim(
+                    self._ready,
+                    GROUP,
+                    self.consumer,
+                    min_idle_time=milliseconds(lease),
+                    start_id=cursor,
+                    count=_BATCH,
+                )
+        except StoreWiped:
+            return "0-0", []
+        return str(answer[0]), answer[1]
+
+    async def renew(self, entries: Sequence[str]) -> list[str]:
+        """Renew the leases of *entries*; returns those that another consumer holds by now."""
+        if not entries:
+            return []
+        return list(await self._scripts.run("renew", self.consumer, *entries))
+
+    async def depth(self) -> int:
+        """How many lanes have work."""
+        with translated():
+            return int(await self._scripts.redis.xlen(self._ready))
+
+
+@contextmanager
+def _noticing_a_wipe() -> Iterator[None]:
+    """Turn what redis-py raises into `StoreWiped` where the consumer group is gone, else as `translated` does."""
+    with translated():
+        try:
+            yield
+        except ResponseError as exc:
+            if "NOGROUP" in str(exc):
+                raise StoreWiped from exc
+            raise
+
+
+async def _the_request_goes_out() -> None:
+    """Let the worker make its request before Slack is told: a person waits for the one, and Slack for at most 3 s.
+
+    It is written in one pass of the event loop, and uvloop sends it at the end of that.
+    """
+    for _ in range(2):
+        await asyncio.sleep(0)
+
+
+def _nobody() -> None:
+    """Nobody works on lanes here, or not yet."""
+
+
+def _handed(answer: Any, token: str) -> Head | Held | None:
+    match answer:
+        case ["queued", _waiting, _ahead, entry, lane]:
+            return Held(entry, Lane(lane))
+        case ["queued", _waiting, _ahead, entry, lane, head]:
+            return read_head(Held(entry, Lane(lane)), head, token)
+        case _:
+            return None
+
+
+def _put_answer(turn: TurnId, answer: Any) -> Put:
+    match answer:
+        case ["queued", waiting, ahead, *_handed]:
+            return Queued(turn, int(waiting), int(ahead))
+        case ["duplicate", of]:
+            return Duplicate(TurnId(of))
+        case ["late"]:
+            raise StoreUnavailable("late")
+        case ["paused", limited, wait, first]:
+            return Paused(str(limited), timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
+        case ["void", because]:
+            return Void(str(because))
+        case _:
+            return _PLAINLY[answer[0]]
+
+
+_PLAINLY: dict[str, Put] = {
+    "full": Full(),
+    "muted": Muted(),
+    "newer": Early("text"),
+    "early": Early("root"),
+    "kept": Kept(),
+    "unbound": Unbound(),
+}
+
+
+def _stream_entries(answer: Any) -> list[Any]:
+    """The entries of XREADGROUP's answer, which is a list of streams in RESP2 and a map in RESP3."""
+    if not answer:
+        return []
+    if isinstance(answer, dict):
+        return [entries for groups in answer.values() for entries in groups]
+    return [entries for _stream, entries in answer]
+
+
+def _held(entries: Any) -> list[Held]:
+    # An entry that was deleted while it was pending has no fields (Redis 6.2 still hands it out).
+    return [Held(entry, Lane(fields["lane"])) for entry, fields in entries if fields]

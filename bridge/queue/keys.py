@@ -1,0 +1,164 @@
+"""Every key in Redis, with what it holds and how long it lives; ``python -m bridge.queue.keys`` prints the table.
+
+All begin with ``{namespace}:``. The braces are a hash tag: one bridge's keys share one slot of a cluster, so that
+each script is one atomic step there too. A key is spelled nowhere else: code calls ``keys.thread(thread)``, and scripts
+``thread_key(thread)``, a helper made of the same line.
+
+A turn that waits has no lifetime, and neither has its box: a waiting message never expires. A turn whose message
+may be sent again by a button keeps its text until then, at most 7 days, and a dead letter for its 30; every other
+text leaves with DONE, but for an input that somebody wants remembered. The new text of a message that was edited too
+late is kept beside its turn for a button, too, and so is the answer to a turn that was stopped, which nobody was
+shown, and one of which nobody knows whether it was posted: with the turn, 7 days.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Generic, ParamSpec
+
+from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey
+
+SENT_AGAIN = timedelta(minutes=15)  # Slack repeats what was refused at once, after 1 and after 5 minutes
+REFUSING_LENGTH = 100  # stretches
+SEEN = timedelta(hours=25)  # Slack repeats "delayed events" for hours
+TRACE = timedelta(days=7)
+DEAD = timedelta(days=30)
+REFUSED = timedelta(minutes=10)  # longer than a network keeps what was sent on a closed connection
+RESULTS = timedelta(days=7)
+SHOWN_LATELY = timedelta(days=90)
+REMEMBERED = timedelta(days=30)
+TYPED = timedelta(minutes=30)  # as long as Slack lets a private question be replaced
+TYPED_USED = timedelta(minutes=1)
+SNAPSHOTS = timedelta(days=400)
+SNAPSHOTTING = timedelta(minutes=4)
+GREETED = timedelta(days=365)
+GREETING = timedelta(hours=1)  # for what one turn is to greet with, until it has
+VOTES = timedelta(days=90)
+VOTED_LENGTH = 100_000  # answers
+PASSED_IN_A_DAY = 1000  # of each channel, so that a channel where much is said costs some 100 kB
+AUDIT_LENGTH = 200_000  # entries, of some 100 bytes each: what an audit may hold before its oldest leave
+GROUP = "workers"
+
+P = ParamSpec("P")
+
+
+class Key(Generic[P]):
+    """One line of the table: a key's name with its parts, its type, how long it *lives*, and what it *holds*.
+
+    One that *stays* may be without a lifetime in Redis; a box and a turn only while they wait.
+    """
+
+    def __init__(self, form: str, kind: str, lives: timedelta | str, holds: str, *, stays: bool = False) -> None:
+        self.form, self.kind, self.lives, self.holds, self.stays = form, kind, lives, holds, stays
+        self.begin = form.partition("<")[0]  # "thread:"
+        self.parts = re.findall(r"<(\w+)>", form)
+
+    def __set_name__(self, _: type[Keys], name: str) -> None:
+        """Take the name of the attribute."""
+        self.name = name
+
+    def __get__(self, keys: Keys, _: type[Keys]) -> Callable[P, str]:
+        """Give the function that spells the key from its parts."""
+
+        def key(*parts: P.args, **_: P.kwargs) -> str:
+            return keys.prefix + self.begin + ":".join(map(str, parts))
+
+        return key
+
+    @property
+    def lua(self) -> str:
+        """The helper for scripts."""
+        spelled = re.sub(r"<(\w+)>", r"' .. \1 .. '", f"prefix .. '{self.form}'").removesuffix(" .. ''")
+        return f"local function {self.name}_key({', '.join(self.parts)}) return {spelled} end"
+
+
+class Keys:
+    """The keys of one *namespace*.
+
+    A person is ``<team>:<user>``, a message ``<team>:<channel>:<ts>``, and a thread is known by its first message.
+    """
+
+    # fmt: off
+    owner = Key[[]]("owner", "hash", "for ever: whose it is", "team, bot, workspace, since, last alive", stays=True)
+    ready = Key[[]]("ready", "stream", "for ever: the queue", "one entry for each lane that has work", stays=True)
+    box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the head is in work", stays=True)
+    turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)
+    parked = Key[[]]("parked", "hash", "for ever: never expires", "lane → turn that waits for a choice", stays=True)
+    held = Key[[]]("held", "hash", "while some wait", "lane → ts of the stop behind which messages wait", stays=True)
+    stops = Key[[]]("stops", "channel", "not kept", "the turns that are stopped, for whoever works on them")
+    seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
+    seen_message = Key[MessageKey]("seen:m:<message>", "string", "7 days, or 15 minutes without a turn",
+                                   "the turn that a message became or, before it is one: its earlier texts are void")
+    refusing = Key[[]]("refusing", "zset", SENT_AGAIN, "stretches of time in which messages were refused")
+    kept = Key[ThreadKey]("kept:<thread>", "string", "10 minutes", "ts of replies that came before their refused root")
+    refused = Key[str]("refused:<turn>", "string", REFUSED, "a put that must not happen any more, if it comes late")
+    shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that a message of ours shows")
+    passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
+                                f"messages that became no turn, and why: the last {PASSED_IN_A_DAY}")
+    thread = Key[ThreadKey]("thread:<thread>", "hash", "session days", "agent, session, speaker, how far heard, muted")
+    bound = Key[str, int]("bound:<team>:<session>", "hash", "session days", "thread → agent:whose direct message it is")
+    greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
+                             "a person who was greeted, or the turn that is at it")
+    told = Key[ThreadKey]("told:<thread>", "string", "25 hours, or until an answer",
+                          "a thread told that the service is down, or the turn that is at it")
+    looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for a lost session")
+    defaults = Key[[]]("defaults", "hash", "for ever: a setting", "team:channel → its default agent", stays=True)
+    thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns that a thread began since the first")
+    person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns that a person began, where limited")
+    run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs that a person started, where limited")
+    recent_runs = Key[PersonKey]("recent:r:<person>", "list", SHOWN_LATELY, "the 10 runs that they started last")
+    recent_threads = Key[PersonKey]("recent:t:<person>", "zset", SHOWN_LATELY, "the 10 where they were answered last")
+    home = Key[PersonKey]("home:<person>", "string", SHOWN_LATELY, "where they are in Home, and their direct message")
+    input = Key[PersonKey, int]("input:<person>:<workflow>", "string", REMEMBERED, "input that they want remembered")
+    typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
+                                "input that is nearly JSON, until a button says what to do")
+    results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")
+    snapshots = Key[[]]("snapshots", "hash", "400 days each", "hour → statistics, see `features.stats`")
+    snapshotting = Key[int]("snapshotting:<hour>", "string", SNAPSHOTTING, "the process that takes its snapshot")
+    audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
+    report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedules`", stays=True)
+    reports = Key[[]]("reports", "zset", "for ever: a setting", "all of them, by when they were made", stays=True)
+    due = Key[[]]("due", "zset", "for ever: a setting", "those that are not paused, by when they are due", stays=True)
+    words = Key[ThreadKey]("words:<thread>", "string", "session days at most",
+                           "the words of a report, for the first question below it")
+    votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session")
+    voted = Key[[]]("voted", "zset", "90 days each", "answers that were voted on, by time")
+    dead = Key[[]]("dead", "zset", "30 days each", "turns that could not be finished, by time", stays=True)
+    # fmt: on
+
+    def __init__(self, namespace: str) -> None:
+        self.prefix = f"{{{namespace}}}:"
+
+
+TABLE = tuple(line for line in vars(Keys).values() if isinstance(line, Key))
+PERMANENT_PATTERNS = tuple(rf"^\{{[^}}]+\}}:{key.begin}{'.+' if key.parts else ''}$" for key in TABLE if key.stays)
+
+
+def helpers(script: str) -> str:
+    """Write the helpers that *script* uses, to stand before it."""
+    return "\n".join(["local prefix = KEYS[1]", *(key.lua for key in TABLE if f"{key.name}_key(" in script)])
+
+
+def milliseconds(duration: timedelta) -> int:
+    """The unit in which scripts take durations."""
+    return int(duration.total_seconds() * 1000)
+
+
+def _in_words(lives: timedelta | str) -> str:
+    if isinstance(lives, str):
+        return lives
+    hours = lives / timedelta(hours=1)
+    return f"{hours * 60:g} minutes" if hours < 1 else f"{hours / 24:g} days" if hours % 24 == 0 else f"{hours:g} hours"
+
+
+def markdown() -> str:
+    """Write the table for people to read."""
+    lines = [f"| `{key.form}` | {key.kind} | {key.holds} | {_in_words(key.lives)} |" for key in TABLE]
+    return "\n".join(["| key | type | holds | lives |", "| --- | --- | --- | --- |", *lines, ""])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())

@@ -1,0 +1,60 @@
+"""Waiting: for Redis to come back, for the service, for Slack; and giving up the wait when the process drains."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from bridge.errors import StoreUnavailable
+from bridge.queue.redis.connection import stop_if_cancelled
+
+_STORE_RETRY = timedelta(seconds=0.5)
+
+T = TypeVar("T")
+
+
+class Draining(Exception):
+    """The process ends; what only waits is given back for another to go on with."""
+
+
+class Patience:
+    """Waits that end when *draining* is set."""
+
+    def __init__(
+        self, draining: asyncio.Event, *, sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep
+    ) -> None:
+        self._draining = draining
+        self._sleep = sleep
+
+    async def pause(self, duration: timedelta) -> None:
+        """Wait for *duration*. Raises `Draining`."""
+        await self.wait_for(self._sleep(duration.total_seconds()))
+
+    async def wait_for(self, what: Awaitable[None]) -> None:
+        """Wait for *what*. Raises `Draining`."""
+        waiting = asyncio.ensure_future(what)
+        draining = asyncio.ensure_future(self._draining.wait())
+        try:
+            await asyncio.wait({waiting, draining}, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done():
+                raise Draining
+            await waiting
+        finally:
+            waiting.cancel()
+            draining.cancel()
+
+    async def through_outages(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Do *step*, again and again while Redis is away. It has to be one that may be repeated.
+
+        It does not end with draining, but with the process: what was answered is worth more than a quick end.
+        """
+        while True:
+            try:
+                result = await step()
+            except StoreUnavailable:
+                await self._sleep(_STORE_RETRY.total_seconds())
+            else:
+                stop_if_cancelled()
+                return result

@@ -1,0 +1,177 @@
+"""What a person did lately, and what the bridge keeps for their next time: all of it bounded, and with a lifetime.
+
+Runs and conversations are written by the very script that ends a turn (`finish`), so that neither costs
+a round trip; it also says when that made the person's Home tab stale. Of words only the input of a workflow is kept:
+for as long as the person wants the form to remember it, or until they have said what is to be done with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from bridge.ids import PersonKey, ThreadKey, TurnId
+from bridge.queue.keys import REMEMBERED, SHOWN_LATELY, TYPED, TYPED_USED, milliseconds
+from bridge.queue.records import Conversation
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+
+MOST = 10
+"""How many runs, and how many conversations, are kept of each person."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentRun:
+    """A run that a person started: the *workflow* and its *name* then, how it *ended*, and when (*at*).
+
+    Its card is the message *ts* in *channel*, where the bot itself could post it.
+    """
+
+    workflow: int
+    name: str
+    ended: str
+    at: datetime
+    channel: str = ""
+    ts: str = ""
+
+    def to_line(self) -> str:
+        """Write it as the list keeps it."""
+        return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTalk:
+    """A conversation that a person took part in; *agent* is None where it is kept no longer."""
+
+    thread: ThreadKey
+    agent: int | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """What a person did with a turn that has ended: a *run* that they started, a *talk* in which they were answered."""
+
+    run: RecentRun | None = None
+    talk: ThreadKey | None = None
+
+    def arguments(self, person: str) -> tuple[str | int, ...]:
+        """What `finish` takes of it."""
+        run, talk = self.run.to_line() if self.run else "", str(self.talk or "")
+        return person, run, talk, MOST, milliseconds(SHOWN_LATELY)
+
+
+NOTHING: Final = Did()
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What one person did lately, the newest first."""
+
+    runs: tuple[RecentRun, ...] = ()
+    talks: tuple[RecentTalk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The input that a person gave to a workflow, as it was *typed* into the form, and its *kind* there."""
+
+    kind: str
+    typed: str
+
+
+class Recent:
+    """Reads and keeps it. Every method may raise `StoreUnavailable`; what cannot be read any more is left out."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+
+    async def of(self, team: str, user: str) -> Lately:
+        """List what a person did lately."""
+        person = PersonKey(team, user)
+        with translated():
+            async with self._redis.pipeline(transaction=False) as pipe:
+                pipe.lrange(self._keys.recent_runs(person), 0, MOST - 1)
+                pipe.zrevrange(self._keys.recent_threads(person), 0, MOST - 1, withscores=True)
+                runs, scores = await pipe.execute()
+                talks = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in scores]
+                for thread, _ in talks:
+                    pipe.hgetall(self._keys.thread(thread))
+                found = zip(talks, await pipe.execute(), strict=True)  # no round trip where there are none
+        answered = [RecentTalk(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found]
+        return Lately(_runs(runs), tuple(answered))
+
+    async def home(self, team: str, user: str) -> str:
+        """What was kept of a person's Home tab by `keep_home`; ``""`` where they never opened it."""
+        with translated():
+            return str(await self._redis.get(self._keys.home(PersonKey(team, user))) or "")
+
+    async def keep_home(self, team: str, user: str, place: str) -> None:
+        """Keep that a person looks at Home, and *place*: where in it, and their direct message with the bot."""
+        with translated():
+            await self._redis.set(self._keys.home(PersonKey(team, user)), place, px=milliseconds(SHOWN_LATELY))
+
+    async def input_of(self, team: str, user: str, workflow: int) -> Remembered | None:
+        """What a person wanted to be remembered of a workflow."""
+        with translated():
+            text = await self._redis.get(self._keys.input(PersonKey(team, user), workflow))
+        match _loaded(text):
+            case {"kind": str() as kind, "typed": str() as typed}:
+                return Remembered(kind, typed)
+        return None
+
+    async def remember(self, team: str, user: str, workflow: int, remembered: Remembered | None) -> None:
+        """Remember an input for a month, or forget it with None."""
+        key = self._keys.input(PersonKey(team, user), workflow)
+        with translated():
+            if remembered is None:
+                await self._redis.delete(key)
+                return
+            value = json.dumps({"kind": remembered.kind, "typed": remembered.typed})
+            await self._redis.set(key, value, px=milliseconds(REMEMBERED))
+
+    async def keep_typed(self, team: str, user: str, turn: TurnId, text: str) -> None:
+        """Keep what a *turn* brought as input, for the buttons that ask its person what it is."""
+        with translated():
+            await self._redis.set(self._keys.typed(PersonKey(team, user), turn), text, px=milliseconds(TYPED))
+
+    async def typed(self, team: str, user: str, turn: str, *, is_last_use: bool = False) -> str | None:
+        """Read that again; for anybody else, and after half an hour, it is not there.
+
+        After the *last use* it is kept as long as another process may need to go on with that.
+        """
+        with translated():
+            lifetime = milliseconds(TYPED_USED) if is_last_use else None
+            found = await self._redis.getex(self._keys.typed(PersonKey(team, user), turn), px=lifetime)
+        return None if found is None else str(found)
+
+
+def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:
+    found: list[RecentRun] = []
+    for line in lines:
+        match _loaded(line):
+            case {
+                "workflow": int() as workflow,
+                "name": str() as name,
+                "ended": str() as ended,
+                "at": int() as at,
+                "channel": str() as channel,
+                "ts": str() as ts,
+            }:
+                found.append(RecentRun(workflow, name, ended, _moment(at), channel, ts))
+    return tuple(found)
+
+
+def _loaded(text: str | bytes | None) -> Any:
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return None
+
+
+def _moment(milliseconds_: float) -> datetime:
+    return datetime.fromtimestamp(milliseconds_ / 1000, UTC)

@@ -1,0 +1,127 @@
+"""The records that the inbox keeps, read from Redis: a `Turn`, and the `Conversation` of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from bridge.errors import RecordNotUnderstood
+from bridge.ids import Lane, TurnId
+from bridge.inbound import Inbound, from_json
+
+VERSION = 1
+"""Version of both records. From 1.0.0 on a release reads its own and every older one; raise it when a reader must know.
+
+A turn of a later version is left to the processes that know it, and its lane with it. Scripts have it as ``VERSION``.
+"""
+
+
+class Step(StrEnum):
+    """How far a turn is. Each change is one script, behind the fence (`bridge.queue.journal`)."""
+
+    QUEUED = "queued"  # nothing has happened; the text may still be edited or withdrawn
+    SENT = "sent"  # a request may have gone out
+    POSTING = "posting"  # the outcome is recorded, and a post may have gone out
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a thread is bound to: the *agent* once it is chosen, the *session* once there was an answer.
+
+    *is_several*: more than one person has spoken to the agent. *heard* is the ``ts`` of the newest message that it has
+    answered. While it *is_muted*, nothing said there is for the agent.
+    """
+
+    agent: int | None = None
+    session: int | None = None
+    is_muted: bool = False
+    is_several: bool = False
+    heard: str = ""
+
+    @classmethod
+    def from_redis(cls, fields: Mapping[str, str]) -> Conversation:
+        """Read the ``thread:`` hash."""
+        agent, session = fields.get("agent"), fields.get("session")
+        return cls(
+            int(agent) if agent else None,
+            int(session) if session else None,
+            is_muted="muted" in fields,
+            is_several="several" in fields,
+            heard=fields.get("heard", ""),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message, command, click or form on its way.
+
+    *body* is what came in; *outcome* the reply to be shown, as JSON, from POSTING on. *takes* counts how often
+    a worker has begun with it: more than once means that an earlier one did not finish. *handed_out* counts the
+    workers that had it and neither finished it nor gave it back. *edits* counts changes of
+    the text. *searches*: it is a reply in a thread that may have been bound before the store was wiped. *follows* are
+    the ``ts`` of replies that came before it, the refused root of their thread.
+    """
+
+    id: TurnId
+    lane: Lane
+    step: Step
+    body: Inbound
+    accepted_at: datetime
+    takes: int = 1
+    handed_out: int = 1
+    edits: int = 0
+    outcome: str = ""
+    run: str = ""  # the workflow run that SENT stands for, as JSON
+    card: str = ""  # ts of the message that shows its progress
+    is_withdrawn: bool = False
+    is_stopped: bool = False  # whatever comes of it is not shown
+    starts: bool = False
+    searches: bool = False
+    follows: tuple[str, ...] = ()
+    has_hourglass: bool = False  # people were shown that it waits
+    waits: bool = False  # its outcome waits for Slack, and a stop may end it
+    went_by_url: bool = False  # its outcome may be in Slack, where nobody can look for it
+    is_doubtful: bool = False  # nobody can tell whether its outcome is in Slack, and that is what is shown
+    is_card_in_doubt: bool = False  # whether its card was posted, this worker does not know
+    was_sent_now: bool = False  # this very take wrote SENT; the request has not gone out
+
+    @classmethod
+    def from_redis(
+        cls, id_: str, fields: Mapping[str, str], *, was_sent_now: bool = False, handed_out: int = 1
+    ) -> Turn:
+        """Read the ``turn:`` hash. Raises `RecordNotUnderstood`."""
+        try:
+            return cls(
+                id=TurnId(id_),
+                lane=Lane(fields["lane"]),
+                step=Step(fields["step"]),
+                body=from_json(fields["body"]),
+                accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
+                takes=int(fields.get("takes", "0")),
+                handed_out=handed_out,
+                edits=int(fields.get("edits", "0")),
+                outcome=fields.get("outcome", ""),
+                run=fields.get("run", ""),
+                card=fields.get("card", ""),
+                is_withdrawn="withdrawn" in fields,
+                is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
+                starts="starts" in fields,
+                searches="searches" in fields,
+                follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
+                has_hourglass="hourglass" in fields,
+                waits="waits" in fields,
+                went_by_url="out" in fields,
+                is_doubtful="doubt" in fields,
+                was_sent_now=was_sent_now,
+            )
+        except (KeyError, ValueError) as exc:
+            raise RecordNotUnderstood("turn") from exc
+
+
+def pairs(flat: Sequence[str]) -> dict[str, str]:
+    """A hash as a script returns it, ``[field, value, …]``, as a dict."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))

@@ -1,0 +1,91 @@
+"""What condition a Redis is in for our purposes. Nothing is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from bridge.errors import StoreUnavailable
+from bridge.queue.keys import Keys
+from bridge.queue.redis.connection import translated
+
+_PINGS = 5
+_CONFIRM_MS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a server says of itself; *appendfsync* is ``""`` where it keeps that to itself, as managed ones do.
+
+    *syncs_in_rewrites*: it also syncs while it rewrites its file. *can_write*: the last write of its file went well.
+    *owner* is whose namespace this is, as (team, bot user), None where it is nobody's yet. *confirming* is how many
+    of the *replicas* say that they have every write. *round_trip* is in seconds.
+    """
+
+    product: str
+    version: tuple[int, ...]
+    is_replica: bool
+    is_append_only: bool
+    appendfsync: str
+    syncs_in_rewrites: bool
+    can_write: bool
+    policy: str
+    maxmemory: int
+    replicas: int
+    confirming: int
+    owner: tuple[str, str] | None
+    round_trip: float
+
+
+async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> Condition:
+    """Ask the server that has the keys of *namespace*. Raises `StoreUnavailable`."""
+    with translated():
+        owner = await redis.hmget(Keys(namespace).owner(), ["team", "bot"])  # the key leads to the right node
+        about = await redis.info()
+        replicas = int(about.get("connected_slaves", 0))
+        confirming = int(await redis.wait(1, _CONFIRM_MS)) if replicas else 0
+        round_trip = await _round_trip(redis, monotonic)
+    syncing = await _syncing(redis)
+    valkey = str(about.get("valkey_version", ""))
+    return Condition(
+        product="Valkey" if valkey else "Redis",
+        version=_numbers(valkey or str(about.get("redis_version", ""))),
+        is_replica=about.get("role") == "slave",
+        is_append_only=int(about.get("aof_enabled", 0)) == 1,
+        appendfsync=syncing.get("appendfsync", ""),
+        syncs_in_rewrites=syncing.get("no-appendfsync-on-rewrite") != "yes",
+        can_write=about.get("aof_last_write_status", "ok") == "ok",
+        policy=str(about.get("maxmemory_policy", "")),
+        maxmemory=int(about.get("maxmemory", 0)),
+        replicas=replicas,
+        confirming=confirming,
+        owner=(str(owner[0]), str(owner[1])) if owner[0] else None,
+        round_trip=round_trip,
+    )
+
+
+async def _round_trip(redis: Redis, monotonic: Callable[[], float]) -> float:
+    """Measure the quickest of a few: the others say something of this machine."""
+    taken = []
+    for _ in range(_PINGS):
+        began = monotonic()
+        await redis.ping()
+        taken.append(monotonic() - began)
+    return min(taken)
+
+
+async def _syncing(redis: Redis) -> dict[str, str]:
+    try:
+        with translated():
+            told = await redis.config_get("*appendfsync*")  # one pattern: 6.2 takes no second
+    except (StoreUnavailable, ResponseError):  # managed servers and careful ACLs keep CONFIG to themselves
+        return {}
+    return {str(name): str(value) for name, value in told.items()}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

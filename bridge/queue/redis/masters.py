@@ -1,0 +1,242 @@
+"""Where there are several servers: find the one that has our keys, and go with it when it moves.
+
+All keys of a bridge share one hash tag, so in a cluster they share one slot, and one node has them all; under
+Sentinel one master has them. Either way a plain connection to that one server is all there is to follow, so this is
+a connection which finds out, whenever it is opened or taken from its pool, where that server is. Nothing else in
+the store knows of it. redis-py's own `RedisCluster` was left aside: its pipelines refuse WAIT, its loading of a
+script reaches every node but those that come later, and it repeats commands by itself. So was its Sentinel pool,
+which raises instead of waiting when its connections are all in use.
+
+* **Sentinel** (`Sentinels`): each new connection asks for the master's address, as Sentinel's guide for clients
+  says (https://redis.io/docs/latest/develop/reference/sentinel-clients/). A demoted master closes its connections,
+  or answers READONLY, and is left; so is one that was left by its replicas and says so (NOREPLICAS).
+* **Cluster** (`Cluster`): the first command with a key goes to any node, whose MOVED says where the slot is. MOVED
+  means that the command was not carried out, so it is sent again, to the right node (`OneSlot`; scripts by
+  `bridge.queue.redis.redis_py.KeptConnection`); it is the only answer that leads to a repetition. ASK does not: while a
+  slot is moved key by key, a script would find half of its keys and take the other half for absent, and "never seen"
+  for a message that was. The store is "away" until the slot has arrived; Slack sends what it could not deliver again.
+
+Between the death of a master and the election of the next one, commands fail as they do without a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import (
+    ClusterDownError,
+    ConnectionError as NoConnection,
+    MovedError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+    TimeoutError as NoAnswer,
+)
+
+from bridge.queue.redis.redis_py import TcpConnection, TlsConnection
+
+log = logging.getLogger(__name__)
+
+Address = tuple[str, int]
+
+_ASK_SECONDS = 0.5  # for one Sentinel or node to connect, and again to answer
+_LOOK_SECONDS = 1.0  # for a look as a whole: the door has 2.3 s, and the master has to answer in it, too
+
+
+class NobodyKnows(NoConnection):
+    """None of those that were asked knows a master."""
+
+
+class Masters(ABC):
+    """Where the master of one client is. *places* are asked, with the connection *options*, until one answers."""
+
+    def __init__(self, places: Sequence[Address], options: Mapping[str, Any]) -> None:
+        self.current: Address | None = None  # as far as is known
+        self._places = list(places)
+        self._options = dict(options)
+        self._last: Address | None = None  # that was known
+        self._found: Address | None = None
+        self._trouble: RedisError | None = None  # of the last one that could not be asked: a wrong password, perhaps
+        self._looking = asyncio.Lock()
+        self._looks = 0
+
+    async def find(self) -> Address:
+        """Find out where it is. Raises redis-py's ConnectionError where nobody knows.
+
+        Who comes while somebody looks waits for what he finds, so that a thousand turns do not ask a thousand times.
+        """
+        looks = self._looks
+        async with self._looking:
+            if self._looks == looks:
+                self._found = await self._ask_one_after_the_other()
+                self._looks += 1
+        if self._found is None:
+            raise NobodyKnows("no master is known") from self._trouble
+        self._is_at(self._found)
+        return self._found
+
+    def lost(self, address: Address) -> None:
+        """The server at *address* cannot be reached, or is no master: ask somebody else next time."""
+        if self.current == address:
+            self.current = None
+        self._places.append(self._places.pop(0))
+
+    def refused(self, address: Address, exc: ResponseError) -> bool:
+        """Learn from an error that *address* answered. Returns whether its connections are of no more use."""
+        # A script of Redis 6 says it in the middle of a sentence. NOREPLICAS is how a master that others have
+        # left behind notices, if it has min-replicas-to-write.
+        if isinstance(exc, ReadOnlyError | ClusterDownError) or re.search("READONLY|NOREPLICAS", str(exc)):
+            self.lost(address)
+            return True
+        return False
+
+    def _is_at(self, address: Address) -> None:
+        self.current = address
+        if self._last != address:
+            self._last = address
+            log.info("redis server in use", extra={"address": f"{address[0]}:{address[1]}"})
+
+    async def _ask_one_after_the_other(self) -> Address | None:
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                for place in tuple(self._places):
+                    if found := await self._ask(place):
+                        return found
+        except TimeoutError:
+            pass  # whoever was silent has been put last
+        return None
+
+    async def _ask(self, place: Address) -> Address | None:
+        found = None
+        how: dict[str, Any] = {
+            "retry": Retry(NoBackoff(), 0), "decode_responses": True, "protocol": 2,
+            "socket_connect_timeout": _ASK_SECONDS, "socket_timeout": _ASK_SECONDS,
+        }  # fmt: skip
+        try:
+            pool = ConnectionPool(host=place[0], port=place[1], **self._options, **how)
+            async with Redis.from_pool(pool) as redis:
+                found = await self._answer(redis, place)
+        except (NoConnection, NoAnswer, ResponseError) as exc:
+            self._trouble = exc
+        finally:
+            if found is None and place in self._places:
+                self._places.remove(place)
+                self._places.append(place)
+        return found
+
+    @abstractmethod
+    async def _answer(self, redis: Redis, place: Address) -> Address | None:
+        """Ask *redis*, the server at *place*, for the master's address."""
+
+
+class Sentinels(Masters):
+    """The master that Sentinels call *name*."""
+
+    def __init__(self, places: Sequence[Address], options: Mapping[str, Any], *, name: str) -> None:
+        super().__init__(places, options)
+        self._name = name
+        self._has_warned = False
+
+    async def _answer(self, redis: Redis, place: Address) -> Address | None:
+        found = await _ask_for(redis, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)
+        if found:
+            return str(found[0]), int(found[1])
+        if not self._has_warned:  # once: it is asked again and again, and the name is as wrong each time
+            self._has_warned = True
+            log.warning("a sentinel does not know this master", extra={"master": self._name, "sentinel": place[0]})
+        return None
+
+
+class Cluster(Masters):
+    """The node of a cluster that owns the slot of our keys, which is learned from its first MOVED."""
+
+    def __init__(self, places: Sequence[Address], options: Mapping[str, Any]) -> None:
+        super().__init__(places, options)
+        self._given = tuple(places)
+        self._slot: int | None = None
+
+    async def find(self) -> Address:
+        """Stay with the node that is known: if it has lost the slot, it says so."""
+        return self.current or await super().find()
+
+    def refused(self, address: Address, exc: ResponseError) -> bool:
+        """Learn from an error that *address* answered. Returns whether its connections are of no more use."""
+        if isinstance(exc, MovedError):
+            self._slot = exc.slot_id
+            self._is_at((exc.host or address[0], exc.port))  # no host: the one that was asked
+            return False
+        return super().refused(address, exc)
+
+    async def _answer(self, redis: Redis, place: Address) -> Address | None:
+        ranges = await _ask_for(redis, "CLUSTER", "SLOTS")
+        nodes = [_node(node, place) for _first, _last, *nodes in ranges for node in nodes]
+        # Those that were given may be long gone, and those that are here now may be gone later.
+        self._places = list(dict.fromkeys([place, *nodes, *self._given]))
+        owners = [_node(nodes[0], place) for first, last, *nodes in ranges if first <= (self._slot or 0) <= last]
+        return place if self._slot is None or not owners else owners[0]
+
+
+async def _ask_for(redis: Redis, *words: str) -> Any:
+    return await redis.execute_command(*words)  # type: ignore[no-untyped-call] # so is much of redis-py
+
+
+def _node(described: Sequence[Any], asked: Address) -> Address:
+    host, port = described[0], int(described[1])
+    return (asked[0] if host in {None, "", "?"} else str(host)), port  # no host: the one that was asked
+
+
+class FollowingConnection(TcpConnection):
+    """A connection to the server where *masters* says that the master is."""
+
+    def __init__(self, *, masters: Masters, **options: Any) -> None:
+        super().__init__(**options)
+        self._masters = masters
+
+    async def connect_check_health(self, *args: Any, **how: Any) -> None:
+        """Connect, unless it is connected to the right server.
+
+        It is what redis-py comes to whenever a connection is taken from the pool, and when one is found broken.
+        """
+        if self.is_connected:
+            # A look that found nothing says nothing against the server that answers here.
+            if self._masters.current in {None, (self.host, self.port)}:
+                return
+            await self.disconnect(nowait=True)
+        self.host, self.port = await self._masters.find()
+        try:
+            await super().connect_check_health(*args, **how)
+        except (NoConnection, NoAnswer):
+            self._masters.lost((self.host, self.port))
+            raise
+
+    async def read_response(self, *args: Any, **how: Any) -> Any:
+        """Read an answer, and learn from an error where the master is, or is not."""
+        try:
+            return await super().read_response(*args, **how)
+        except ResponseError as exc:
+            if self._masters.refused((self.host, self.port), exc):
+                self.mark_for_reconnect()  # type: ignore[no-untyped-call] # by the pool: more answers may be on their way
+            raise
+
+
+class FollowingTlsConnection(FollowingConnection, TlsConnection):
+    """The same over TLS."""
+
+
+class OneSlot(Redis):
+    """A client for keys of one slot of a cluster. Its connections follow the slot."""
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        """Carry out a command; one that was refused because the slot is elsewhere goes there."""
+        try:
+            return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+        except MovedError:
+            return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]

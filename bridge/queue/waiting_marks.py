@@ -1,0 +1,25 @@
+"""Which waiting messages show that they wait: noted in the turn, so that no sign is shown twice or left behind."""
+
+from __future__ import annotations
+
+from bridge.ids import TurnId
+from bridge.queue.records import Step
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+
+
+class Hourglasses:
+    """The notes. Both methods may raise `StoreUnavailable`."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def claim(self, turn: TurnId) -> bool:
+        """Whether the sign is to be shown: *turn* still waits behind another, and nobody has shown it before."""
+        return str(await self._scripts.run("hourglass", turn)) == "ok"
+
+    async def is_over(self, turn: TurnId) -> bool:
+        """Whether *turn* has ended."""
+        with translated():
+            step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
+        return step not in {Step.QUEUED, Step.SENT, Step.POSTING}

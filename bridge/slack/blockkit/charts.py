@@ -1,0 +1,102 @@
+"""Slack's charts and tables of data, as plain dicts: slack_sdk has no classes for them.
+
+A chart shows the shape of what it can show whole: each name and each number. What does not fit, or says nothing as a
+picture, is None here, and is shown as a table in its place; so is every chart in a workspace where Slack refuses the
+block.
+
+https://docs.slack.dev/reference/block-kit/blocks/data-visualization-block
+https://docs.slack.dev/reference/block-kit/blocks/data-table-block
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from bridge import words
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.numbers import ENGLISH, Style, whole
+from bridge.slack.blockkit.reply import Block
+
+_MOST_BARS: Final = 10  # of Slack's 20: more are no longer read
+_LEAST_SHAPE: Final = 2  # a pie of one piece, or a single bar, says nothing
+_NOTHING: Final = "–"  # noqa: RUF001 - a dash for an empty cell, which Slack refuses
+
+Counts = Sequence[tuple[str, int]]
+"""Names with their counts, the largest first."""
+
+
+def pie(title: str, counts: Counts) -> Block | None:
+    """Make a pie of all of them; None where it cannot show each, or where there is nothing to see in one."""
+    if not _LEAST_SHAPE <= len(counts) <= kit.CHART_SEGMENTS or any(count <= 0 for _name, count in counts):
+        return None
+    if not _fit(counts):
+        return None
+    segments = [{"label": label, "value": value} for label, value in _labelled(counts)]
+    return _chart(title, {"type": "pie", "segments": segments})
+
+
+def bars(title: str, counts: Counts) -> Block | None:
+    """Make a bar of each of them; None where they are too many, or where there is nothing to see in them."""
+    if not _LEAST_SHAPE <= len(counts) <= _MOST_BARS:
+        return None
+    return _series("bar", title, counts)
+
+
+def line(title: str, points: Counts) -> Block | None:
+    """Make a line through *points* in their order; None where they are not at least three and at most twenty."""
+    return _series("line", title, points) if kit.CHART_LEAST_LINE <= len(points) <= kit.CHART_POINTS else None
+
+
+def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str | int]], style: Style = ENGLISH) -> Block:
+    """Make a table whose numbers sort as numbers; rows beyond Slack's limit are left out."""
+    cells = [[_cell(value, style) for value in row] for row in (head, *rows[: kit.TABLE_ROWS])]
+    return {"type": "data_table", "caption": kit.one_line(caption, kit.HEADER_TEXT), "rows": cells}
+
+
+def summed(counts: Counts, most: int, style: Style = ENGLISH) -> list[tuple[str, int]]:
+    """Keep the *most* largest, and sum the rest as ``12 others``."""
+    rest = counts[most:]
+    if not rest:
+        return list(counts)
+    what = words.OTHER if len(rest) == 1 else words.OTHERS
+    return [*counts[:most], (f"{whole(len(rest), style)} {what}", sum(count for _name, count in rest))]
+
+
+def _series(kind: str, title: str, points: Counts) -> Block | None:
+    if not _fit(points):
+        return None
+    labelled = _labelled(points)
+    data = [{"label": label, "value": value} for label, value in labelled]
+    axis = {"categories": [label for label, _value in labelled]}
+    series = [{"name": kit.one_line(title, kit.CHART_LABEL), "data": data}]
+    return _chart(title, {"type": kind, "series": series, "axis_config": axis})
+
+
+def _chart(title: str, chart: Block) -> Block:
+    return {"type": "data_visualization", "title": kit.one_line(title, kit.CHART_TITLE), "chart": chart}
+
+
+def _fit(counts: Counts) -> bool:
+    """Whether each number is one that JSON keeps, and each name one that Slack shows whole."""
+    return all(abs(count) <= kit.CHART_NUMBER and len(kit.one_line(name)) <= kit.CHART_LABEL for name, count in counts)
+
+
+def _labelled(counts: Counts) -> list[tuple[str, int]]:
+    """Give each its label: as short as Slack wants it, and no two the same."""
+    labels: list[str] = []
+    for name, _count in counts:
+        label, number = kit.one_line(name, kit.CHART_LABEL) or words.NO_NAME, 1
+        while label in labels:
+            number += 1
+            ending = f" {number}"
+            label = kit.one_line(name, kit.CHART_LABEL - len(ending)) + ending
+        labels.append(label)
+    return list(zip(labels, (count for _name, count in counts), strict=True))
+
+
+def _cell(value: str | int, style: Style) -> Block:
+    if isinstance(value, int) and abs(value) <= kit.CHART_NUMBER:
+        return {"type": "raw_number", "value": value, "text": whole(value, style)}
+    text = whole(value, style) if isinstance(value, int) else value
+    return {"type": "raw_text", "text": kit.one_line(text, kit.TABLE_CELL) or _NOTHING}

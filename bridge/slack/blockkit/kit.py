@@ -1,0 +1,324 @@
+"""Block Kit: Slack's limits in one table, and small constructors that keep them.
+
+What comes from the service, an agent or a person goes into ``plain_text`` and ``rich_text`` only. Slack parses
+neither, so that a name with backticks, ``<!channel>`` or a link in it is shown as it was written: there is nothing to
+escape and nothing to forget. ``mrkdwn`` is parsed, and made by `trusted` alone, from our own words and dates.
+
+Our own words are those of `bridge.words`. Their templates are given to `trusted` and `filled`; what comes from outside
+fills a place in one, and is never one.
+
+The one text that Slack does parse is a message's ``text``; `fallback` makes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from string import Formatter
+from typing import Any, Final
+
+from bridge import words as catalogue  # here, `words` makes a run of them
+from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
+
+# Limits, in characters or pieces. https://docs.slack.dev/reference/block-kit/blocks and the pages below it,
+# unless another source is named.
+BLOCKS: Final = 50  # in a message
+VIEW_BLOCKS: Final = 100  # in a modal or a Home tab
+SECTION_TEXT: Final = 3000
+SECTION_FIELDS: Final = 10
+FIELD_TEXT: Final = 2000
+HEADER_TEXT: Final = 150
+CONTEXT_ELEMENTS: Final = 10
+ACTIONS_ELEMENTS: Final = 25
+BUTTON_TEXT: Final = 75
+BUTTON_VALUE: Final = 2000
+OPTION_TEXT: Final = 75
+OPTION_VALUE: Final = 150
+OPTIONS: Final = 100
+PLACEHOLDER: Final = 150
+LABEL: Final = 2000
+CONFIRM_TITLE: Final = 100
+CONFIRM_TEXT: Final = 300
+CONFIRM_BUTTON: Final = 30
+VIEW_TITLE: Final = 24
+PRIVATE_METADATA: Final = 3000
+PLAIN_TEXT_INPUT: Final = 3000
+UPDATE_TEXT: Final = 4000  # chat.update refuses a longer ``text``; https://docs.slack.dev/reference/methods/chat.update
+CHARTS: Final = 2  # in a message
+CHART_TITLE: Final = 50
+CHART_LABEL: Final = 20  # also the name of a series
+CHART_SEGMENTS: Final = 6  # of a pie
+CHART_POINTS: Final = 20  # of each series
+TABLE_ROWS: Final = 100  # and the head
+TABLES_TEXT: Final = 10_000  # of all cells of all tables of a message
+MESSAGE: Final = 11_500  # undocumented: several blocks together fail at about 13,200, markdown blocks at 12,000
+
+# Ours, for what reads well in one message.
+MARKDOWN_PART: Final = 11_000  # leaves room in MESSAGE for the footer
+CODE_TEXT: Final = 2800
+LIST_TEXT: Final = 8000
+FOOTER_TEXT: Final = 300
+FALLBACK_TEXT: Final = 3000
+DESCRIPTION: Final = 200
+CHART_LEAST_LINE: Final = 3  # points; through two of them there is only one line
+CHART_NUMBER: Final = 10**15  # beyond, a number of JSON may lose digits on its way
+TABLE_CELL: Final = 60
+_LOOKED_AT: Final = 20  # times as many characters of a text as are shown
+_NOTHING: Final = "-"
+_FEW_SECONDS: Final = 10
+_TWO_DAYS: Final = 48
+
+WORD_JOINER: Final = "\u2060"
+"""Has no width and allows no line break: put into ``@here`` it is seen by nobody but Slack."""
+
+_BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown takes it away from _@here_
+    r"(?<![^\W_])(?P<at>@|&#0*64;|&#x0*40;|&commat;)(?=\\?(?:channel|here|everyone|group)(?![^\W_]))", re.IGNORECASE
+)
+_QUOTATION_MARKS: Final = str.maketrans(dict.fromkeys("“”„‟″〝〞＂", "'"))  # noqa: RUF001 - the look-alikes are the point
+_PLAIN_NAME = re.compile(r"[\w'’&+/()#@-]+(?:[ .][\w'’&+/()#@-]+){0,8}")  # noqa: RUF001 - as people write it
+_UNSEEN = re.compile(  # control characters but newline and tab; embeddings, overrides, isolates; half characters
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def clean(text: str) -> str:
+    """Take out what is not to be seen but changes how the rest is seen: control and direction characters."""
+    return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def one_line(text: str, limit: int = SECTION_TEXT) -> str:
+    """Fold a text into a single line of at most *limit* characters."""
+    begins = text.lstrip()[: _LOOKED_AT * limit]
+    line = " ".join(clean(begins).split())
+    return cut(line, limit) if len(begins) >= len(text.strip()) else cut(f"{line}…", limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """Shorten a text to *limit* characters, showing that it was."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def quoted(text: str, limit: int) -> str:
+    """Put words that are not ours into quotation marks, out of which they do not come again."""
+    return f"“{one_line(text, limit).translate(_QUOTATION_MARKS)}”"
+
+
+def named(text: str, limit: int) -> str:
+    """Write a name within a sentence of ours: one that could be taken for more than a name, in quotation marks."""
+    name = one_line(text, limit)
+    return name if name == text.strip() and _PLAIN_NAME.fullmatch(name) else quoted(name, limit)
+
+
+def spoken(duration: timedelta) -> str:
+    """Say how long: ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
+    seconds = max(duration.total_seconds(), 0)
+    if seconds < _FEW_SECONDS:
+        return catalogue.FEW_SECONDS.format(seconds=seconds)
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 1:
+        return catalogue.SECONDS.format(seconds=rest)
+    hours, minutes = divmod(minutes, 60)
+    if hours < 1:
+        some = catalogue.MINUTES_AND_SECONDS if rest else catalogue.MINUTES
+        return some.format(minutes=minutes, seconds=rest)
+    if hours < _TWO_DAYS:
+        return catalogue.HOURS_AND_MINUTES.format(hours=hours, minutes=minutes)
+    return catalogue.DAYS.format(days=hours // 24)
+
+
+def escape(text: str) -> str:
+    """Undo Slack's three special characters. https://docs.slack.dev/messaging/formatting-message-text#escaping."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def quiet(text: str) -> str:
+    """Show ``@channel``, ``@here`` and ``@everyone`` without calling anybody."""
+    if "@" not in text and "&" not in text:  # as most texts are
+        return text
+    return _BARE_BROADCAST.sub(lambda found: found["at"] + WORD_JOINER, text)
+
+
+def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
+    """Make a message's ``text`` of plain words, for notifications, screen readers and refused blocks."""
+    escaped = escape(quiet(clean(text.lstrip()[: _LOOKED_AT * limit]))).strip() or _NOTHING
+    return escaped if len(escaped) <= limit else re.sub(r"&[a-z]{0,3}$", "", escaped[: limit - 1]) + "…"
+
+
+def plain(text: str, limit: int = SECTION_TEXT) -> Block:
+    """Make a text object that Slack does not parse. Slack refuses an empty one, so nothing is a dash."""
+    return {"type": "plain_text", "text": cut(clean(text), limit).strip() or _NOTHING, "emoji": False}
+
+
+def trusted(template: str, **moments: datetime) -> Block:
+    """Make a parsed text object of our own words and moments; nothing that came from outside belongs here."""
+    dates = {name: date(moment) for name, moment in moments.items()}
+    return {"type": "mrkdwn", "text": template.format(**dates), "verbatim": True}
+
+
+def date(moment: datetime) -> str:
+    """Write a moment so that `trusted` shows it in the reader's own time zone."""
+    written = catalogue.DATE_AND_TIME.format(moment=moment.astimezone(UTC))
+    return f"<!date^{int(moment.timestamp())}^{catalogue.MOMENT}|{written}>"
+
+
+def header(text: str) -> Block:
+    """Make a heading."""
+    return {"type": "header", "text": plain(one_line(text), HEADER_TEXT)}
+
+
+def section(text: str) -> Block:
+    """Make a paragraph."""
+    return {"type": "section", "text": plain(text)}
+
+
+def fields(pairs: Iterable[tuple[str, str]]) -> Block:
+    """Make up to ten short texts in two columns, each with its name above."""
+    texts = [plain(f"{name}\n{one_line(value, 300) or _NOTHING}", FIELD_TEXT) for name, value in pairs]
+    return {"type": "section", "fields": texts[:SECTION_FIELDS]}
+
+
+def context(*texts: str) -> Block:
+    """Make a small grey line."""
+    return {"type": "context", "elements": [plain(text, FOOTER_TEXT) for text in texts][:CONTEXT_ELEMENTS]}
+
+
+def trusted_context(template: str, **moments: datetime) -> Block:
+    """Make a small grey line of our own words, with moments in it."""
+    return {"type": "context", "elements": [trusted(template, **moments)]}
+
+
+def actions(*elements: Block) -> Block:
+    """Make a row of buttons or menus."""
+    return {"type": "actions", "elements": list(elements[:ACTIONS_ELEMENTS])}
+
+
+def button(text: str, action_id: str, value: str, *, asks: Block | None = None) -> Block:
+    """Make a button. *value* comes back as it is, so that a longer one than Slack keeps is a mistake of ours."""
+    if len(value) > BUTTON_VALUE:
+        raise ValueError("button value too long")
+    element: Block = {"type": "button", "text": plain(text, BUTTON_TEXT), "action_id": action_id, "value": value}
+    if asks is not None:
+        element["confirm"] = asks
+    return element
+
+
+def confirm(title: str, text: str, yes: str, no: str) -> Block:
+    """Make the question that a button asks before it acts."""
+    return {
+        "title": plain(title, CONFIRM_TITLE),
+        "text": plain(text, CONFIRM_TEXT),
+        "confirm": plain(yes, CONFIRM_BUTTON),
+        "deny": plain(no, CONFIRM_BUTTON),
+    }
+
+
+def option(text: str, value: str) -> Block:
+    """Make one choice of a menu."""
+    return {"text": plain(one_line(text, OPTION_TEXT), OPTION_TEXT), "value": value[:OPTION_VALUE]}
+
+
+def select(action_id: str, placeholder: str, options: Sequence[Block], initial: Block | None = None) -> Block:
+    """Make a menu whose choices are known."""
+    return _menu(
+        {"type": "static_select", "action_id": action_id, "options": list(options[:OPTIONS])}, placeholder, initial
+    )
+
+
+def external_select(action_id: str, placeholder: str, initial: Block | None = None) -> Block:
+    """Make a menu that asks the bridge for its choices as the person types, from the first letter on."""
+    return _menu({"type": "external_select", "action_id": action_id, "min_query_length": 0}, placeholder, initial)
+
+
+def _menu(element: Block, placeholder: str, initial: Block | None) -> Block:
+    element["placeholder"] = plain(placeholder, PLACEHOLDER)
+    if initial is not None:
+        element["initial_option"] = initial
+    return element
+
+
+def input_block(name: str, label: str, element: Block, *, hint: str = "", optional: bool = False) -> Block:
+    """Make one field of a form; its block_id is *name*, so that an error can be put under it."""
+    block: Block = {"type": "input", "block_id": name, "label": plain(label, LABEL), "element": element}
+    if hint:
+        block["hint"] = plain(hint, LABEL)
+    if optional:
+        block["optional"] = True
+    return block
+
+
+# Rich text: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
+
+
+def words(text: str, **style: bool) -> Block:
+    """Make a run of words; *style* is any of bold, italic, strike, code."""
+    run: Block = {"type": "text", "text": clean(text)}
+    return run | {"style": style} if style else run
+
+
+def paragraph(*runs: Block | str) -> Block:
+    """Make a paragraph of runs. Slack refuses empty ones, which are left out."""
+    elements = [words(run) if isinstance(run, str) else run for run in runs]
+    return {
+        "type": "rich_text_section",
+        "elements": [run for run in elements if run.get("text") != ""] or [words(_NOTHING)],
+    }
+
+
+def filled(template: str, **values: Block | str) -> list[Block]:
+    """Make the runs of a paragraph: a template of our own words, with text or a run of its own look in each place.
+
+    What fills a place is never read as a template.
+    """
+    runs: list[Block | str] = [""]
+    for text, name, _form, _conversion in Formatter().parse(template):
+        for piece in (text, values[name] if name else ""):
+            if isinstance(piece, str) and isinstance(runs[-1], str):
+                runs[-1] += piece
+            else:
+                runs.append(piece)
+    return [words(run) if isinstance(run, str) else run for run in runs]
+
+
+def quotation(text: str) -> Block:
+    """Make a paragraph that shows by its bar that these are somebody's words."""
+    return {"type": "rich_text_quote", "elements": [words(text.strip("\n") or _NOTHING)]}
+
+
+def bullets(items: Iterable[Block]) -> Block:
+    """Make a list of paragraphs."""
+    return {"type": "rich_text_list", "style": "bullet", "elements": list(items)}
+
+
+def code_block(text: str, limit: int = CODE_TEXT) -> Block:
+    """Make a block of code, which nothing in *text* can end."""
+    return {"type": "rich_text_preformatted", "elements": [words(cut(text, limit).rstrip() or _NOTHING)]}
+
+
+def rich(*elements: Block) -> Block:
+    """Make a block of paragraphs, lists and code."""
+    return {"type": "rich_text", "elements": list(elements)}
+
+
+def text_length(shown: Any) -> int:
+    """Count the characters of text in blocks, for what Slack limits in their sum."""
+    if isinstance(shown, dict):
+        return sum(len(v) if k == "text" and isinstance(v, str) else text_length(v) for k, v in shown.items())
+    return sum(map(text_length, shown)) if isinstance(shown, (list, tuple)) else 0
+
+
+def reply(
+    text: str,
+    *blocks: Block,
+    audience: Audience = Audience.PRIVATE,
+    files: Sequence[Attachment] = (),
+    replaces_original: bool = False,
+) -> Reply:
+    """Make a reply whose ``text`` is plain words; without *blocks* they are what is shown."""
+    return Reply(
+        text=fallback(text),
+        blocks=blocks[:BLOCKS] or (section(text),),
+        files=tuple(files),
+        audience=audience,
+        replaces_original=replaces_original,
+    )

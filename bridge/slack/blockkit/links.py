@@ -1,0 +1,139 @@
+"""Whether what a link of an agent's Markdown shows is the address of somewhere else.
+
+A reader believes an address that is shown. So a link is taken apart, by a word joiner (U+2060, no width) behind its
+label, where the label shows any host but the one that it leads to, however that is written: with entities, escapes or
+emphasis, in letters of full width, in nested brackets, over two lines. Its source is seen then, which hides nothing.
+Labels without an address stay links, and so do the names of files.
+
+An image is fetched by whoever reads it, which tells whoever named its address: it is made a link.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Container, Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from bridge.slack.blockkit import kit
+
+_BRACKET: Final = re.compile(
+    r"[^\\\[\]]*+(?:\\.[^\\\[\]]*+)*+(?P<bracket>[\[\]])", re.DOTALL
+)  # the next, to be matched
+_CLOSED: Final = re.compile(  # with the whole address or none: what it begins with is not where it leads
+    r"\](?=\(\s*+(?:<(?P<in_angles>[^<>\n]*)>|(?P<url>(?:[^\s()]|\([^\s()]*\)){0,2000}+)(?=[\s)]))?"
+    r"|\[|:\s*+(?:<(?P<defined_in_angles>[^<>\n]*)>|(?P<defined>\S{1,2000}+)(?!\S))?)"
+)
+_REFERENCE_IMAGE: Final = re.compile(r"!(?=\[)")
+_DEFINITION: Final = re.compile(r"^[ \t>*+-]*\[[^\]]{1,999}\]:", re.MULTILINE)
+_CODE: Final = re.compile(  # what binds tighter than a link; never over a blank line
+    r"(?<![\\`])(?P<marks>`{1,9})(?!`)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)(?P=marks)(?!`)", re.DOTALL
+)
+_TAG: Final = re.compile(r"<[a-z/!?][^>]{0,400}>", re.IGNORECASE)
+_LONGEST_LABEL: Final = 400  # a longer one is not looked into
+_MOST_TO_LOOK_INTO: Final = 12_000  # characters of labels that may show a host, in one text; a message has 11,000
+_EACH_LABEL: Final = 20  # characters that one costs more
+
+_CROWDS: Final = "[]`<"
+_CROWDED: Final = 1200  # of these in one text
+
+_MAY_SHOW_A_HOST: Final = re.compile(r"[.&/]|[^\x00-\x7f]")  # most labels are words, and there may be many
+_BEHIND_A_SCHEME: Final = re.compile(r"//(?P<host>[^\s/?#:\]()\"'“”,]+)")
+_BARE: Final = re.compile(r"(?<![\w./-])(?P<host>(?:[\w-]+\.)+(?:xn--[\w-]+|[^\W\d_]{2,}))", re.IGNORECASE)
+_A_FILE: Final = re.compile(
+    r".*\.(?:c|cc|cfg|conf|cpp|css|csv|docx?|env|go|h|html?|ini|ipynb|java|jpe?g|js|json|jsx|kt|log|lua|md|pdf|php|png"
+    r"|pptx?|py|rb|rs|rst|sh|sql|svg|tex|toml|tsx?|txt|xlsx?|xml|ya?ml)",
+    re.IGNORECASE,
+)
+_UNSEEN: Final = re.compile(  # emphasis, escapes, tags, and characters without a width
+    r"[*`~\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\\(?=[!-/:-@\[-`{-~])|</?[a-z]+(?:\s[^<>]*)?/?>", re.IGNORECASE
+)
+
+
+def honest(markdown: str) -> str:
+    """Take apart the links that show one address and lead to another, and make links of images.
+
+    What this costs is bounded: in a text that is crowded with brackets, or with addresses in labels, no link is left.
+    """
+    if "[" not in markdown:
+        return markdown
+    if sum(map(markdown.count, _CROWDS)) > _CROWDED:  # without definitions there are no links by reference
+        return markdown.replace("](", f"]{kit.WORD_JOINER}(").replace("]:", f"]{kit.WORD_JOINER}:")
+    leads_to = {found.end(): next(filter(None, found.groups()), "") for found in _CLOSED.finditer(markdown)}
+    if not leads_to:
+        return markdown
+    # In their order, so that it is the same ones in each process that are looked into.
+    found = sorted({link for seen in _readings(markdown) for link in _links(seen, leads_to)})
+    places = {start for start, _end in found if start and markdown[start - 1] == "!"}
+    room = _MOST_TO_LOOK_INTO
+    for start, end in found:
+        length = end - start
+        if length <= _LONGEST_LABEL and not _MAY_SHOW_A_HOST.search(markdown, start + 1, end - 1):
+            continue
+        room -= _EACH_LABEL + length
+        if length > _LONGEST_LABEL or room < 0 or _misleads(markdown[start + 1 : end - 1], leads_to[end]):
+            places.add(end)
+    if _DEFINITION.search(markdown):
+        places |= {found.end() for found in _REFERENCE_IMAGE.finditer(markdown)}
+    return _with_joiners(markdown, places)
+
+
+def _with_joiners(markdown: str, places: set[int]) -> str:
+    at, parts = 0, []
+    for place in sorted(places):
+        parts.append(markdown[at:place])
+        at = place
+    return kit.WORD_JOINER.join([*parts, markdown[at:]])
+
+
+def _readings(markdown: str) -> set[str]:
+    """Brackets in code or a tag end no label, but what is one here need not be one for Slack: each reading counts."""
+    without_code = _CODE.sub(lambda code: "`" * len(code[0]), markdown) if "`" in markdown else markdown
+    without_tags = _TAG.sub(lambda tag: "<" * len(tag[0]), without_code) if "<" in markdown else without_code
+    return {markdown, without_code, without_tags}
+
+
+def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
+    """Find where labels begin and end, with the brackets as they are *seen*, of what *leads_to* somewhere behind."""
+    opened: list[int] = []
+    end = 0
+    while bracket := _BRACKET.match(seen, end):  # a search would go through what is left behind the last one many times
+        end = bracket.end()
+        if seen[end - 1] == "[":
+            opened.append(end - 1)
+        elif opened:
+            start = opened.pop()
+            if end in leads_to:
+                yield start, end
+
+
+def _misleads(label: str, url: str) -> bool:
+    shown = hosts_in(label)
+    return bool(shown) and shown != {_host_of(url)}
+
+
+def hosts_in(label: str) -> set[str]:
+    """List the hosts that a reader sees in a label."""
+    if not _MAY_SHOW_A_HOST.search(label):
+        return set()
+    shown = unicodedata.normalize("NFKC", _UNSEEN.sub("", html.unescape(_UNSEEN.sub("", label))))
+    hosts = {found["host"] for found in _BEHIND_A_SCHEME.finditer(shown)}
+    bare = {found["host"] for found in _BARE.finditer(_BEHIND_A_SCHEME.sub(" ", shown))}
+    return {_plain_host(host) for host in hosts | {host for host in bare if not _A_FILE.fullmatch(host)}}
+
+
+def _host_of(url: str) -> str:
+    """Read where an address leads; one that is odd leads nowhere that a label could name."""
+    url = html.unescape(url)
+    if url.lower().startswith("mailto:"):
+        return _plain_host(url.partition("?")[0].rpartition("@")[2])
+    try:
+        return _plain_host(urlsplit(url if "//" in url else f"//{url}").hostname or "")
+    except ValueError:
+        return ""
+
+
+def _plain_host(host: str) -> str:
+    return host.lower().rstrip(".").removeprefix("www.")

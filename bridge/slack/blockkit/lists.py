@@ -1,0 +1,101 @@
+"""What lists of workflows and agents have in common: filtered, cut into pages, and with buttons to turn these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bridge import words
+from bridge.project.models import Workflow
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Block, Reply
+
+PAGE: Final = 20
+"""How many fit into one message, with names and descriptions as long as they are shown."""
+
+_MOST_WORDS = 20
+_MOST_CHARACTERS = 300  # of the words that go along with a button
+
+
+class Listed(Protocol):
+    """What both have."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        ...
+
+    @property
+    def description(self) -> str | None:
+        """What it is for."""
+        ...
+
+
+T = TypeVar("T", bound=Listed)
+
+
+class Spot(BaseModel):
+    """Where somebody is in a list, which its buttons carry: the *page*, from 0, of what has the *words*."""
+
+    model_config = ConfigDict(frozen=True)
+
+    page: int = 0
+    words: str = ""
+
+    @classmethod
+    def parse(cls, value: str) -> Spot:
+        """Read a button's value; the list begins anew where it is of another release."""
+        try:
+            return cls.model_validate_json(value)
+        except ValidationError:
+            return cls()
+
+
+def matching(items: Sequence[T], typed: str) -> list[T]:
+    """Keep what has every word that was *typed* in its name or description."""
+    wanted = dict.fromkeys(typed.casefold().split()[:_MOST_WORDS])
+    searched = [(f"{item.name} {item.description or ''}".casefold(), item) for item in items]
+    return [item for text, item in searched if all(word in text for word in wanted)]
+
+
+def by_name(items: Sequence[T]) -> list[T]:
+    """Order by name, whatever the case."""
+    return sorted(items, key=lambda item: item.name.casefold())
+
+
+def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
+    """Order workflows by name, those that are active before the others."""
+    return sorted(workflows, key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
+
+
+def clamped(page: int, count: int, size: int) -> int:
+    """Give the nearest page that there is: the list may have become shorter since the button was drawn."""
+    return max(0, min(page, (count - 1) // size))
+
+
+def list_reply(
+    title: str, items: Sequence[T], line: Callable[[T], Block], spot: Spot, turns: tuple[str, str], *below: Block
+) -> Reply:
+    """Show one page, and blocks *below* it.
+
+    *turns* are the action ids of the buttons that lead to the page before and the one after.
+    """
+    page = clamped(spot.page, len(items), PAGE)
+    begin = page * PAGE
+    shown = items[begin : begin + PAGE]
+    blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown])), *below]
+    if len(items) > PAGE:
+        blocks.append(kit.context(words.PAGE.format(first=begin + 1, last=begin + len(shown), count=len(items))))
+        blocks.append(kit.actions(*_buttons(page, spot.words, turns, is_last=begin + PAGE >= len(items))))
+    names = ", ".join(kit.one_line(item.name, 60) for item in shown)
+    return kit.reply(f"{title}: {names}", *blocks)
+
+
+def _buttons(page: int, wanted: str, turns: tuple[str, str], *, is_last: bool) -> list[Block]:
+    previous, following = (
+        kit.button(name, turn, Spot(page=page + step, words=wanted[:_MOST_CHARACTERS]).model_dump_json())
+        for name, turn, step in ((words.PREVIOUS, turns[0], -1), (words.NEXT, turns[1], 1))
+    )
+    return ([previous] if page else []) + ([] if is_last else [following])

@@ -1,0 +1,274 @@
+"""An agent's Markdown, made harmless and cut into parts for Slack's markdown blocks.
+
+**Harmless.** Whether Slack finds mentions in markdown blocks is not documented, so it is assumed that it does. A word
+joiner (U+2060, no width) goes behind the first character of whatever Slack could take for a mention or a link with a
+label. Escaping ``<`` as ``&lt;`` would do outside of code, but inside of code Markdown shows entities as they are
+written. The word joiner is not seen in either place; nothing that is visible changes, and doing it twice is doing it
+once. Links that show one address and lead to another are taken apart in the same way (`bridge.slack.blockkit.links`).
+
+**Cut.** `pieces` cuts, and each piece says what was added around its own characters to keep a code fence whole: the
+bodies put together are the input, character for character.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.links import honest
+
+_ENTITY = r"&#?\w+;"  # Markdown undoes these, and escapes, before anybody looks for mentions
+_SLACK_TOKEN = re.compile(
+    r"(?P<opening><|&lt;|&#0*60;|&#x0*3c;)(?=\\?(?:"
+    rf"(?:!|&excl;|&#0*33;|&#x0*21;)\\?(?:channel|here|everyone|group|subteam\^|date\^|[a-z]*{_ENTITY})"
+    rf"|(?:@|&commat;|&#0*64;|&#x0*40;)(?:[UWB][A-Z0-9]|{_ENTITY})"
+    rf"|(?:#|&num;|&#0*35;|&#x0*23;)(?:[CDG][A-Z0-9]|{_ENTITY})"
+    rf"|[a-z0-9+.-]*{_ENTITY}"
+    r"|[a-z][a-z0-9+.-]*:[^<>|]{0,2000}\|))",  # <https://there.example|label>
+    re.IGNORECASE,
+)
+
+_FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,60}|~{3,60})(?P<info>.*)$")
+_BLANKS = r"[^\S\n]*+"
+_CELL = rf":?-++:?{_BLANKS}"
+_TABLE = rf"[^\n|]*+\|[^\n]*+\n{_BLANKS}(?:\|{_BLANKS})?{_CELL}(?:\|{_BLANKS}{_CELL})*+(?:\|{_BLANKS})?(?=\n|\Z)"
+# These look for lines from the line break before them on, which is what makes them quick (see `_next_block`).
+_OPENS_A_TABLE = re.compile(rf"\n{_TABLE}")
+_MAY_OPEN = re.compile(rf"\n(?:[ \t]*+(?:`{{3}}|~{{3}})|{_TABLE})")
+_MAY_END_A_TABLE = re.compile(rf"\n(?:{_BLANKS}(?:\n|\Z)|[ \t]*+(?:`{{3}}|~{{3}}))")
+_BLANK_LINE = re.compile(r"\n(?=(?P<rest>[ \t\r]*+\n))")
+_AHEAD = 20_000  # characters in which blocks are looked for at once; 1 MB would take 60 ms
+_LONGEST_FENCE_LINE = 80
+_LONGEST_CLOSING = 64  # a line break, the indent and the marks
+_MARKS = re.compile(rf"[ \t]{{0,{_LONGEST_FENCE_LINE}}}(?:`{{3}}|~{{3}})")
+_SMALLEST_LIMIT = 400  # a fence is opened and closed again within each part
+_GROW_BY_ONE = ("<", "&", "@", "](", "][", "]:", "![")  # where a word joiner may be put; in half of a text at most
+_ROOM_FOR_JOINERS = 200
+
+
+def neutralised(markdown: str) -> str:
+    """Change what would ping, or hide where a link leads, into text that looks the same."""
+    without_tokens = _SLACK_TOKEN.sub(lambda token: token["opening"] + kit.WORD_JOINER, kit.quiet(markdown))
+    return honest(without_tokens)
+
+
+def messages(markdown: str) -> Iterator[str]:
+    """Cut into parts that are made harmless, each when it is asked for: a step costs no more than its own part does.
+
+    Only the part is looked at, since a message is all that Slack sees at once. One with nothing to see, which Slack
+    refuses, is left out.
+    """
+    return (neutralised(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
+
+
+def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
+    """Cut at paragraphs, else lines, else words, else anywhere; code and tables stay whole where they can.
+
+    Where making a part harmless may make it longer by more than a little, it is cut the shorter for that.
+    """
+    if limit < _SMALLEST_LIMIT:
+        raise ValueError("limit too small")
+    text, at = _Text(markdown), 0
+    while at < len(markdown):
+        piece = text.piece(at, limit)
+        if (growth := sum(map(str(piece).count, _GROW_BY_ONE))) > _ROOM_FOR_JOINERS:
+            piece = text.piece(at, max(limit - growth, limit // 2))
+        at += len(piece.body)
+        yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part: the characters of the text itself, and the fence lines added before and after them."""
+
+    opening: str
+    body: str
+    closing: str
+
+    def __str__(self) -> str:
+        """Put together what is sent."""
+        return self.opening + self.body + self.closing
+
+
+class _Fence(NamedTuple):
+    """A code fence: its first line, to be repeated in the next part, its last, and what finds a line that closes it."""
+
+    opening: str
+    closing: str
+    closes: re.Pattern[str]
+
+
+class _Block(NamedTuple):
+    """A code fence or a table, from *start* to *end*: whole where it can be, else torn between two of its lines."""
+
+    start: int
+    end: int
+    last_line: int  # where the line begins that closes a fence, or else the end
+    fence: _Fence | None  # none: a table
+
+
+class _Text:
+    """A text, and where it may be cut. Its blocks are looked for as far as a cut needs them, and each once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lines = (
+            f"\n{text}"  # so that each line has a break before it: where that is in here, the line begins there
+        )
+        self._seen = 0  # how far blocks were looked for
+        self._blocks: list[_Block] = []
+        self._starts: list[int] = []
+
+    def piece(self, at: int, limit: int) -> Piece:
+        """Cut the part that begins at *at*."""
+        torn = self._block_around(at)
+        opening = torn.fence.opening if torn and torn.fence else ""
+        room = limit - len(opening)
+        if len(self.text) - at <= room:
+            return Piece(opening, self.text[at:], "")
+        until = self._cut(at, at + room)
+        if until + len(self._closing(until)) > at + room:
+            until = self._cut(at, at + room - _LONGEST_CLOSING)
+        return Piece(opening, self.text[at:until], self._closing(until))
+
+    def _block_around(self, at: int) -> _Block | None:
+        """Find the block that a cut at *at* would tear."""
+        while self._seen < at:
+            block, self._seen = _next_block(self._lines, self._seen, at + _AHEAD)
+            if block:
+                self._blocks.append(block)
+                self._starts.append(block.start)
+        block = self._blocks[index] if (index := bisect_left(self._starts, at) - 1) >= 0 else None
+        return block if block and at < block.end else None
+
+    def _closing(self, at: int) -> str:
+        """Make what closes the fence that a cut at *at* tears, if it tears one."""
+        torn = self._block_around(at)
+        if torn is None or torn.fence is None:
+            return ""
+        return torn.fence.closing if self.text[at - 1] == "\n" else "\n" + torn.fence.closing
+
+    def _cut(self, at: int, end: int) -> int:
+        """Choose where the part that begins at *at* ends, at *end* at the latest."""
+        return self._at_paragraph(at, end) or self._at_line(at, end) or self._in_line(at, end)
+
+    def _at_paragraph(self, at: int, end: int) -> int | None:
+        """Cut outside of code and tables, in the second half, so that parts do not become many and small."""
+        half = (at + end) // 2
+        before = max(at, self.text.rfind("\n", at, half))
+        after_blanks = [found.end("rest") for found in _BLANK_LINE.finditer(self.text, before, end)]
+        while after_blanks:
+            torn = self._block_around(after_blanks[-1])
+            if torn is None and half < after_blanks[-1] <= end:
+                return after_blanks[-1]
+            del after_blanks[bisect_right(after_blanks, torn.start) if torn else -1 :]
+        start = self._last_line_start(at, end)
+        torn = self._block_around(start)
+        free = torn.start if torn else start
+        return free if free > half else None
+
+    def _at_line(self, at: int, end: int) -> int | None:
+        """Cut before the code or table in the way if it fits into a part of its own, else between its lines."""
+        torn = self._block_around(end)
+        before = torn.start if torn and torn.start > at else None
+        if torn and before and torn.end - torn.start <= end - at:
+            return before
+        start = self._last_line_start(at, end)
+        block = self._block_around(start)
+        if block is None:
+            return start if start > at else before
+        first, last = self._tears(block)
+        if first <= min(start, last) and min(start, last) > at:
+            return min(start, last)
+        return block.start if block.start > at else before
+
+    def _tears(self, block: _Block) -> tuple[int, int]:
+        """Tell between which lines of a block it may be torn, the first and the last, by where the next one begins.
+
+        Not between a fence and its first line, nor between a table's header and its first row.
+        """
+        last = self._last_line_start(
+            block.start, block.end - 1 if block.last_line == block.end else block.last_line - 1
+        )
+        first = block.start
+        for _ in range(2 if block.fence else 3):
+            first = self.text.find("\n", first, block.end) + 1 or block.end
+        closing = block.last_line if block.last_line < block.end else last
+        return min(first, max(closing, block.start)), max(last, block.start)
+
+    def _in_line(self, at: int, end: int) -> int:
+        """Cut between words, or anywhere, but not within a fence's last line."""
+        torn = self._block_around(end)
+        if torn and max(at, torn.last_line - 1) < torn.last_line < end:
+            return torn.last_line
+        half = (at + end) // 2
+        blanks = (place for place in range(end, half, -1) if self.text[place - 1] in " \t")
+        # Marks in the middle of a line open no fence, and must not at the beginning of a part.
+        places = (place for place in chain(blanks, range(end, half, -1)) if not _MARKS.match(self.text, place))
+        return next(places, end)
+
+    def _last_line_start(self, at: int, end: int) -> int:
+        """Find where the last line begins that begins between *at* and *end*; at *at* where none does."""
+        newline = self.text.rfind("\n", at, end)
+        return newline + 1 if newline >= 0 else at
+
+
+def _next_block(lines: str, at: int, until: int) -> tuple[_Block | None, int]:
+    """Find the first code fence or table between *at* and about *until*, and how far it was looked for.
+
+    Expressions pass over all other lines: a look at each costs too much, since there may be 50,000 in 100 kB.
+    """
+    last_line = lines.find("\n", until)
+    end = lines.find("\n", last_line + 1) if last_line >= 0 else -1
+    while found := _MAY_OPEN.search(lines, at, end if end >= 0 else len(lines)):
+        start = found.start()
+        if fence := _opened_fence(lines, start):
+            block = _fenced(lines, start, fence)
+            return block, block.end
+        if _OPENS_A_TABLE.match(lines, start):
+            last = _end_of_table(lines, start)
+            return _Block(start, last, last, None), last
+        at = start + 1
+    return None, last_line if end >= 0 else len(lines)  # the last line may be the head of a table
+
+
+def _opened_fence(lines: str, start: int) -> _Fence | None:
+    """Read a line that opens a fence. Overlong ones are none: they could not be repeated."""
+    end = lines.find("\n", start + 1, start + 1 + _LONGEST_FENCE_LINE)
+    if end < 0 and len(lines) > start + 1 + _LONGEST_FENCE_LINE:
+        return None
+    return _fence_of(lines[start + 1 : end if end >= 0 else len(lines)])
+
+
+@lru_cache(maxsize=256)
+def _fence_of(line: str) -> _Fence | None:
+    found = _FENCE.match(line.rstrip("\r"))
+    if found is None or ("`" in found["marks"] and "`" in found["info"]):
+        return None
+    indent = found["indent"][:3]  # further in, it would not be a fence outside of the list that it was in
+    marks = found["marks"]
+    closes = re.compile(rf"\n{_BLANKS}{marks[0]}{{{len(marks)},}}+(?={_BLANKS}(?:\n|\Z))")
+    return _Fence(f"{indent}{marks}{found['info']}\n", indent + marks, closes)
+
+
+def _fenced(lines: str, start: int, fence: _Fence) -> _Block:
+    at = start + 1
+    while closed := fence.closes.search(lines, at):
+        at, end = closed.span()
+        if end - at <= _LONGEST_FENCE_LINE + 1:
+            return _Block(start, end - 1, at, fence)
+        at = end
+    return _Block(start, len(lines) - 1, len(lines) - 1, fence)
+
+
+def _end_of_table(lines: str, start: int) -> int:
+    for found in _MAY_END_A_TABLE.finditer(lines, start + 1):
+        if found[0].isspace() or _opened_fence(lines, found.start()):
+            return found.start()
+    return len(lines) - 1

@@ -1,0 +1,64 @@
+"""What an agent is told beside a message: who speaks, and what was said in the thread before, as a quotation.
+
+All of it goes into the message itself, so nothing in it may pass for anything else: each quoted line begins with a
+mark of its own, and a name is one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bridge import words
+from bridge.slack.blockkit import kit
+
+MESSAGE: Final = 2000  # characters of one message
+ALL: Final = 8000
+_NAME: Final = 80
+_FILE: Final = 100
+_FILES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """What *name* said, and the names of the *files* that came with it."""
+
+    name: str
+    text: str
+    files: tuple[str, ...] = ()
+
+
+def spoken(name: str, text: str) -> str:
+    """Say who speaks."""
+    return f"{kit.one_line(name, _NAME)}: {text}"
+
+
+def with_quotation(
+    text: str, root: Quoted | None, newest: Sequence[Quoted], *, left_out: int, is_since: bool = False
+) -> str:
+    """Put what was said before *text*: the *root* always, and of the *newest* as many as there is room for."""
+    entries = [_entry(one) for one in newest]
+    first = [_entry(root)] if root else []
+    room = ALL - sum(map(len, first))
+    while entries and sum(map(len, entries)) > room:
+        entries.pop(0)
+        left_out += 1
+    gap = [f"> {words.QUOTED_LEFT_OUT.format(messages=words.messages(left_out))}"] if left_out else []
+    if not (first or entries):
+        return text
+    what = words.QUOTED_SINCE if is_since else words.QUOTED_BEFORE
+    return "\n".join([what, *first, *gap, *entries, "", words.QUOTED_NOW, text])
+
+
+def below_report(report: str, text: str) -> str:
+    """Put the words of the *report* that a thread is about before what is said of it."""
+    quoted = "\n".join(f"> {line}" for line in kit.cut(kit.clean(report).strip(), ALL).split("\n"))
+    return f"{words.QUOTED_REPORT}\n{quoted}\n\n{text}"
+
+
+def _entry(said: Quoted) -> str:
+    files = [kit.one_line(name, _FILE) or words.QUOTED_UNNAMED_FILE for name in said.files[:_FILES]]
+    attached = [words.QUOTED_FILES.format(files=", ".join(files))] if files else []
+    text = spoken(said.name, kit.cut(kit.clean(said.text).strip(), MESSAGE))
+    return "\n".join(f"> {line}" for line in [*text.split("\n"), *attached])

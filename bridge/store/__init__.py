@@ -1,1 +1,0 @@
-"""What is kept in Redis: the inbox and its journal, the session map, the few settings made in Slack."""
