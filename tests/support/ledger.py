@@ -24,6 +24,7 @@ from support.world import World, words_of
 UNKNOWN = "not known"
 AGAIN = "turn:again"
 _NOT_TAKEN = 429
+_UNAVAILABLE = 503
 _GIVEN_UP = 40.0  # seconds without another try; more than lie between any two
 _ANSWERED = re.compile(r"re: ([\w-]+)")
 
@@ -140,6 +141,10 @@ class Thread:
     def are_all_accepted(self) -> bool:
         """Whether Slack was told of all that they were taken."""
         return all(map(self.was_accepted, self.written))
+
+    def was_refused(self) -> bool:
+        """Whether the bridge has said that it could not take the first of them."""
+        return any(one.status == _UNAVAILABLE for one in self.deliveries.of(self.written[0].ts))
 
     def were_given_up(self) -> bool:
         """Whether Slack has stopped trying to deliver one of them."""

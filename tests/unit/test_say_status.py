@@ -105,6 +105,13 @@ async def test_only_twenty_are_shown_a_minute_but_all_of_those_are_cleared(
     assert slack.calls(AGENTS)[-1]["thread_ts"] == "24.0"
 
 
+async def test_a_block_that_is_quick_shows_no_sign(slack: WireSlack, say: SlackSay) -> None:
+    async with working(say, HERE, "Support"):
+        pass
+
+    assert slack.asked == []
+
+
 async def test_a_sign_stays_as_long_as_the_agent_works_although_slack_clears_it(
     slack: WireSlack, say: SlackSay
 ) -> None:
