@@ -1,7 +1,7 @@
 """What can go wrong, as classes that carry facts.
 
-The sentences that people read are in `bridge.words`, and `failures` says which is for which class; a test
-enumerates the classes below so that none is without words.
+The sentences that people read are in `bridge.slack.blockkit.failures`; a test enumerates the classes below so that none
+is without one.
 
 ::
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bridge import words
 from bridge.errors import ProjectError
 from bridge.features.deps import Deps
 
@@ -13,4 +12,4 @@ async def agent_name(deps: Deps, id_: int) -> str:
         agents = await deps.catalog.get_agents()
     except ProjectError:
         agents = ()
-    return next((agent.name for agent in agents if agent.id == id_), words.AGENT_NUMBER.format(id=id_))
+    return next((agent.name for agent in agents if agent.id == id_), f"Agent {id_}")

@@ -1,7 +1,7 @@
 """`Router`: from the line that a person typed to the function that answers it.
 
-One usage line, and the sentence of `bridge.words` that says what it does, declare a command:
-``@router.command("/workflows run <workflow> [input]", words.HELP_WORKFLOWS_RUN)``. They give the parsing, the help, the
+One usage line, and a sentence that says what it does, declare a command:
+``@router.command("/workflows run <workflow> [input]", "Run a workflow.")``. They give the parsing, the help, the
 nearest command for what is mistyped, the ``!`` form, and the manifest. ``<x>`` is needed, ``[x]`` is not; the last one
 takes the rest of the line as it is, the others one word each. ``<workflow>`` and ``<agent>`` are looked up, by id or
 name, and arrive as what was found. A line that begins with ``!`` exists only in that form.
@@ -19,7 +19,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from bridge import words
 from bridge.errors import BadUsage, BridgeError, UnknownCommand
 from bridge.features.conversations.notices import help_lines
 from bridge.features.deps import Call, Deps
@@ -28,6 +27,8 @@ from bridge.features.plan import OpenForm, Plan, Show, StartThread
 from bridge.queue.audit import named
 from bridge.slack.blockkit.mrkdwn import mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
+
+_HELP_SHARE: Final = "Add --share to what only shows something, and the whole channel sees the answer."
 
 Handler = Callable[..., Awaitable[Plan]]
 
@@ -149,7 +150,11 @@ class Router:
     def overview(self, prefix: str = "") -> Reply:
         """Show all commands."""
         lines = [(command.shown(prefix), command.sentence) for command in self._commands]
-        return help_lines(words.WHAT_YOU_CAN_ASK_FOR, lines, f"{words.HELP_THREADS} {words.HELP_SHARE}")
+        return help_lines(
+            "What you can ask for",
+            lines,
+            f"In threads, where Slack knows no slash commands, write ! in place of /. {_HELP_SHARE}",
+        )
 
     def _add(self, command: Command) -> None:
         if any(command.path == known.path for known in self._commands):
@@ -179,7 +184,7 @@ class Router:
             return self.overview(prefix)
         known = self._named(said[0]) if said[1:] == [_HELP] else []
         lines = [(command.shown(prefix), command.sentence) for command in known]
-        return help_lines(known[0].shown(prefix).split(" ")[0], lines, words.HELP_SHARE) if known else None
+        return help_lines(known[0].shown(prefix).split(" ")[0], lines, _HELP_SHARE) if known else None
 
     def _not_understood(self, typed: str, prefix: str) -> UnknownCommand | BadUsage:
         said = _words(typed)

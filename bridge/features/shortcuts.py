@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bridge import words
 from bridge.errors import BridgeError, NotAllowed, StoreError
 from bridge.features.agents import asking
+from bridge.features.agents.asking import ASK_AN_AGENT
 from bridge.features.deps import Call, Deps
 from bridge.features.home.commands import origin_of
 from bridge.features.plan import Nothing, OpenForm, Plan
@@ -34,10 +34,12 @@ class Listed:
     type: Literal["global", "message"]
 
 
-RUN: Final = Listed("run", words.RUN_A_WORKFLOW, words.ABOUT_RUN, "global")
-ASK: Final = Listed("ask", words.ASK_AN_AGENT, words.ABOUT_ASK, "global")
-ASK_ABOUT: Final = Listed("ask_about", words.ASK_ABOUT_THIS, words.ABOUT_ASK_ABOUT_THIS, "message")
-RUN_WITH: Final = Listed("run_with", words.RUN_WITH_THIS, words.ABOUT_RUN_WITH_THIS, "message")
+RUN: Final = Listed("run", forms.RUN_A_WORKFLOW, "Choose a workflow of the project and run it.", "global")
+ASK: Final = Listed("ask", ASK_AN_AGENT, "Begin a conversation with an agent of the project.", "global")
+ASK_ABOUT: Final = Listed("ask_about", "Ask an agent about this", "Ask an agent about this message.", "message")
+RUN_WITH: Final = Listed(
+    "run_with", "Run a workflow with this", "Run a workflow with the text of this message.", "message"
+)
 
 SHORTCUTS: Final = (RUN, ASK, ASK_ABOUT, RUN_WITH)
 
@@ -52,7 +54,7 @@ async def used(deps: Deps, call: Call, shortcut: Shortcut) -> Plan:
         raise
     except BridgeError as exc:
         why = sentence(exc)
-        return OpenForm(forms.page(words.SORRY, [kit.section(why)], Origin()), otherwise=kit.reply(why))
+        return OpenForm(forms.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
 
 
 async def _form(deps: Deps, call: Call, shortcut: Shortcut) -> Plan:

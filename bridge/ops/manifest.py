@@ -10,12 +10,18 @@ from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from bridge import words
 from bridge.errors import ConfigurationError
 from bridge.features.routing import SlashCommand
 from bridge.features.shortcuts import SHORTCUTS
 from bridge.slack.scopes import EVENTS, SCOPES
 from bridge.slack.server import EVENTS_PATH
+
+_APP_PROMPTS: Final = {
+    "What can you do?": "What can you do?",
+    "!agents": "Which agents are there?",
+    "!workflows": "List the workflows",
+    "!stats": "Show the statistics",
+}
 
 _PLACEHOLDER: Final = "https://YOUR-HOST"
 
@@ -24,9 +30,13 @@ def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any
     """Make the manifest for *commands*; *url* is `where_slack_sends`."""
     return {
         "display_information": {
-            "name": words.APP_NAME,
-            "description": words.APP_DESCRIPTION,
-            "long_description": words.APP_LONG_DESCRIPTION,
+            "name": "Bridge",
+            "description": "Run workflows, read statistics and talk with the agents of one project.",
+            "long_description": (
+                "Mention the bot in a channel, or write to it directly, and an agent of the project answers in a "
+                "thread; reply there and the conversation goes on. Slash commands list and run the project's workflows "
+                "and show its statistics. In threads, where Slack has no slash commands, write ! in place of /."
+            ),
         },
         "features": {
             "app_home": {
@@ -34,12 +44,12 @@ def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },
-            "bot_user": {"display_name": words.APP_BOT_NAME, "always_online": True},
+            "bot_user": {"display_name": "bridge", "always_online": True},
             "agent_view": {
-                "agent_description": words.APP_AGENT_DESCRIPTION,
-                "suggested_prompts": [
-                    {"title": title, "message": message} for message, title in words.APP_PROMPTS.items()
-                ],
+                "agent_description": (
+                    "Talk with the agents of the project. Begin with an agent's name and a colon to choose one."
+                ),
+                "suggested_prompts": [{"title": title, "message": message} for message, title in _APP_PROMPTS.items()],
             },
             "slash_commands": [_slash_command(command, url) for command in commands],
             "shortcuts": [asdict(shortcut) for shortcut in SHORTCUTS],

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from bridge import words
 from bridge.ids import TurnId
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import messages
@@ -97,7 +96,7 @@ def shortened(reply: Reply, beginning: Part) -> Part:
 
 def whole(reply: Reply) -> Attachment:
     """Make the file of an answer that is too long for messages."""
-    return Attachment(name=words.ANSWER_FILE, content=reply.markdown)
+    return Attachment(name="answer.md", content=reply.markdown)
 
 
 def text_number(part: int, piece: int) -> int:

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from bridge import words
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import neutralised
 from bridge.slack.ports import Place, Say
@@ -53,7 +52,7 @@ async def after_a_while(
 async def working(say: Say, place: Place, agent_name: str, *, renew: timedelta = RENEW) -> AsyncIterator[None]:
     """Show in the thread that an agent works, for as long as the block runs; the sign is always taken away."""
     name = neutralised(kit.one_line(agent_name, _NAME))  # Slack does not say whether it looks for mentions in a status
-    status = words.IS_ASKING.format(agent=name) if name else words.IS_WORKING
+    status = f"is asking {name}…" if name else "is working on it…"
     begun: Sequence[object] = ()
     try:
         async with after_a_while(lambda: say.working(place, status), again=renew) as begun:

@@ -22,7 +22,6 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-from bridge import words
 from bridge.errors import SlackError, SlackRefused
 from bridge.slack.ports import Place
 from bridge.slack.web import Answer, SlackWeb
@@ -115,7 +114,7 @@ class Status:
     async def _tell(self, place: Place, *, agents: str, assistant: str) -> None:
         where = {"channel_id": place.channel, "thread_ts": place.thread_ts}
         # Slack shows these in turn; the second is as true as the first.
-        rotating = {"loading_messages": [assistant, words.IS_STILL_WAITING]} if assistant else {}
+        rotating = {"loading_messages": [assistant, "is still waiting for the answer…"]} if assistant else {}
         for method, more in ((_AGENTS, {"status": agents}), (_ASSISTANT, {"status": assistant, **rotating})):
             if not self._is_refused(method) and await self._call(method, {**where, **more}):
                 return

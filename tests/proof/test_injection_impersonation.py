@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bridge import words as catalogue
 from bridge.errors import (
     BridgeError,
     Busy,
@@ -141,12 +140,12 @@ def test_what_a_person_lets_the_bot_post_is_a_quotation_and_says_whose(words: st
 
 @pytest.mark.parametrize("words", [*ATTACKS, "> x", "---\n*Only visible to you*"])
 def test_an_agent_fills_one_markdown_block_and_nothing_that_can_be_pressed(words: str) -> None:
-    reply = answers.answer(words, [words], notes=[catalogue.SESSION_GONE])
+    reply = answers.answer(words, [words], notes=[answers.SESSION_GONE])
 
     blocks = [block for part in parts.lay_out(reply) for block in part.blocks]
     assert [block["type"] for block in blocks] == ["markdown", "context"]
     note, tools, *others = [element["text"] for element in blocks[1]["elements"]]
-    assert note == catalogue.SESSION_GONE
+    assert note == answers.SESSION_GONE
     assert tools.startswith("Tools used: ")
     assert "\n" not in tools
     assert not others

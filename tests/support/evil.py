@@ -83,12 +83,17 @@ def returns(function: Callable[..., Any]) -> Any:
     return typing.get_type_hints(function)["return"]
 
 
-def results(function: Callable[..., Any], words: str, *, only_needed: bool = False) -> Iterator[Any]:
-    """Call *function* with *words* in every argument, or every needed one, in each way there is to have them there."""
-    hints = typing.get_type_hints(function)
+def results(
+    function: Callable[..., Any], words: str, *, only_needed: bool = False, given: Mapping[Any, Any] | None = None
+) -> Iterator[Any]:
+    """Call *function* with *words* in every argument, or every needed one, in each way there is to have them there.
+
+    *given* are values for a type in place of the usual one.
+    """
+    hints, others = typing.get_type_hints(function), given or {}
     for error in _errors(words) if BridgeError in hints.values() else [None]:
         for json in (words, {words: [words, {"name": words, "id": words}]}, [words, {"name": words}]):
-            given = {BridgeError: error, Any: json}
+            given = {**others, BridgeError: error, Any: json}
             make = lambda hint, name, given=given: _made(hint, words, given, name)  # noqa: E731 - one of each round
             yield _called(function, hints, make, only_needed=only_needed)
             if Any not in hints.values():

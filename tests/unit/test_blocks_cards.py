@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bridge import words
 from bridge.errors import CannotConnect
 from bridge.features.agents import layout as agents
 from bridge.features.conversations import answers, menu, notices
@@ -84,7 +83,7 @@ def every_reply(text: str) -> Iterator[Reply]:
     yield agents.default_set(some[0])
     yield project.project_card(the_project(text))
     yield stats.stats_card(the_stats(300, text))
-    yield answers.answer(text, [text, {"name": text}], notes=[words.SESSION_GONE])
+    yield answers.answer(text, [text, {"name": text}], notes=[answers.SESSION_GONE])
     yield runs.running(a_run(text))
     for output in (text, [text] * 20, None, 3):
         yield runs.finished(a_run(text, text), result(output, {text: text}, text), timedelta(seconds=5))
@@ -305,7 +304,7 @@ def buttons(reply: Reply) -> dict[str, str]:
         ("FAILED", "❌ Report · FAILED"),
         ("timed out", "❌ Report · timed out"),
         ("in_progress", "⏳ Report · in_progress"),
-        ("of tomorrow", f"{words.OTHER_SIGN} Report · of tomorrow"),
+        ("of tomorrow", f"{runs.OTHER_SIGN} Report · of tomorrow"),
     ],
 )
 def test_a_card_shows_the_state_of_its_run_at_a_glance(status: str, title: str) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from bridge.slack.blockkit.quotation import ALL, MESSAGE, Quoted, spoken, with_quotation
-from bridge.words import QUOTED_BEFORE as BEFORE, QUOTED_NOW as NOW, QUOTED_SINCE as SINCE
+from bridge.slack.blockkit.quotation import ALL, BEFORE, MESSAGE, NOW, SINCE, Quoted, spoken, with_quotation
 
 ALICE = Quoted("Alice", "we ship on Friday", ("plan.pdf",))
 BOB = Quoted("Bob", "not before\nthe tests pass")

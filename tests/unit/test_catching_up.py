@@ -9,8 +9,8 @@ from redis.asyncio import Redis
 
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.queue.inbox import Condition
+from bridge.slack.blockkit.quotation import BEFORE, NOW, SINCE
 from bridge.slack.ports import Said, ThreadRead
-from bridge.words import QUOTED_BEFORE as BEFORE, QUOTED_NOW as NOW, QUOTED_SINCE as SINCE
 from support.store import ROOT, THREAD, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, a_bench
 

@@ -6,13 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bridge import words
-from bridge.features.agents.layout import who_asks
-from bridge.features.conversations.menu import agent_options
-from bridge.features.workflows.forms import CHANNEL, FormErrors, Origin, channel_menu, modal, text_input
+from bridge.features.agents.layout import ASKED_SMALL, who_asks
+from bridge.features.conversations.menu import CHOOSE_AN_AGENT, UNNAMED_AGENT, agent_options
+from bridge.features.workflows.forms import (
+    CHANNEL,
+    ONLY_THE_FIRST,
+    OPEN_THE_FORM,
+    FormErrors,
+    Origin,
+    channel_menu,
+    modal,
+    text_input,
+)
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
+
+ASK_AN_AGENT: Final = "Ask an agent"
+_CHOOSE_AGENT_FROM_LIST: Final = "Choose an agent from the list."
 
 ASK: Final = "ask"
 DEFAULT: Final = "default"
@@ -52,35 +63,39 @@ class Place:
 def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -> View:
     """Draw the form that begins a conversation; *about* are the words of a message whose shortcut was used."""
     fields = [
-        kit.input_block(AGENT, words.AGENT, kit.external_select(AGENT, words.CHOOSE_AN_AGENT, _chosen(agent))),
-        kit.input_block(MESSAGE, words.YOUR_QUESTION, text_input(MESSAGE)),
+        kit.input_block(AGENT, "Agent", kit.external_select(AGENT, CHOOSE_AN_AGENT, _chosen(agent))),
+        kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
     ]
     if about is not None:
         is_cut = len(about) > kit.PLAIN_TEXT_INPUT
-        hint = words.ONLY_THE_FIRST.format(limit=kit.PLAIN_TEXT_INPUT) if is_cut else words.ABOUT_HINT
+        hint = (
+            ONLY_THE_FIRST.format(limit=kit.PLAIN_TEXT_INPUT)
+            if is_cut
+            else "The agent gets this as a quotation, and in the thread what was said before it."
+        )
         element = text_input(ABOUT, about)
-        fields.append(kit.input_block(ABOUT, words.ABOUT_THIS_MESSAGE, element, hint=hint, optional=True))
-    return modal(ASK, words.ASK_AN_AGENT, words.ASK, [*fields, _where(origin)], origin)
+        fields.append(kit.input_block(ABOUT, "About this message", element, hint=hint, optional=True))
+    return modal(ASK, ASK_AN_AGENT, "Ask", [*fields, _where(origin)], origin)
 
 
 def default_form(origin: Origin, agent: Agent | None = None) -> View:
     """Draw the form that chooses who answers mentions in a channel; *agent* does now."""
-    menu = kit.external_select(AGENT, words.CHOOSE_AN_AGENT_OR_NOBODY, _chosen(agent))
+    menu = kit.external_select(AGENT, "Choose an agent, or nobody", _chosen(agent))
     is_channel = origin.channel.startswith(("C", "G")) and origin.channel != origin.direct
     channels = channel_menu(CHANNEL, origin.channel if is_channel else "", with_direct=False)
     fields = [
-        kit.input_block(CHANNEL, words.CHANNEL, channels),
-        kit.input_block(AGENT, words.WHO_ANSWERS_THERE, menu),
+        kit.input_block(CHANNEL, "Channel", channels),
+        kit.input_block(AGENT, "Who answers when I am mentioned there", menu),
     ]
-    return modal(DEFAULT, words.WHO_ANSWERS_HERE, words.SAVE, fields, origin)
+    return modal(DEFAULT, "Who answers here", "Save", fields, origin)
 
 
 def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
     """Check what `bridge.features.workflows.forms.form_values` gave of the first form."""
     agent, message = str(values.get(AGENT) or ""), str(values.get(MESSAGE) or "")
-    errors = {} if agent.isdecimal() else {AGENT: words.CHOOSE_AGENT_FROM_LIST}
+    errors = {} if agent.isdecimal() else {AGENT: _CHOOSE_AGENT_FROM_LIST}
     if not message.strip():
-        errors[MESSAGE] = words.WRITE_YOUR_QUESTION
+        errors[MESSAGE] = "Write what you want to know."
     return FormErrors(errors) if errors else Question(int(agent), message.strip(), str(values.get(ABOUT) or "").strip())
 
 
@@ -88,9 +103,9 @@ def read_default_form(values: Mapping[str, Any]) -> int | FormErrors | None:
     """Check what `form_values` gave of the second form: the agent's id, None for nobody."""
     agent, errors = str(values.get(AGENT) or ""), {}
     if agent != NOBODY and not agent.isdecimal():
-        errors[AGENT] = words.CHOOSE_AGENT_FROM_LIST
+        errors[AGENT] = _CHOOSE_AGENT_FROM_LIST
     if not values.get(CHANNEL):
-        errors[CHANNEL] = words.CHOOSE_CHANNEL_FROM_LIST
+        errors[CHANNEL] = "Choose a channel from the list."
     if errors:
         return FormErrors(errors)
     return None if agent == NOBODY else int(agent)
@@ -115,7 +130,7 @@ def agent_choices(agents: Sequence[Agent], query: str, *, form: str) -> list[Blo
     found = agent_options(agents, query)
     if form != DEFAULT or query.strip():
         return found
-    return [kit.option(words.NOBODY, NOBODY), *found[: kit.OPTIONS - 1]]
+    return [kit.option("Nobody in particular", NOBODY), *found[: kit.OPTIONS - 1]]
 
 
 def question_text(question: Question, author: str, said_before: str = "") -> str:
@@ -125,10 +140,10 @@ def question_text(question: Question, author: str, said_before: str = "") -> str
     """
     parts = [question.message]
     if question.about:
-        by = words.QUOTED_ABOUT_BY.format(author=kit.one_line(author, 80)) if author else words.QUOTED_ABOUT
+        by = f"This is about a message by {kit.one_line(author, 80)}:" if author else "This is about a message:"
         parts.append(f"{by}\n{_quoted(question.about)}")
     if said_before:
-        parts.append(f"{words.QUOTED_THREAD}\n{_quoted(said_before)}")
+        parts.append(f"What was said in its thread:\n{_quoted(said_before)}")
     return "\n\n".join(parts)
 
 
@@ -137,22 +152,22 @@ def question_shown(agent: Agent, question: Question, asked_by: str, author: str)
     asked = who_asks(agent, asked_by)
     blocks = [kit.rich(kit.quotation(kit.clean(question.message)))]
     if question.about:
-        by = words.ABOUT_A_MESSAGE_BY.format(author=kit.named(author, 80)) if author else words.ABOUT_A_MESSAGE
+        by = f"About a message by {kit.named(author, 80)}:" if author else "About a message:"
         blocks += [kit.context(by), kit.rich(kit.quotation(kit.cut(kit.clean(question.about), kit.CODE_TEXT)))]
-    blocks.append(kit.context(words.ASKED_SMALL.format(asked=asked)))
+    blocks.append(kit.context(ASKED_SMALL.format(asked=asked)))
     return kit.reply(f"{asked}: {question.message}", *blocks, audience=Audience.CHANNEL)
 
 
 def offer_ask_form(agent: Agent | None = None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
-    text = words.WHAT_TO_ASK.format(agent=kit.named(agent.name, 100)) if agent else words.WHICH_AGENT_TO_ASK
-    return kit.reply(text, kit.section(text), kit.actions(ask_button(agent, words.OPEN_THE_FORM)))
+    text = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"
+    return kit.reply(text, kit.section(text), kit.actions(ask_button(agent, OPEN_THE_FORM)))
 
 
 def offer_default_form() -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
-    text = words.WHO_IS_TO_ANSWER
-    return kit.reply(text, kit.section(text), kit.actions(kit.button(words.OPEN_THE_FORM, OPEN_DEFAULT, "")))
+    text = "Who is to answer in a channel?"
+    return kit.reply(text, kit.section(text), kit.actions(kit.button(OPEN_THE_FORM, OPEN_DEFAULT, "")))
 
 
 def ask_button(agent: Agent | None, label: str) -> Block:
@@ -162,16 +177,16 @@ def ask_button(agent: Agent | None, label: str) -> Block:
 
 def _where(origin: Origin) -> Block:
     if not origin.thread_ts:
-        return kit.input_block(WHERE, words.ASK_IN, channel_menu(WHERE, origin.direct or origin.channel))
-    choices = [kit.option(words.IN_THE_THREAD, _IN_THREAD)]
+        return kit.input_block(WHERE, "Ask in", channel_menu(WHERE, origin.direct or origin.channel))
+    choices = [kit.option("The thread of the message, for everybody there", _IN_THREAD)]
     if origin.direct and origin.direct != origin.channel:
-        choices.append(kit.option(words.IN_OUR_DIRECT_MESSAGE, _DIRECT))
-    hint = "" if origin.direct else words.OPEN_HOME_ONCE
-    return kit.input_block(WHERE, words.ASK_IN, kit.select(WHERE, words.CHOOSE_WHERE, choices, choices[0]), hint=hint)
+        choices.append(kit.option("Our direct message, just for you", _DIRECT))
+    hint = "" if origin.direct else "Open my Home tab once, and I can answer you in our direct message, too."
+    return kit.input_block(WHERE, "Ask in", kit.select(WHERE, "Choose where", choices, choices[0]), hint=hint)
 
 
 def _chosen(agent: Agent | None) -> Block | None:
-    return kit.option(agent.name or words.UNNAMED_AGENT.format(id=agent.id), str(agent.id)) if agent else None
+    return kit.option(agent.name or UNNAMED_AGENT.format(id=agent.id), str(agent.id)) if agent else None
 
 
 def _quoted(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bridge import words
 from bridge.features.agents import asking
 from bridge.features.agents.layout import change_notice
 from bridge.features.deps import Call, Deps
@@ -12,6 +11,7 @@ from bridge.features.workflows.running import check_runner
 from bridge.inbound import Notice
 from bridge.project.models import Agent
 from bridge.queue.audit import named
+from bridge.slack.blockkit.kit import SOMEBODY
 from bridge.slack.blockkit.reply import Reply
 
 
@@ -32,7 +32,7 @@ async def change_default(deps: Deps, call: Call, agent: Agent | None, told: Repl
     if not is_own:
         await check_runner(deps, call.user, "default")
     name = await deps.name_of(call.user)
-    person = words.SOMEBODY if name == call.user else name
+    person = SOMEBODY if name == call.user else name
     notice = Notice(
         team=call.team,
         channel=call.channel,

@@ -6,11 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from bridge import words
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, shapes
 from bridge.slack.blockkit.lists import Spot, by_name, list_reply, matching
 from bridge.slack.blockkit.reply import Audience, Block, Reply
+
+ASKED_SMALL: Final = "{asked}. Answers and questions go on in this thread."
+_DEFAULT_CHANGED: Final = "{agent} now answers mentions in this channel. Changed by {person}."
+_DEFAULT_REMOVED: Final = "This channel no longer has a default agent. Changed by {person}."
 
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons of the list."""
@@ -24,7 +27,7 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
     found = by_name(matching(agents, wanted))
     if not found:
         return kit.reply(_nothing(wanted))
-    title = words.AGENTS_WITH.format(words=kit.quoted(wanted, 60)) if wanted else words.AGENTS
+    title = f"Agents with {kit.quoted(wanted, 60)}" if wanted else "Agents"
     spot = Spot(page=page, words=wanted)
     return list_reply(title, found, lambda agent: _line(agent, is_default=agent.id == default), spot, TURNS)
 
@@ -35,14 +38,14 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
     tools = shapes.listed(shapes.names_in(detail.tools), 1500)
-    facts = [(words.ID, str(agent.id)), (words.MODEL, detail.model or agent.model)]
-    facts += [(words.TEMPERATURE, f"{temperature:g}")] if temperature is not None else []
+    facts = [("Id", str(agent.id)), ("Model", detail.model or agent.model)]
+    facts += [("Temperature", f"{temperature:g}")] if temperature is not None else []
     blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else [])]
-    label = kit.words(f"{words.TOOLS} ", bold=True)
+    label = kit.words("Tools: ", bold=True)
     blocks += [kit.fields(facts), kit.rich(kit.paragraph(label, tools or _unnamed(detail)))]
     if welcome := kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000):
-        blocks.append(kit.rich(kit.paragraph(kit.words(f"{words.SAYS_HELLO} ", bold=True), welcome)))
-    return kit.reply(words.AGENT_SPOKEN.format(name=name, id=agent.id, description=description), *blocks)
+        blocks.append(kit.rich(kit.paragraph(kit.words("Says hello with: ", bold=True), welcome)))
+    return kit.reply(f"Agent {name} (id {agent.id}). {description}", *blocks)
 
 
 def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
@@ -50,34 +53,32 @@ def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
     # The bot posts it, and it must not look like a word of the bot's own.
     asked = who_asks(agent, asked_by)
     blocks = [kit.rich(kit.quotation(part)) for part in _parts(kit.clean(message), kit.SECTION_TEXT)]
-    blocks.append(kit.context(words.ASKED_SMALL.format(asked=asked)))
+    blocks.append(kit.context(ASKED_SMALL.format(asked=asked)))
     return kit.reply(f"{asked}: {message}", *blocks, audience=Audience.CHANNEL)
 
 
 def who_asks(agent: Agent, asked_by: str) -> str:
     """Say who asks whom."""
     whom = kit.named(agent.name, 80)
-    return (
-        words.ASKS.format(person=kit.named(asked_by, 80), agent=whom) if asked_by else words.ASKED_OF.format(agent=whom)
-    )
+    return f"{kit.named(asked_by, 80)} asks {whom}" if asked_by else f"Asked of {whom}"
 
 
 def default_set(agent: Agent) -> Reply:
     """Tell that an agent answers in the channel from now on."""
-    return kit.reply(words.DEFAULT_SET.format(agent=kit.named(agent.name, 100)))
+    return kit.reply(f"{kit.named(agent.name, 100)} answers mentions in this channel from now on.")
 
 
 def default_of_channel(agent: Agent | None, channel_name: str) -> Reply:
     """Tell the same of a channel that was chosen in a form; None is nobody."""
     where = kit.named(f"#{channel_name}", 100)
     if agent is None:
-        return kit.reply(words.NOBODY_ANSWERS_IN.format(channel=where))
-    return kit.reply(words.DEFAULT_SET_IN.format(agent=kit.named(agent.name, 100), channel=where))
+        return kit.reply(f"Nobody in particular answers in {where} any more.")
+    return kit.reply(f"{kit.named(agent.name, 100)} answers mentions in {where} from now on.")
 
 
 def default_taken_away() -> Reply:
     """Tell that no agent is the channel's default any more."""
-    return kit.reply(words.DEFAULT_TAKEN_AWAY)
+    return kit.reply("This channel has no default agent any more.")
 
 
 def change_notice(agent: Agent | None, person: str) -> str:
@@ -90,26 +91,30 @@ def told_of_change(what: str) -> Reply:
     try:
         agent, person = (str(fact) for fact in json.loads(what.removeprefix(CHANGED)))
     except ValueError:
-        agent, person = "", words.SOMEBODY
-    template = words.DEFAULT_CHANGED if agent else words.DEFAULT_REMOVED
+        agent, person = "", kit.SOMEBODY
+    template = _DEFAULT_CHANGED if agent else _DEFAULT_REMOVED
     text = template.format(**({"agent": kit.named(agent, 100)} if agent else {}), person=kit.named(person, 80))
     return kit.reply(text, kit.context(text), audience=Audience.CHANNEL)
 
 
 def _nothing(wanted: str) -> str:
-    return words.NO_AGENT_WITH.format(words=kit.quoted(wanted, 60)) if wanted else words.NO_AGENTS
+    return (
+        f"No agent has {kit.quoted(wanted, 60)} in its name or description. Without words, all are listed."
+        if wanted
+        else "This project has no agents yet."
+    )
 
 
 def _unnamed(detail: AgentDetail) -> str:
     count = shapes.how_many(detail.tools)
-    return f"{count:,}" if count else words.NO_TOOLS
+    return f"{count:,}" if count else "none"
 
 
 def _line(agent: Agent, *, is_default: bool) -> Block:
-    facts = words.AGENT_FACTS.format(id=agent.id, model=kit.one_line(agent.model, 60))
-    mark = [kit.words(f" · {words.ANSWERS_MENTIONS}", italic=True)] if is_default else []
+    facts = f"id {agent.id} · {kit.one_line(agent.model, 60)}"
+    mark = [kit.words(" · answers mentions in this channel", italic=True)] if is_default else []
     about = kit.one_line(agent.description or "", kit.DESCRIPTION)
-    name = kit.words(kit.one_line(agent.name, 100) or words.NO_NAME, bold=True)
+    name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
     return kit.paragraph(name, f" · {facts}", *mark, f"\n{about}" if about else "")
 
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bridge import words
 from bridge.ids import TurnId
 from bridge.slack.blockkit import kit, shapes
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 FEEDBACK: Final = "answer:feedback"
+
+SESSION_GONE: Final = "The earlier conversation is no longer known to the service, so this answer begins a new one."
 
 _NOTIFICATION = 300
 _VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>\d{1,18}):(?P<session>\d{0,18})")
@@ -35,9 +36,9 @@ def answer(
     With *feedback*, people can say what they think of it.
     """
     if not message.strip():
-        message = words.EMPTY_ANSWER
-    tools = shapes.listed(shapes.names_in(tools_used), kit.FOOTER_TEXT - len(words.TOOLS_USED.format(tools="")))
-    footer = [*notes, *([words.TOOLS_USED.format(tools=tools)] if tools else [])]
+        message = "_The agent answered with an empty message._"
+    tools = shapes.listed(shapes.names_in(tools_used), kit.FOOTER_TEXT - len(f"Tools used: {''}"))
+    footer = [*notes, *([f"Tools used: {tools}"] if tools else [])]
     return Reply(
         text=kit.fallback(message, _NOTIFICATION),
         markdown=kit.clean(message),
@@ -64,8 +65,8 @@ def _feedback(of: Answered) -> Block:
     buttons = {
         "type": "feedback_buttons",
         "action_id": FEEDBACK,
-        "positive_button": _button(words.GOOD_ANSWER, f"up:{which}"),
-        "negative_button": _button(words.BAD_ANSWER, f"down:{which}"),
+        "positive_button": _button("Good answer", f"up:{which}"),
+        "negative_button": _button("Bad answer", f"down:{which}"),
     }
     return {"type": "context_actions", "elements": [buttons]}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bridge import words
 from bridge.errors import Busy, CannotConnect, CircuitOpen, NotFound, ProjectError
 from bridge.features.conversations import answers, notices
 from bridge.features.outcome import Outcome
@@ -63,7 +62,7 @@ async def _agent_is_there(project: ProjectClient, agent: int) -> bool:
 
 
 def _answered(plan: AskAgent, answer: ChatAnswer, turn: TurnId, thread: ThreadKey, *, is_new: bool) -> Answer:
-    notes = [words.SESSION_GONE] if is_new else []
+    notes = [answers.SESSION_GONE] if is_new else []
     feedback = answers.Answered(turn, plan.agent, answer.sessionId)
     reply = answers.answer(answer.message, answer.toolsUsed, notes=notes, feedback=feedback)
     outcome = Outcome(what="answered", reply=reply, agent=plan.agent, session=answer.sessionId)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from bridge import words
 from bridge.features.conversations import layout as conversations
 from bridge.features.conversations.notices import conversation_begins_anew, no_conversation, session_info
 from bridge.features.conversations.sessions import Bound
@@ -20,27 +19,27 @@ from bridge.queue.records import Conversation
 router = Router()
 
 
-@router.command("!stop", words.HELP_STOP)
+@router.command("!stop", "Stop what the agent is doing in this thread; its answer is not shown.")
 async def stop(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets them
     """Stop what the agent is doing in this thread; its answer is not shown."""
     return StopTurn(call.thread, call.given) if call.thread else _none()
 
 
-@router.command("!mute", words.HELP_MUTE)
+@router.command("!mute", "Let the agent hear nothing of this thread until somebody writes !unmute.")
 async def mute(deps: Deps, call: Call) -> Plan:
     """Let the agent hear nothing of this thread until somebody writes !unmute."""
     is_there = call.thread is not None and await deps.sessions.mute(call.thread, is_muted=True)
     return Show(conversations.muted(), "muted") if is_there else _none()
 
 
-@router.command("!unmute", words.HELP_UNMUTE)
+@router.command("!unmute", "Let the agent hear again what is said in this thread.")
 async def unmute(deps: Deps, call: Call) -> Plan:
     """Let the agent hear again what is said in this thread."""
     is_there = call.thread is not None and await deps.sessions.mute(call.thread, is_muted=False)
     return Show(conversations.unmuted(), "unmuted") if is_there else _none()
 
 
-@router.command("!new", words.HELP_NEW)
+@router.command("!new", "Begin a new conversation in this thread, with the same agent.")
 async def begin_anew(deps: Deps, call: Call) -> Plan:
     """Begin a new conversation in this thread, with the same agent."""
     if call.thread is None or await deps.sessions.thread(call.thread) is None:
@@ -49,7 +48,7 @@ async def begin_anew(deps: Deps, call: Call) -> Plan:
     return Show(conversation_begins_anew(), what="new session")
 
 
-@router.command("!agent <agent>", words.HELP_AGENT)
+@router.command("!agent <agent>", "Hand this thread to another agent, in a new session.")
 async def hand_over(deps: Deps, call: Call, *, agent: Agent) -> Plan:
     """Hand this thread to another agent, in a new session."""
     thread = call.thread
@@ -65,7 +64,10 @@ async def hand_over(deps: Deps, call: Call, *, agent: Agent) -> Plan:
     return Show(conversations.handed_over(agent.name, before, conversation.session), what="handed over")
 
 
-@router.command("!session [number]", words.HELP_SESSION)
+@router.command(
+    "!session [number]",
+    "Show which agent and which session this thread has, or continue an earlier session of this channel here.",
+)
 async def show_or_continue(deps: Deps, call: Call, *, number: str = "") -> Plan:
     """Show which agent and which session this thread has, or continue an earlier session of this channel here."""
     conversation = await deps.sessions.thread(call.thread) if call.thread else None

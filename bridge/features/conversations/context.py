@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bridge import words
 from bridge.errors import SlackError
 from bridge.features.plan import AskAgent
 from bridge.ids import ThreadKey
@@ -94,7 +93,7 @@ class Context:
         # Slack's escapes are longer than what they stand for, hardly ever six times.
         raw = kit.cut(said.text, 6 * MESSAGE)
         text = message_text(raw, bot_user=self.bot_user, user_names=people, channel_names=channels)
-        return Quoted(said.app or people.get(said.user) or said.user or words.SOMEBODY, text, said.files)
+        return Quoted(said.app or people.get(said.user) or said.user or kit.SOMEBODY, text, said.files)
 
 
 def _first(ids: Iterable[str]) -> dict[str, None]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge import words
 from bridge.features.workflows.forms import match_rank
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
+
+UNNAMED_AGENT: Final = "agent {id}"
+CHOOSE_AN_AGENT: Final = "Choose an agent"
 
 CHOOSE: Final = "agent:choose"
 
@@ -17,10 +19,10 @@ CHOOSE: Final = "agent:choose"
 def agent_menu(agents: Sequence[Agent]) -> Reply:
     """Ask for an agent. More agents than a menu holds are looked up as the person types."""
     if len(agents) > kit.OPTIONS:
-        element = kit.external_select(CHOOSE, words.CHOOSE_AN_AGENT)
+        element = kit.external_select(CHOOSE, CHOOSE_AN_AGENT)
     else:
-        element = kit.select(CHOOSE, words.CHOOSE_AN_AGENT, agent_options(agents))
-    text, waits = words.WHICH_AGENT, kit.context(words.WAITS_FOR_CHOICE)
+        element = kit.select(CHOOSE, CHOOSE_AN_AGENT, agent_options(agents))
+    text, waits = "Which agent should answer here?", kit.context("Your message waits until somebody has chosen.")
     return kit.reply(text, kit.section(text), kit.actions(element), waits, audience=Audience.THREAD)
 
 
@@ -29,17 +31,16 @@ def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
     ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
     return [
-        kit.option(agent.name or words.UNNAMED_AGENT.format(id=agent.id), str(agent.id))
-        for _, agent in ranked[: kit.OPTIONS]
+        kit.option(agent.name or UNNAMED_AGENT.format(id=agent.id), str(agent.id)) for _, agent in ranked[: kit.OPTIONS]
     ]
 
 
 def chosen(agent_name: str) -> Reply:
     """Take the menu's place."""
-    text = words.ANSWERS_HERE.format(agent=kit.named(agent_name, 100))
+    text = f"{kit.named(agent_name, 100)} answers in this thread."
     return kit.reply(text, kit.context(text), audience=Audience.THREAD, replaces_original=True)
 
 
 def chosen_before() -> Reply:
     """Tell who chose second."""
-    return kit.reply(words.CHOSEN_BEFORE)
+    return kit.reply("Somebody has chosen an agent for this thread already.")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bridge import words
-from bridge.features.conversations.notices import SEND_AGAIN
+from bridge.features.conversations.notices import SEND_AGAIN, SEND_IT_AGAIN, SEND_IT_NOW
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -16,59 +15,68 @@ DROP: Final = "held:drop"
 
 def stopped_unsent(turn: str, waiting: int) -> Reply:
     """Tell that a message was stopped before it went out."""
-    return _told(words.STOPPED_UNSENT, waiting, kit.button(words.SEND_IT_NOW, SEND_AGAIN, turn))
+    return _told("Stopped. The message was not sent to the agent.", waiting, kit.button(SEND_IT_NOW, SEND_AGAIN, turn))
 
 
 def stopped_at_work(turn: str, waiting: int) -> Reply:
     """Tell that an answer will not be shown; nobody can take the message back from the agent."""
-    return _told(words.STOPPED_AT_WORK, waiting, kit.button(words.SEND_IT_AGAIN, SEND_AGAIN, turn))
+    return _told(
+        "Stopped. The agent may have the message already, but no answer to it will be shown.",
+        waiting,
+        kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
+    )
 
 
 def stopped_answered(turn: str, waiting: int) -> Reply:
     """Tell that an answer that waited for Slack will not be posted; it is kept for a button."""
-    return _told(words.STOPPED_ANSWERED, waiting, kit.button(words.SHOW_THE_ANSWER, SHOW, turn))
+    return _told(
+        "Stopped. The agent had already answered; whatever isn't here yet won't be posted.",
+        waiting,
+        kit.button("Show the answer", SHOW, turn),
+    )
 
 
 def answered_already() -> Reply:
     """Tell that the answer can't be held back any more."""
-    return kit.reply(words.ANSWERED_ALREADY)
+    return kit.reply("The agent has already answered, and its answer is being posted.")
 
 
 def taken_back() -> Reply:
     """Tell that a message that waited will not be sent."""
-    return kit.reply(words.TAKEN_BACK)
+    return kit.reply("This message waited for its turn, and was taken back. It will not be sent.")
 
 
 def nothing_to_stop(waiting: int) -> Reply:
     """Tell that nothing was in work; what an earlier stop holds is offered again."""
     if waiting:
-        return _told(words.NOTHING_IN_WORK, waiting)
-    return kit.reply(words.NOTHING_TO_STOP)
+        return _told("Nothing is in work here.", waiting)
+    return kit.reply("Nothing is in work here, so there was nothing to stop.")
 
 
 def gone_on(count: int) -> Reply:
     """Take the place of the question: what waited goes on."""
-    return _decided(words.gone_on(count))
+    return _decided(f"{kit.counted(count, 'message')} {'goes' if count == 1 else 'go'} on.")
 
 
 def dropped(count: int) -> Reply:
     """Take the place of the question: what waited is taken back."""
-    return _decided(words.dropped(count))
+    return _decided(f"{kit.counted(count, 'message')} {'was' if count == 1 else 'were'} dropped.")
 
 
 def nothing_is_held() -> Reply:
     """Tell that there is nothing to decide any more."""
-    return kit.reply(words.NOTHING_IS_HELD)
+    return kit.reply("Nothing waits for this any more: the thread went on already.")
 
 
 def _told(text: str, waiting: int, *buttons: Block) -> Reply:
     if waiting:
         buttons = (
-            kit.button(words.GO_ON_WITH.format(messages=words.messages(waiting)), GO_ON, "held"),
-            kit.button(words.DROP_THEM if waiting > 1 else words.DROP_IT, DROP, "held"),
+            kit.button(f"Go on with {kit.counted(waiting, 'message')}", GO_ON, "held"),
+            kit.button("Drop them" if waiting > 1 else "Drop it", DROP, "held"),
             *buttons,
         )
-    small = [kit.context(words.waiting(waiting))] if waiting else []
+    waits = f"{kit.counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}"
+    small = [kit.context(f"{waits}. Choose what becomes of that, or write on.")] if waiting else []
     shown = [kit.section(text), *small, *([kit.actions(*buttons)] if buttons else [])]
     return kit.reply(text, *shown, audience=Audience.THREAD)
 

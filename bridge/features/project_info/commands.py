@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bridge import words
 from bridge.features.deps import Call, Deps
 from bridge.features.plan import Plan, Show
 from bridge.features.project_info.layout import project_card
@@ -11,7 +10,7 @@ from bridge.features.routing import Router
 router = Router()
 
 
-@router.command("/project", words.HELP_PROJECT, reading=True)
+@router.command("/project", "Show the project.", reading=True)
 async def show_project(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets a call
     """Show the project."""
     return Show(project_card(await deps.project.get_project()))

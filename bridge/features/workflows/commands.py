@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bridge import words
 from bridge.errors import BadInput
 from bridge.features.deps import Call, Deps
 from bridge.features.listing import workflows_listed
@@ -18,19 +17,21 @@ from bridge.slack.blockkit.lists import Spot
 router = Router()
 
 
-@router.command("/workflows list [words]", words.HELP_WORKFLOWS_LIST, default=True, reading=True)
+@router.command(
+    "/workflows list [words]", "List the workflows, or those with certain words.", default=True, reading=True
+)
 async def list_workflows(deps: Deps, call: Call, *, words: str = "") -> Plan:
     """List the workflows, or those with certain words."""
     return Show(await workflows_listed(deps, call, Spot(words=words)))
 
 
-@router.command("/workflows show <workflow>", words.HELP_WORKFLOWS_SHOW, reading=True)
+@router.command("/workflows show <workflow>", "Show one workflow and its nodes.", reading=True)
 async def show_workflow(deps: Deps, call: Call, *, workflow: Workflow) -> Plan:  # noqa: ARG001 - every command gets a call
     """Show one workflow and its nodes."""
     return Show(workflow_card(workflow, await deps.project.get_workflow(workflow.id)))
 
 
-@router.command("/workflows run [workflow] [input]", words.HELP_WORKFLOWS_RUN)
+@router.command("/workflows run [workflow] [input]", "Run a workflow. Without an input, a form asks for it.")
 async def run_workflow(deps: Deps, call: Call, *, workflow: Workflow | None = None, input: str = "") -> Plan:  # noqa: A002 - the usage line's word
     """Run a workflow; without one, or without an input, a form asks for it."""
     await check_runner(deps, call.user)

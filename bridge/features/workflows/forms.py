@@ -8,12 +8,17 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bridge import words
 from bridge.errors import BadInput
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import typed_json
 from bridge.slack.blockkit.reply import Block, View
+
+OPEN_THE_FORM: Final = "Open the form"
+RUN_A_WORKFLOW: Final = "Run a workflow"
+_INACTIVE_NAME: Final = "{name} (inactive)"
+ONLY_THE_FIRST: Final = "Only the first {limit:,} characters fit in here."
+TOOK_TOO_LONG: Final = "This took too long for the form to open by itself."
 
 RUN: Final = "run"
 """The form's callback_id."""
@@ -27,9 +32,9 @@ INPUT: Final = "input"
 CHANNEL: Final = "channel"
 REMEMBER: Final = "remember"
 
-_TEXT = kit.option(words.TEXT, "text")
-_JSON = kit.option(words.JSON, "json")
-_REMEMBER = kit.option(words.REMEMBER, "yes")
+_TEXT = kit.option("Text", "text")
+_JSON = kit.option("JSON", "json")
+_REMEMBER = kit.option("Fill this in for me the next time", "yes")
 
 
 class Origin(BaseModel):
@@ -90,18 +95,18 @@ def run_form(
     """
     chosen = _option(workflow) if workflow else None
     is_cut = len(typed) > kit.PLAIN_TEXT_INPUT
-    hint = words.ONLY_THE_FIRST.format(limit=kit.PLAIN_TEXT_INPUT) if is_cut else words.INPUT_HINT
-    menu = kit.select(KIND, words.TEXT_OR_JSON, [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
+    hint = ONLY_THE_FIRST.format(limit=kit.PLAIN_TEXT_INPUT) if is_cut else "What the workflow gets to work on."
+    menu = kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
     blocks = [
-        kit.input_block(WORKFLOW, words.WORKFLOW, kit.external_select(WORKFLOW, words.CHOOSE_A_WORKFLOW, chosen)),
-        kit.input_block(INPUT, words.INPUT, text_input(INPUT, typed), hint=hint, optional=True),
-        kit.input_block(KIND, words.INPUT_IS, menu),
-        kit.input_block(REMEMBER, words.NEXT_TIME, _remember_box(is_checked=is_remembered), optional=True),
+        kit.input_block(WORKFLOW, "Workflow", kit.external_select(WORKFLOW, "Choose a workflow", chosen)),
+        kit.input_block(INPUT, "Input", text_input(INPUT, typed), hint=hint, optional=True),
+        kit.input_block(KIND, "The input is", menu),
+        kit.input_block(REMEMBER, "Next time", _remember_box(is_checked=is_remembered), optional=True),
     ]
     if not origin.channel:
-        menu, hint = channel_menu(CHANNEL, origin.direct), words.MEMBER_OF_THE_CHANNEL
-        blocks.append(kit.input_block(CHANNEL, words.SHOW_RESULT_IN, menu, hint=hint))
-    return modal(RUN, words.RUN_A_WORKFLOW, words.RUN, blocks, origin)
+        menu, hint = channel_menu(CHANNEL, origin.direct), "I have to be a member of the channel."
+        blocks.append(kit.input_block(CHANNEL, "Show the result in", menu, hint=hint))
+    return modal(RUN, RUN_A_WORKFLOW, "Run", blocks, origin)
 
 
 def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: Origin) -> View:
@@ -111,7 +116,7 @@ def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: O
         "callback_id": form,
         "title": kit.plain(title, kit.VIEW_TITLE),
         "submit": kit.plain(submit, kit.VIEW_TITLE),
-        "close": kit.plain(words.CANCEL, kit.VIEW_TITLE),
+        "close": kit.plain("Cancel", kit.VIEW_TITLE),
         "private_metadata": origin.model_dump_json(),
         "blocks": list(blocks),
     }
@@ -123,7 +128,7 @@ def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
         "type": "modal",
         "callback_id": PAGE,
         "title": kit.plain(title, kit.VIEW_TITLE),
-        "close": kit.plain(words.CLOSE, kit.VIEW_TITLE),
+        "close": kit.plain("Close", kit.VIEW_TITLE),
         "private_metadata": origin.model_dump_json(),
         "blocks": list(blocks[: kit.VIEW_BLOCKS]),
     }
@@ -146,7 +151,7 @@ def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Blo
     kinds = ["public", "private", *(["im"] if with_direct else [])]
     element: Block = {
         "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
-        "placeholder": kit.plain(words.CHOOSE_A_CHANNEL, kit.PLACEHOLDER),
+        "placeholder": kit.plain("Choose a channel", kit.PLACEHOLDER),
     }  # fmt: skip
     return element | ({"initial_conversation": first} if first else {"default_to_current_conversation": True})
 
@@ -172,13 +177,13 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
     errors = {}
     workflow, typed = str(values.get(WORKFLOW) or ""), str(values.get(INPUT) or "")
     if not workflow.isdecimal():
-        errors[WORKFLOW] = words.CHOOSE_WORKFLOW_FROM_LIST
+        errors[WORKFLOW] = "Choose a workflow from the list."
     value: Any = typed
     if values.get(KIND) == _JSON["value"]:
         try:
             value = typed_json(typed)
         except BadInput as exc:
-            errors[INPUT] = json_problem(exc) if typed.strip() else words.WRITE_JSON
+            errors[INPUT] = json_problem(exc) if typed.strip() else "Write a JSON value, or choose Text."
     if errors:
         return FormErrors(errors)
     return RunRequest(int(workflow), value, typed, str(values.get(KIND) or ""), bool(values.get(REMEMBER)))
@@ -186,7 +191,7 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
 
 def json_problem(error: BadInput) -> str:
     """Say where JSON is broken."""
-    return words.NOT_JSON.format(problem=error.problem, line=error.line, column=error.column)
+    return f"This isn't JSON. Line {error.line}, character {error.column}: {error.problem}."
 
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
@@ -214,7 +219,7 @@ def match_rank(id_: int, name: str, query: str) -> int | None:
 
 
 def _option(workflow: Workflow) -> Block:
-    shown = "{name}" if workflow.is_active else words.INACTIVE_NAME
+    shown = "{name}" if workflow.is_active else _INACTIVE_NAME
     name = kit.one_line(workflow.name, kit.OPTION_TEXT - len(shown.format(name="")))
     return kit.option(shown.format(name=name), str(workflow.id))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge import words
 from bridge.features.workflows import forms, run_card as runs
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, shapes
@@ -36,8 +35,8 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
     found = active_first(matching(workflows, wanted))
     if not found:
         return kit.reply(_nothing(wanted))
-    title = words.WORKFLOWS_WITH.format(words=kit.quoted(wanted, 60)) if wanted else words.WORKFLOWS
-    menu = [kit.actions(kit.external_select(RUN, words.RUN_A_WORKFLOW_ELLIPSIS))] if may_run else []
+    title = f"Workflows with {kit.quoted(wanted, 60)}" if wanted else "Workflows"
+    menu = [kit.actions(kit.external_select(RUN, "Run a workflow…"))] if may_run else []
     return list_reply(title, found, _line, Spot(page=page, words=wanted), TURNS, *menu)
 
 
@@ -48,41 +47,45 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     description = detail.description or workflow.description or ""
     facts = kit.fields(
         [
-            (words.ID, str(workflow.id)),
-            (words.STATE, words.ACTIVE if is_active else words.INACTIVE),
-            (words.TRIGGER, detail.trigger_type or workflow.trigger_type),
-            (words.NODES, f"{_node_count(workflow, detail):,}"),
+            ("Id", str(workflow.id)),
+            ("State", "active" if is_active else "inactive"),
+            ("Trigger", detail.trigger_type or workflow.trigger_type),
+            ("Nodes", f"{_node_count(workflow, detail):,}"),
         ]
     )
     blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else []), facts]
     blocks += _nodes(detail)
-    run = kit.button(words.RUN_ELLIPSIS, runs.FORM, runs.again_value(workflow.id))
-    spoken = words.WORKFLOW_SPOKEN.format(name=name, id=workflow.id, description=description)
+    run = kit.button("Run…", runs.FORM, runs.again_value(workflow.id))
+    spoken = f"Workflow {name} (id {workflow.id}). {description}"
     return kit.reply(spoken, *blocks, kit.actions(run))
 
 
 def workflow_page(card: Reply, origin: forms.Origin) -> View:
     """Show a `workflow_card` on a page of its own."""
-    return forms.page(words.WORKFLOW, card.blocks, origin)
+    return forms.page("Workflow", card.blocks, origin)
 
 
 def facts_of(workflow: Workflow) -> list[Block | str]:
     """Write what is to be seen at a glance, as it follows a name."""
     trigger = kit.one_line(workflow.trigger_type, 40)
-    glance = words.WORKFLOW_FACTS.format(id=workflow.id, trigger=trigger, nodes=words.nodes(workflow.node_count))
+    glance = f"id {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"
     facts: list[Block | str] = [f" · {glance}"]
     if not workflow.is_active:
-        facts.append(kit.words(f" · {words.INACTIVE}", italic=True))
+        facts.append(kit.words(" · inactive", italic=True))
     about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
     return [*facts, f"\n{about}"] if about else facts
 
 
 def _nothing(wanted: str) -> str:
-    return words.NO_WORKFLOW_WITH.format(words=kit.quoted(wanted, 60)) if wanted else words.NO_WORKFLOWS
+    return (
+        f"No workflow has {kit.quoted(wanted, 60)} in its name or description. Without words, all are listed."
+        if wanted
+        else "This project has no workflows yet."
+    )
 
 
 def _line(workflow: Workflow) -> Block:
-    name = kit.words(kit.one_line(workflow.name, 100) or words.NO_NAME, bold=True)
+    name = kit.words(kit.one_line(workflow.name, 100) or kit.NO_NAME, bold=True)
     return kit.paragraph(name, *facts_of(workflow))
 
 
@@ -95,12 +98,12 @@ def _nodes(detail: WorkflowDetail) -> list[Block]:
     """Draw the chains of nodes, or name the nodes, or say how many there are: whatever can be recognised."""
     chains = [kit.cut(chain, _LONGEST_CHAIN) for chain in shapes.steps_of(detail.nodes, detail.edges)]
     if chains:
-        left = [words.MORE_PATHS.format(count=len(chains) - _MOST_CHAINS)] if len(chains) > _MOST_CHAINS else []
+        left = [f"… and {len(chains) - _MOST_CHAINS} more paths"] if len(chains) > _MOST_CHAINS else []
         return [kit.rich(*(kit.paragraph(line) for line in _short(chains) + left))]
     names = shapes.listed(shapes.names_in(detail.nodes), _LONGEST_CHAIN)
     edges = shapes.how_many(detail.edges)
-    lines = [words.NODES_ARE.format(names=names)] if names else []
-    lines += [words.CONNECTIONS.format(count=edges)] if edges else []
+    lines = [f"Nodes: {names}"] if names else []
+    lines += [f"Connections: {edges:,}"] if edges else []
     return [kit.rich(*(kit.paragraph(line) for line in lines))] if lines else []
 
 

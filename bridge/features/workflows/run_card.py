@@ -11,13 +11,21 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any, Final
 
-from bridge import words
 from bridge.errors import BadInput, BridgeError
+from bridge.features.workflows.forms import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.project.models import RunResult, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.json_text import beginning, compact, pointed_at, pretty
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
+
+OTHER_SIGN: Final = "ℹ️"  # noqa: RUF001 - no letter
+FINISHED: Final = "finished"
+FAILED: Final = "failed"
+OUTCOME_UNKNOWN: Final = "outcome unknown"
+_MAY_HAVE_RUN: Final = (
+    "The connection to the service broke off, so it is not known whether this ran. Check before you run it again."
+)
 
 AGAIN: Final = "run:again"
 CONFIRM: Final = "run:confirm"
@@ -27,7 +35,7 @@ MEND: Final = "run:fix"
 AS_TEXT: Final = "run:text"
 
 _SIGNS: Final = {  # the service's interface lists no statuses
-    words.DONE_SIGN: {
+    "✅": {
         "completed",
         "complete",
         "succeeded",
@@ -38,7 +46,7 @@ _SIGNS: Final = {  # the service's interface lists no statuses
         "ok",
         "passed",
     },
-    words.FAILED_SIGN: {
+    "❌": {
         "failed",
         "failure",
         "error",
@@ -49,10 +57,10 @@ _SIGNS: Final = {  # the service's interface lists no statuses
         "timeout",
         "timedout",
     },
-    words.RUNNING_SIGN: {"running", "inprogress", "queued", "pending", "started", "waiting", "paused"},
-    words.UNKNOWN_SIGN: {"outcomeunknown", "unknown"},
+    "⏳": {"running", "inprogress", "queued", "pending", "started", "waiting", "paused"},
+    "⚠️": {"outcomeunknown", "unknown"},
 }
-_SURE = kit.confirm(words.RUN_AGAIN_SURE, words.RUN_TWICE, words.RUN_AGAIN, words.CANCEL)
+_SURE = kit.confirm("Run again?", "It may have run already, and would then run twice.", "Run again", "Cancel")
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
 _MOST_NODES = 20
@@ -71,38 +79,36 @@ class Run:
 
 def running(run: Run) -> Reply:
     """Show that a run is on its way."""
-    return _card(run, words.RUNNING, kit.context(words.STARTED_BY.format(person=_person(run))))
+    return _card(run, "running …", kit.context(f"Started by {_person(run)}"))
 
 
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
     """Show what a run ended with. Output that is too long for the card goes along as a file, whole."""
-    status = kit.one_line(result.status, 100) or words.FINISHED
+    status = kit.one_line(result.status, 100) or FINISHED
     shown, files = _output(result)
-    told = words.STARTED_BY_AND_TOOK.format(person=_person(run), run=result.runId, duration=kit.spoken(took))
-    nodes = [kit.button(words.NODE_RESULTS, NODES, run.turn)] if result.nodeResults else []
+    told = f"Started by {_person(run)} · run {result.runId} · took {kit.spoken(took)}"
+    nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
     return _card(run, status, *shown, kit.context(told), kit.actions(*nodes, _again(run)), files=files)
 
 
 def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply:
     """Show that a run did not come about, and why."""
-    told = words.STARTED_BY.format(person=_person(run))
+    told = f"Started by {_person(run)}"
     if took is not None:
-        told = words.STARTED_BY_AFTER.format(person=_person(run), duration=kit.spoken(took))
-    return _card(run, words.FAILED, kit.section(sentence(error)), kit.context(told), kit.actions(_again(run)))
+        told = f"Started by {_person(run)} · after {kit.spoken(took)}"
+    return _card(run, FAILED, kit.section(sentence(error)), kit.context(told), kit.actions(_again(run)))
 
 
 def unknown(run: Run) -> Reply:
     """Show that a run may have been started, and that nobody can know."""
-    facts = kit.context(words.STARTED_BY.format(person=_person(run)))
-    return _card(
-        run, words.OUTCOME_UNKNOWN, kit.section(words.MAY_HAVE_RUN), facts, kit.actions(_again(run, asks=_SURE))
-    )
+    facts = kit.context(f"Started by {_person(run)}")
+    return _card(run, OUTCOME_UNKNOWN, kit.section(_MAY_HAVE_RUN), facts, kit.actions(_again(run, asks=_SURE)))
 
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
     """Ask before an inactive workflow runs. Input too long for a button is asked for again in the form."""
-    text = words.RUN_INACTIVE.format(workflow=kit.named(workflow.name, 100))
-    yes = kit.button(words.RUN_IT, CONFIRM, again_value(workflow.id, typed))
+    text = f"{kit.named(workflow.name, 100)} is inactive. Do you want to run it all the same?"
+    yes = kit.button("Run it", CONFIRM, again_value(workflow.id, typed))
     return kit.reply(text, kit.section(text), kit.actions(yes))
 
 
@@ -110,48 +116,50 @@ def not_json(workflow: Workflow, typed: str, error: BadInput, kept: str) -> Repl
     """Say where input is not JSON, and offer to mend it or to run it as it is; the turn *kept* has it."""
     text = sentence(error)
     place = kit.rich(kit.code_block(pointed_at(typed, error.line, error.column)))
-    as_text = kit.button(words.RUN_AS_TEXT, AS_TEXT, _kept_value(workflow, kept))
+    as_text = kit.button("Run as text", AS_TEXT, _kept_value(workflow, kept))
     return kit.reply(text, kit.section(text), place, kit.actions(_mend(workflow, kept), as_text))
 
 
 def offer_to_mend(workflow: Workflow, kept: str) -> Reply:
     """Offer the form for such input with a button, for when it could not be opened by itself."""
-    return kit.reply(words.TOOK_TOO_LONG, kit.section(words.TOOK_TOO_LONG), kit.actions(_mend(workflow, kept)))
+    return kit.reply(TOOK_TOO_LONG, kit.section(TOOK_TOO_LONG), kit.actions(_mend(workflow, kept)))
 
 
 def runs_as_text(workflow: Workflow) -> Reply:
     """Take the place of the question about such input."""
-    return kit.reply(words.RUNS_AS_TEXT.format(workflow=kit.named(workflow.name, 100)), replaces_original=True)
+    return kit.reply(f"{kit.named(workflow.name, 100)} runs with this input as text.", replaces_original=True)
 
 
 def input_gone() -> Reply:
     """Tell that such input is kept no longer."""
-    return kit.reply(words.INPUT_GONE)
+    return kit.reply("This input is no longer available. Please run the workflow again.")
 
 
 def confirmed(workflow: Workflow) -> Reply:
     """Take the question's place after it was answered: one question starts one run."""
-    return kit.reply(words.RUNS_AS_CONFIRMED.format(workflow=kit.named(workflow.name, 100)), replaces_original=True)
+    return kit.reply(f"{kit.named(workflow.name, 100)} is inactive, and runs as you confirmed.", replaces_original=True)
 
 
 def offer_form(workflow: Workflow | None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
     name = kit.named(workflow.name, 100) if workflow else ""
-    text = words.NEEDS_AN_INPUT.format(workflow=name) if workflow else words.WHICH_WORKFLOW
+    text = f"{name} needs an input." if workflow else "Which workflow is to run?"
     value = again_value(workflow.id) if workflow else compact({})
-    return kit.reply(text, kit.section(text), kit.actions(kit.button(words.OPEN_THE_FORM, FORM, value)))
+    return kit.reply(text, kit.section(text), kit.actions(kit.button(OPEN_THE_FORM, FORM, value)))
 
 
 def node_results(results: Any) -> Reply:
     """Show what each node gave, in the thread of the run's card; whatever was cut goes along as a file, whole."""
     if not results:
-        return kit.reply(words.NODE_RESULTS_GONE)
+        return kit.reply(
+            "The node results are kept for a week; these are gone. Run the workflow again to see new ones."
+        )
     nodes = list(islice(_by_node(results), _MOST_NODES))
     shown = list(_fitting(nodes))
     count = len(results) if isinstance(results, Mapping) else 1
     is_cut = len(shown) < count or any(len(text) > _NODE_TEXT for _, text in nodes)
-    files = [Attachment(name=words.NODE_RESULTS_FILE, content=pretty(results))] if is_cut else []
-    title = words.NODE_RESULTS
+    files = [Attachment(name="node-results.json", content=pretty(results))] if is_cut else []
+    title = "Node results"
     return kit.reply(title, kit.header(title), *shown, audience=Audience.THREAD, files=files)
 
 
@@ -162,7 +170,7 @@ def again_value(workflow: int, *typed: Any) -> str:
 
 
 def _mend(workflow: Workflow, kept: str) -> Block:
-    return kit.button(words.FIX_IT, MEND, _kept_value(workflow, kept))
+    return kit.button("Fix it", MEND, _kept_value(workflow, kept))
 
 
 def _kept_value(workflow: Workflow, kept: str) -> str:
@@ -172,7 +180,7 @@ def _kept_value(workflow: Workflow, kept: str) -> str:
 def sign_of(status: str) -> str:
     """Give the sign for how a run stands."""
     word = "".join(letter for letter in status.casefold() if letter.isalpha())
-    return next((sign for sign, statuses in _SIGNS.items() if word in statuses), words.OTHER_SIGN)
+    return next((sign for sign, statuses in _SIGNS.items() if word in statuses), OTHER_SIGN)
 
 
 def _card(run: Run, status: str, *blocks: Block, files: list[Attachment] | None = None) -> Reply:
@@ -182,18 +190,18 @@ def _card(run: Run, status: str, *blocks: Block, files: list[Attachment] | None 
 
 
 def _person(run: Run) -> str:
-    return kit.named(run.started_by, 80) if kit.one_line(run.started_by) else words.SOMEBODY
+    return kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEBODY
 
 
 def _again(run: Run, asks: Block | None = None) -> Block:
-    return kit.button(words.RUN_AGAIN, AGAIN, again_value(run.workflow, run.input), asks=asks)
+    return kit.button("Run again", AGAIN, again_value(run.workflow, run.input), asks=asks)
 
 
 def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     """Show JSON as JSON and text as text."""
     output = result.output
     if output is None or output == "":
-        return [kit.context(words.NO_OUTPUT)], []
+        return [kit.context("No output")], []
     is_text = isinstance(output, str)
     whole = kit.clean(output) if is_text else pretty(output)
     is_whole = len(whole) <= kit.CODE_TEXT
@@ -201,8 +209,8 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     shown = kit.paragraph(kit.cut(text, kit.CODE_TEXT)) if is_text else kit.code_block(text)
     if is_whole:
         return [kit.rich(shown)], []
-    name = words.OUTPUT_FILE.format(run=result.runId, kind="txt" if is_text else "json")
-    return [kit.rich(shown), kit.context(words.OUTPUT_IN_FILE)], [Attachment(name=name, content=whole)]
+    name = f"run-{result.runId}-output.{'txt' if is_text else 'json'}"
+    return [kit.rich(shown), kit.context("The whole output is in the file.")], [Attachment(name=name, content=whole)]
 
 
 def _by_node(results: Any) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from bridge import words
 from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError
 from bridge.features.conversations.ask import Answer
 from bridge.features.outcome import Outcome
@@ -80,7 +79,7 @@ class Runs:
     async def unknown(self, taken: Taken) -> Outcome:
         """An earlier worker may have started the run, and never heard what came of it."""
         run = await self._described(taken, from_json(taken.turn.run))
-        return _outcome("unknown", cards.unknown(run), run, words.OUTCOME_UNKNOWN)
+        return _outcome("unknown", cards.unknown(run), run, cards.OUTCOME_UNKNOWN)
 
     async def _described(self, taken: Taken, plan: RunWorkflow) -> cards.Run:
         user = taken.turn.body.user
@@ -94,10 +93,10 @@ class Runs:
             result = await self._project.run_workflow(plan.workflow, plan.input)
         except ProjectError as exc:
             if exc.may_have_happened:
-                return Answer(_outcome("unknown", cards.unknown(run), run, words.OUTCOME_UNKNOWN))
-            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began)), run, words.FAILED))
+                return Answer(_outcome("unknown", cards.unknown(run), run, cards.OUTCOME_UNKNOWN))
+            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began)), run, cards.FAILED))
         results = json.dumps(result.nodeResults) if result.nodeResults else ""
-        outcome = _outcome("ran", cards.finished(run, result, self._took(began)), run, result.status or words.FINISHED)
+        outcome = _outcome("ran", cards.finished(run, result, self._took(began)), run, result.status or cards.FINISHED)
         return Answer(outcome, results=results)
 
     def _took(self, began: datetime) -> timedelta:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-from bridge import words
 from bridge.errors import BadInput
+
+_JSON_PROBLEMS: Final = {
+    "Expecting value": "expected a value",
+    "Expecting ',' delimiter": "expected a comma",
+    "Expecting ':' delimiter": "expected a colon",
+    "Expecting property name": "expected a name in double quotes",
+    "Illegal trailing comma": "expected no comma before the end",
+    "Extra data": "expected nothing after the end",
+    "Unterminated string": "expected a closing quote for the text that begins here",
+    "Invalid control character": "expected no line break or tab within a text",
+    "Invalid \\": "expected another character after the backslash",
+}
 
 _AROUND = 40  # characters that are shown before and after a place
 _MOST_INDENTED = 100_000  # characters
@@ -36,7 +47,7 @@ def pretty(value: Any) -> str:
             return json.dumps(value, separators=(",\n", ": "), ensure_ascii=False, default=str)
         return json.dumps(value, indent=2, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):  # nested deeper than Python goes
-        return words.NESTED_TOO_DEEPLY.format(kind=type(value).__name__)
+        return f"({type(value).__name__}, nested too deeply to be shown)"
 
 
 def beginning(value: Any, limit: int) -> str:
@@ -49,7 +60,7 @@ def beginning(value: Any, limit: int) -> str:
             if length >= limit:
                 break
     except (ValueError, RecursionError):
-        return words.NESTED_TOO_DEEPLY.format(kind=type(value).__name__)
+        return f"({type(value).__name__}, nested too deeply to be shown)"
     return "".join(written)
 
 
@@ -81,16 +92,16 @@ def _strict(text: str) -> Any:
     except json.JSONDecodeError as exc:
         raise BadInput(_problem(exc.msg), exc.lineno, exc.colno) from exc
     except UnicodeEncodeError as exc:
-        raise BadInput(words.HALF_A_CHARACTER, 1, 1) from exc
+        raise BadInput("half of a character pair", 1, 1) from exc
     except (ValueError, RecursionError) as exc:
-        raise BadInput(words.CANNOT_BE_SENT, 1, 1) from exc
+        raise BadInput("not a value that can be sent", 1, 1) from exc
     return value
 
 
 def _problem(message: str) -> str:
     """Say in plain words what Python's reader complains about, whose own words are the same since 3.5."""
     return next(
-        (said for begins, said in words.JSON_PROBLEMS.items() if message.startswith(begins)), words.JSON_PROBLEM
+        (said for begins, said in _JSON_PROBLEMS.items() if message.startswith(begins)), "expected something else"
     )
 
 

@@ -4,8 +4,10 @@ What comes from the service, an agent or a person goes into ``plain_text`` and `
 neither, so that a name with backticks, ``<!channel>`` or a link in it is shown as it was written: there is nothing to
 escape and nothing to forget. ``mrkdwn`` is parsed, and made by `trusted` alone, from our own words and dates.
 
-Our own words are those of `bridge.words`. Their templates are given to `trusted` and `filled`; what comes from outside
-fills a place in one, and is never one.
+Our own words stand in the layouts. Their templates are given to `trusted` and `filled`; what comes from outside fills a
+place in one, and is never one. Nothing that is shown begins or ends with a blank; whoever joins two puts one between.
+Workflow, agent, run, node, session, prompt, member, version, category and tag are the service's own words, and there
+are no others for the same things.
 
 The one text that Slack does parse is a message's ``text``; `fallback` makes it.
 """
@@ -18,8 +20,12 @@ from datetime import UTC, datetime, timedelta
 from string import Formatter
 from typing import Any, Final
 
-from bridge import words as catalogue  # here, `words` makes a run of them
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
+
+NO_NAME: Final = "(no name)"
+SOMEBODY: Final = "somebody"
+MOMENT: Final = "{date_short_pretty} at {time}"
+DATE_AND_TIME: Final = "{moment:%Y-%m-%d %H:%M} UTC"
 
 # Limits, in characters or pieces. https://docs.slack.dev/reference/block-kit/blocks and the pages below it,
 # unless another source is named.
@@ -114,17 +120,21 @@ def spoken(duration: timedelta) -> str:
     """Say how long: ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
     seconds = max(duration.total_seconds(), 0)
     if seconds < _FEW_SECONDS:
-        return catalogue.FEW_SECONDS.format(seconds=seconds)
+        return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 1:
-        return catalogue.SECONDS.format(seconds=rest)
+        return f"{rest} s"
     hours, minutes = divmod(minutes, 60)
     if hours < 1:
-        some = catalogue.MINUTES_AND_SECONDS if rest else catalogue.MINUTES
-        return some.format(minutes=minutes, seconds=rest)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     if hours < _TWO_DAYS:
-        return catalogue.HOURS_AND_MINUTES.format(hours=hours, minutes=minutes)
-    return catalogue.DAYS.format(days=hours // 24)
+        return f"{hours} h {minutes} min"
+    return f"{hours // 24} days"
+
+
+def counted(number: int, noun: str) -> str:
+    """Say how many: ``1 node``, ``1,234 nodes``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def escape(text: str) -> str:
@@ -158,8 +168,8 @@ def trusted(template: str, **moments: datetime) -> Block:
 
 def date(moment: datetime) -> str:
     """Write a moment so that `trusted` shows it in the reader's own time zone."""
-    written = catalogue.DATE_AND_TIME.format(moment=moment.astimezone(UTC))
-    return f"<!date^{int(moment.timestamp())}^{catalogue.MOMENT}|{written}>"
+    written = DATE_AND_TIME.format(moment=moment.astimezone(UTC))
+    return f"<!date^{int(moment.timestamp())}^{MOMENT}|{written}>"
 
 
 def header(text: str) -> Block:

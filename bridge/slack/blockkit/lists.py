@@ -7,7 +7,6 @@ from typing import Final, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bridge import words
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply
@@ -87,7 +86,11 @@ def list_reply(
     shown = items[begin : begin + PAGE]
     blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown])), *below]
     if len(items) > PAGE:
-        blocks.append(kit.context(words.PAGE.format(first=begin + 1, last=begin + len(shown), count=len(items))))
+        blocks.append(
+            kit.context(
+                f"{begin + 1:,} to {begin + len(shown):,} of {len(items):,}. Words behind “list” narrow it down."
+            )
+        )
         blocks.append(kit.actions(*_buttons(page, spot.words, turns, is_last=begin + PAGE >= len(items))))
     names = ", ".join(kit.one_line(item.name, 60) for item in shown)
     return kit.reply(f"{title}: {names}", *blocks)
@@ -96,6 +99,6 @@ def list_reply(
 def _buttons(page: int, wanted: str, turns: tuple[str, str], *, is_last: bool) -> list[Block]:
     previous, following = (
         kit.button(name, turn, Spot(page=page + step, words=wanted[:_MOST_CHARACTERS]).model_dump_json())
-        for name, turn, step in ((words.PREVIOUS, turns[0], -1), (words.NEXT, turns[1], 1))
+        for name, turn, step in (("Previous", turns[0], -1), ("Next", turns[1], 1))
     )
     return ([previous] if page else []) + ([] if is_last else [following])

@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bridge import words
 from bridge.slack.blockkit import kit
+
+BEFORE: Final = "What was said in this Slack thread before, as a quotation:"
+SINCE: Final = "What was said in this Slack thread since your last answer, as a quotation:"
+NOW: Final = "And this is said to you now:"
 
 MESSAGE: Final = 2000  # characters of one message
 ALL: Final = 8000
@@ -44,21 +47,21 @@ def with_quotation(
     while entries and sum(map(len, entries)) > room:
         entries.pop(0)
         left_out += 1
-    gap = [f"> {words.QUOTED_LEFT_OUT.format(messages=words.messages(left_out))}"] if left_out else []
+    gap = [f"> [{kit.counted(left_out, 'message')} left out]"] if left_out else []
     if not (first or entries):
         return text
-    what = words.QUOTED_SINCE if is_since else words.QUOTED_BEFORE
-    return "\n".join([what, *first, *gap, *entries, "", words.QUOTED_NOW, text])
+    what = SINCE if is_since else BEFORE
+    return "\n".join([what, *first, *gap, *entries, "", NOW, text])
 
 
 def below_report(report: str, text: str) -> str:
     """Put the words of the *report* that a thread is about before what is said of it."""
     quoted = "\n".join(f"> {line}" for line in kit.cut(kit.clean(report).strip(), ALL).split("\n"))
-    return f"{words.QUOTED_REPORT}\n{quoted}\n\n{text}"
+    return f"The report that was posted at the top of this Slack thread, as a quotation:\n{quoted}\n\n{text}"
 
 
 def _entry(said: Quoted) -> str:
-    files = [kit.one_line(name, _FILE) or words.QUOTED_UNNAMED_FILE for name in said.files[:_FILES]]
-    attached = [words.QUOTED_FILES.format(files=", ".join(files))] if files else []
+    files = [kit.one_line(name, _FILE) or "unnamed" for name in said.files[:_FILES]]
+    attached = [f"[attached: {', '.join(files)}]"] if files else []
     text = spoken(said.name, kit.cut(kit.clean(said.text).strip(), MESSAGE))
     return "\n".join(f"> {line}" for line in [*text.split("\n"), *attached])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
-from typing import Any
+from typing import Any, Final
 
-from bridge import words
 from bridge.slack.blockkit import kit
+
+NAMES_AND_MORE: Final = "{names} and {count} more"
 
 _NAME_KEYS = ("name", "label", "title", "tool", "tool_name", "toolName", "displayName", "function", "id")
 _TYPE_KEYS = ("type", "node_type", "nodeType", "kind")
@@ -52,7 +53,7 @@ def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
     # As many as fit; a comma stands between two.
     fitting = sum(1 for length in accumulate(len(name) + 2 for name in written) if length - 2 <= limit)
     for shown in range(max(fitting, 1), 0, -1):
-        line = words.NAMES_AND_MORE.format(names=", ".join(written[:shown]), count=len(written) - shown)
+        line = NAMES_AND_MORE.format(names=", ".join(written[:shown]), count=len(written) - shown)
         if len(line) <= limit:
             break
     return kit.cut(line, limit)
