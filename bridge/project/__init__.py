@@ -1,7 +1,7 @@
 """The project service: a client for its eight operations, and what they answer. Usable without Slack."""
 
 from bridge.project.catalog import Catalog
-from bridge.project.client import Observe, ProjectClient
+from bridge.project.client import ProjectClient
 from bridge.project.models import (
     Agent,
     AgentDetail,
@@ -20,7 +20,6 @@ __all__ = [
     "Catalog",
     "ChatAnswer",
     "NamedCount",
-    "Observe",
     "Project",
     "ProjectClient",
     "RunResult",

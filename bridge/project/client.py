@@ -2,6 +2,16 @@
 
 It is a library in its own right and knows nothing of Slack. Errors are the `ProjectError` tree of
 `bridge.errors`. It logs and reports names, statuses and times; never the key, a message, an input or an output.
+
+httpx's own pool looks through all its connections for each request, which is slow beyond some hundred calls in
+flight; so aiohttp's connector carries them (``httpx-aiohttp``). Its transport raises `ConnectTimeout` both for a
+refused connection and for a server that hung up after it had read everything, so the cause decides what happened:
+only aiohttp's connector errors and its connection time-out mean that nothing was sent.
+
+aiohttp repeats a GET once by itself when the server hangs up without a word (RFC 9112, 9.3.1); a POST never.
+
+The interface documents no error at all, so that statuses are taken as HTTP defines them, and the service's own
+words are looked for where services usually put them.
 """
 
 from __future__ import annotations
@@ -13,29 +23,55 @@ import operator
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Annotated, Any, Self, TypeVar
 
+import aiohttp
 import httpx
+from httpx_aiohttp import HttpxAiohttpClient
 from pydantic import FailFast, TypeAdapter
 
-from bridge.errors import CircuitOpen, ProjectError, TimedOut
+from bridge import __version__
+from bridge.errors import (
+    Busy,
+    CannotConnect,
+    CircuitOpen,
+    ConfigurationError,
+    ConnectionLost,
+    NotFound,
+    NotSignedIn,
+    NotUnderstood,
+    Outage,
+    ProjectError,
+    ServiceRefused,
+    TimedOut,
+)
 from bridge.project import models
-from bridge.project.answers import Answer, read_value, refusal
-from bridge.project.breaker import Breaker
-from bridge.project.retrying import Tries, wait_before_retry
-from bridge.project.wire import Call, check_configuration, exchange, open_http
+from bridge.project.breaker import Breaker, wait_before_retry
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Observe = Callable[[str, str, float], None]
-"""Called once for each finished operation with its name, its outcome (``ok`` or the error's name) and seconds."""
+LARGEST_BODY = 16 * 1024 * 1024
+LONGEST_RETRY_AFTER = timedelta(hours=1)  # whoever says more may have meant it, but is asked again by then
+LONGEST_SAID = 300  # characters: what fits into a sentence in Slack
 
+_KEEP_ALIVE = 4.0
+"""Seconds. Below the 5 s after which Node and uvicorn close an idle connection: a POST that meets a connection
+which is just being closed is lost without anybody knowing whether it arrived."""
+
+_NO_HTTP = 0  # the status of an answer that has none
+_ERROR_BODY_PATIENCE = 2.0  # seconds; the status has said what matters
+_ENOUGH_TO_FIND_A_MESSAGE = 64 * 1024
 _SHORTLY = timedelta(seconds=1)  # when to come back while a probe is under way
+_LAST_PORT = 65_535
+
+_FOREIGN = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError, TimeoutError, OSError)
 
 # Of a list in which everything is wrong, the first thing is enough to know.
 _WORKFLOWS = TypeAdapter(Annotated[list[models.Workflow], FailFast()])
@@ -48,16 +84,13 @@ _PROJECT = TypeAdapter(models.Project)
 _STATS = TypeAdapter(models.Stats)
 
 
-def _observe_nothing(operation: str, outcome: str, seconds: float) -> None:
-    """Take note of nothing."""
-
-
 class ProjectClient:
     """The project service at *base_url*, asked with *api_key*; use it with ``async with``.
 
     Reads are repeated on what may pass; `run_workflow` and `send_message` only where they surely did not
     arrive. While the service is down, operations raise `CircuitOpen` at once, and one probe at a time finds
-    out whether it is back. *transport*, *sleep*, *monotonic* and *now* are for tests; *observe* is for metrics.
+    out whether it is back. *observe* is called once for each finished operation with its name, its outcome
+    (``ok`` or the error's name) and seconds. *transport*, *sleep* and *monotonic* are for tests.
     """
 
     def __init__(
@@ -72,21 +105,32 @@ class ProjectClient:
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        observe: Observe = _observe_nothing,
+        observe: Callable[[str, str, float], None] | None = None,
     ) -> None:
-        self._base_url = check_configuration(base_url, api_key)
+        _check_configuration(base_url, api_key)
+        self._base_url = base_url.rstrip("/")
         self._api_key = api_key
-        self._http = open_http(self._base_url, api_key, connect_timeout, transport)
         self._chat_timeout = chat_timeout
         self._run_timeout = run_timeout
         self._read_timeout = read_timeout
+        self._connect = connect_timeout.total_seconds()
         self._sleep = sleep
         self._monotonic = monotonic
-        self._now = now
-        self._observe = observe
-        self._breaker = Breaker(monotonic=monotonic)
+        self._observe = observe or (lambda _operation, _outcome, _seconds: None)
+        self._breaker = Breaker(monotonic)
         self._probing = asyncio.Lock()
+        self._http = HttpxAiohttpClient(
+            base_url=f"{self._base_url}/api/sdk/",
+            headers={
+                "Authorization": f"Bearer {api_key}",
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip, deflate",  # nothing that a small body can make endless
+                "User-Agent": f"slack-project-bridge/{__version__}",
+            },
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # the key says who we are; no session is ours
+            limits=httpx.Limits(max_connections=0, keepalive_expiry=_KEEP_ALIVE),  # 0: no limit; None would mean 100
+            transport=transport,
+        )
 
     def __repr__(self) -> str:
         return f"ProjectClient({self._base_url!r})"
@@ -104,26 +148,24 @@ class ProjectClient:
 
     async def get_workflows(self) -> list[models.Workflow]:
         """List the project's workflows."""
-        return await self._operate(self._read("get_workflows", "workflows"), _WORKFLOWS, "workflows")
+        return await self._call("get_workflows", "workflows", _WORKFLOWS, name="workflows")
 
     async def get_workflow(self, id: int) -> models.WorkflowDetail:  # noqa: A002 - the interface's own name for it
         """Read one workflow, with its nodes and edges."""
-        return await self._operate(self._read("get_workflow", f"workflows/{operator.index(id)}"), _WORKFLOW)
+        return await self._call("get_workflow", f"workflows/{operator.index(id)}", _WORKFLOW)
 
     async def run_workflow(self, id: int, input: Any) -> models.RunResult:  # noqa: A002 - the interface's own names
         """Run a workflow with *input*, any JSON value, and wait for its result."""
         path = f"workflows/{operator.index(id)}/run"
-        return await self._operate(
-            Call("run_workflow", "POST", path, self._run_timeout, _to_json({"input": input})), _RUN
-        )
+        return await self._call("run_workflow", path, _RUN, body={"input": input}, timeout=self._run_timeout)
 
     async def get_agents(self) -> list[models.Agent]:
         """List the project's agents."""
-        return await self._operate(self._read("get_agents", "agents"), _AGENTS, "agents")
+        return await self._call("get_agents", "agents", _AGENTS, name="agents")
 
     async def get_agent(self, id: int) -> models.AgentDetail:  # noqa: A002 - the interface's own name for it
         """Read one agent, with its tools."""
-        return await self._operate(self._read("get_agent", f"agents/{operator.index(id)}"), _AGENT)
+        return await self._call("get_agent", f"agents/{operator.index(id)}", _AGENT)
 
     async def send_message(
         self,
@@ -139,15 +181,15 @@ class ProjectClient:
         if messages is not None:
             body["messages"] = list(messages)
         path = f"agents/{operator.index(id)}/chat"
-        return await self._operate(Call("send_message", "POST", path, self._chat_timeout, _to_json(body)), _CHAT)
+        return await self._call("send_message", path, _CHAT, body=body, timeout=self._chat_timeout)
 
     async def get_project(self) -> models.Project:
         """Read the project's own data."""
-        return await self._operate(self._read("get_project", "project"), _PROJECT)
+        return await self._call("get_project", "project", _PROJECT)
 
     async def get_stats(self) -> models.Stats:
         """Read the project's statistics."""
-        return await self._operate(self._read("get_stats", "stats"), _STATS)
+        return await self._call("get_stats", "stats", _STATS)
 
     # Whether the service is there.
 
@@ -167,85 +209,246 @@ class ProjectClient:
                     await self._sleep(self._breaker.retry_in.total_seconds())
                     await self._probe_if_due()
 
-    async def _pass_breaker(self, operation: str) -> None:
-        if not self._breaker.is_open:
-            return
-        if self._breaker.is_probe_due and not self._probing.locked():
-            async with self._probing:
-                await self._probe_if_due()
-        if self._breaker.is_open:
-            raise CircuitOpen(operation, max(self._breaker.retry_in, _SHORTLY))
-
     async def _probe_if_due(self) -> None:
-        """Ask once for the project, whose answer costs little and changes nothing."""
-        if not self._breaker.is_probe_due:
-            return
-        self._breaker.begin_probe()
-        began, outcome = self._monotonic(), "ok"
-        try:
-            await self._attempt(self._read("probe", "project"))
-        except ProjectError as exc:
-            outcome = _named(exc)  # the breaker knows
-        self._observe("probe", outcome, self._monotonic() - began)
+        """Ask once for the project, whose answer costs little and changes nothing; the breaker learns the outcome."""
+        if self._breaker.claim_probe():
+            began, outcome = self._monotonic(), "ok"
+            try:
+                await self._attempt("probe", "project", None, self._read_timeout)
+            except ProjectError as exc:
+                outcome = _outcome(exc)
+            self._observe("probe", outcome, self._monotonic() - began)
 
     # One operation.
 
-    def _read(self, operation: str, path: str) -> Call:
-        return Call(operation, "GET", path, self._read_timeout)
-
-    async def _operate(self, call: Call, shape: TypeAdapter[T], called: str = "") -> T:
-        """Carry *call* out in as many tries as it allows, and read its answer."""
-        began, made, slow = self._monotonic(), 0, 0
+    async def _call(
+        self,
+        operation: str,
+        path: str,
+        shape: TypeAdapter[T],
+        *,
+        name: str = "",
+        body: dict[str, Any] | None = None,
+        timeout: timedelta | None = None,  # noqa: ASYNC109 - of each try, not of the whole
+    ) -> T:
+        """Carry out an operation, a read where it has no *body*, in as many tries as it allows. *name*: see models."""
+        # httpx's json= would not write half an emoji. Raises ValueError or TypeError for what JSON does not have.
+        content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        began, tries, slow = self._monotonic(), 0, 0
         try:
-            await self._pass_breaker(call.operation)
+            if self._breaker.is_open:
+                if not self._probing.locked():
+                    async with self._probing:
+                        await self._probe_if_due()
+                if self._breaker.is_open:
+                    raise CircuitOpen(operation, max(self._breaker.retry_in, _SHORTLY))
             while True:
                 try:
-                    value = read_value(call.operation, await self._attempt(call), shape, called)
+                    response, answer = await self._attempt(operation, path, content, timeout or self._read_timeout)
+                    kind = response.headers.get("content-type", "")
+                    value = models.read_answer(operation, response.status_code, kind, answer, shape, name=name)
                     break
                 except ProjectError as exc:
-                    made += 1
+                    tries += 1
                     slow += isinstance(exc, TimedOut)
-                    elapsed = timedelta(seconds=self._monotonic() - began)
-                    tries = Tries(is_read=call.is_read, made=made, elapsed=elapsed, slow=slow)
-                    wait = wait_before_retry(exc, tries, random.random())  # noqa: S311 - spreads load, keeps no secret
+                    wait = wait_before_retry(
+                        exc,
+                        is_read=content is None,
+                        tries=tries,
+                        slow=slow,
+                        elapsed=timedelta(seconds=self._monotonic() - began),
+                        jitter=random.random(),  # noqa: S311 - spreads load, keeps no secret
+                    )
                     if wait is None or self._breaker.is_open:
                         raise
-                    _log.info("repeating a project call", extra={"operation": call.operation, "after": _named(exc)})
+                    _log.info("repeating a project call", extra={"operation": operation, "after": _outcome(exc)})
                     await self._sleep(wait.total_seconds())
                     if self._breaker.is_open:  # by the failures of others, meanwhile
                         raise
         except ProjectError as exc:
-            self._observe(call.operation, _named(exc), self._monotonic() - began)
+            self._observe(operation, _outcome(exc), self._monotonic() - began)
             raise
-        self._observe(call.operation, "ok", self._monotonic() - began)
+        self._observe(operation, "ok", self._monotonic() - began)
         return value
 
-    async def _attempt(self, call: Call) -> Answer:
-        """Send once, and let the breaker know how that went."""
+    async def _attempt(
+        self,
+        operation: str,
+        path: str,
+        content: bytes | None,
+        timeout: timedelta,  # noqa: ASYNC109 - see `_call`
+    ) -> tuple[httpx.Response, bytes]:
+        """Send once, read the whole answer, and let the breaker know how that went."""
+        seconds = timeout.total_seconds()
         try:
-            answer = await exchange(self._http, call)
-            if not answer.is_success:
-                raise refusal(call.operation, answer, now=self._now(), secret=self._api_key)
+            async with (
+                asyncio.timeout(self._connect + seconds),  # for an answer that comes drop by drop
+                self._http.stream(
+                    "GET" if content is None else "POST",
+                    path,
+                    content=content,
+                    headers=None if content is None else {"Content-Type": "application/json"},
+                    # pool: the transport takes it for all that comes before the request, DNS included.
+                    timeout=httpx.Timeout(seconds, connect=self._connect, pool=self._connect),
+                ) as response,
+            ):
+                body = await _read_body(response, operation)
+                if not response.is_success:
+                    raise refusal(operation, response.status_code, response.headers, body, secret=self._api_key)
         except ProjectError as exc:
-            self._record(exc)
-            raise
-        self._record(None)
-        return answer
-
-    def _record(self, error: ProjectError | None) -> None:
-        was_open = self._breaker.is_open
+            error, cause = exc, exc.__cause__
+        except _FOREIGN as exc:
+            error, cause = _translated(exc, operation, timeout), exc
+            # aiohttp's response errors carry the request's headers, and with them the key, in their repr.
+            if any(isinstance(link, aiohttp.ClientResponseError) for link in (exc, exc.__cause__)):
+                cause = None
+        else:
+            self._breaker.record(None)
+            return response, body
         self._breaker.record(error)
-        if self._breaker.is_open and not was_open:
-            _log.warning("project service is down", extra={"outcome": type(error).__name__})
-        elif was_open and not self._breaker.is_open:
-            _log.warning("project service is back")
+        raise error from cause
 
 
-def _to_json(body: dict[str, Any]) -> bytes:
-    """Write a request's body. Raises ValueError or TypeError for what JSON does not have, NaN among it."""
-    return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+async def _read_body(response: httpx.Response, operation: str) -> bytes:
+    """Read the whole body; of an error as much as comes soon, since its status has said what matters."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(None if response.is_success else _ERROR_BODY_PATIENCE):
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > LARGEST_BODY:
+                    break
+    except _FOREIGN as exc:
+        if response.is_success:
+            if isinstance(exc, httpx.DecodingError):
+                raise NotUnderstood(operation, response.status_code, "not compressed as it says") from exc
+            raise
+    if response.is_success and len(body) > LARGEST_BODY:
+        raise NotUnderstood(operation, response.status_code, "larger than 16 MiB")
+    return bytes(body)
 
 
-def _named(error: ProjectError) -> str:
+def _translated(error: Exception, operation: str, timeout: timedelta) -> ProjectError:
+    """Tell what a foreign exception means for the call: above all, whether anything was sent."""
+    cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError) else error
+    name = type(cause).__name__
+    match cause:
+        case (
+            aiohttp.ClientConnectorError()
+            | aiohttp.ConnectionTimeoutError()
+            | aiohttp.ClientHttpProxyError()
+            | aiohttp.InvalidURL()
+            | aiohttp.NonHttpUrlClientError()
+            | httpx.InvalidURL()
+        ):
+            return CannotConnect(operation, name)
+        case aiohttp.ClientResponseError():
+            return NotUnderstood(operation, _NO_HTTP, "not HTTP")
+        # These only from another transport than ours, which means by them what httpx documents.
+        case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.PoolTimeout() | httpx.UnsupportedProtocol():
+            return CannotConnect(operation, name)
+        case TimeoutError() | httpx.TimeoutException():
+            return TimedOut(operation, timeout)
+        case _:
+            return ConnectionLost(operation, name)
+
+
+def refusal(
+    operation: str, status: int, headers: Mapping[str, str], body: bytes, *, secret: str, now: datetime | None = None
+) -> ServiceRefused:
+    """Make the error for an answer that is no success; *secret* is blotted out of what the service said.
+
+    *now* is for tests.
+    """
+    said = _said(headers, body).replace(secret, "***")
+    # One line of what prints (no controls, no direction marks), cut.
+    said = " ".join("".join(c if c.isprintable() else " " for c in said).split())
+    said = said if len(said) <= LONGEST_SAID else said[: LONGEST_SAID - 1].rstrip() + "…"
+    retry_after = _retry_after(headers, now or datetime.now(UTC))
+    match status:
+        case 401 | 403:
+            return NotSignedIn(operation, status, said)
+        case 404 | 410:
+            return NotFound(operation, status, said)
+        case 429:
+            return Busy(operation, status, said, retry_after)
+        case 503 if retry_after is not None:
+            return Busy(operation, status, said, retry_after)
+        case 502 | 503 | 504:
+            return Outage(operation, status, said)
+        case _:
+            return ServiceRefused(operation, status, said)
+
+
+def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
+    """Read Retry-After, given as seconds or as a date; None where it is absent or makes no sense."""
+    text = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text):
+        return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
+    moment = _http_date(text)
+    if moment is None:
+        return None
+    # The service's clock may be off; its own Date header tells what time it thinks it is.
+    wanted = moment - (_http_date(headers.get("date", "")) or now)
+    return max(timedelta(0), min(wanted, LONGEST_RETRY_AFTER))
+
+
+def _http_date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _said(headers: Mapping[str, str], body: bytes) -> str:
+    """Find the service's own words in an error's body, or ``""``."""
+    if len(body) > _ENOUGH_TO_FIND_A_MESSAGE:
+        return ""
+    if models.media_type(headers.get("content-type", "")) == "text/plain":
+        return body.decode(errors="replace")
+    try:
+        return _words_in(models.read_json(body))
+    except ValueError:
+        return ""
+
+
+def _words_in(value: Any, depth: int = 3) -> str:
+    """Look for a message: a string, or under the usual names, or in a list of such (FastAPI's ``detail``)."""
+    if isinstance(value, str):
+        return value
+    if depth and isinstance(value, dict):
+        found = (_words_in(value.get(name), depth - 1) for name in ("error", "message", "detail", "title", "msg"))
+        return next((words for words in found if words.strip()), "")
+    if depth and isinstance(value, list):
+        return "; ".join(words for item in value[:5] if (words := _words_in(item, depth - 1)).strip())
+    return ""
+
+
+def _outcome(error: ProjectError) -> str:
     """Name an error for metrics and logs: ``NotSignedIn`` is ``not_signed_in``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(error).__name__).lower()
+
+
+def _check_configuration(base_url: str, api_key: str) -> None:
+    """Raise `ConfigurationError`, never with a value."""
+    problems = []
+    try:
+        url = httpx.URL(base_url)
+        url.host.encode("idna")  # else the resolver does it, deep inside, and fails with a UnicodeError
+        is_usable = (
+            url.scheme in {"http", "https"}
+            and re.fullmatch(r"[\w.:-]+", url.host) is not None
+            and not url.userinfo
+            and "?" not in base_url
+            and "#" not in base_url
+            and (url.port is None or 0 < url.port <= _LAST_PORT)
+        )
+    except (httpx.InvalidURL, UnicodeError):
+        is_usable = False
+    if not is_usable:
+        problems.append("base_url: an http:// or https:// address without user name, query or fragment is needed")
+    if not api_key or not all("!" <= c <= "~" for c in api_key):
+        problems.append("api_key: visible ASCII characters without spaces are needed")
+    if problems:
+        raise ConfigurationError(problems)

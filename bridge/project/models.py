@@ -1,5 +1,5 @@
 # ruff: noqa: N815 - the fields carry the wire's own names, some of which are in camel case
-"""What the project service answers, with the wire's own field names.
+"""What the project service answers, with the wire's own field names, and how its JSON is read.
 
 What the interface documents is required and checked; what it leaves open (nodes, edges, tools, nodeResults,
 output, the elements of toolsUsed) is passed through as JSON. An optional field that is absent or null is None.
@@ -8,34 +8,33 @@ Unknown fields are kept: as attributes, and all together in ``model_extra``.
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     FailFast,
+    TypeAdapter,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
 from pydantic_core import PydanticCustomError
 
+from bridge.errors import NotUnderstood
 
-def _whole_number(value: object) -> int:
-    """Read JSON's ``3`` and ``3.0``, which are the same number, as 3; ``true`` and ``"3"`` are none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise PydanticCustomError("whole_number", "not a number")
-    if isinstance(value, float) and not value.is_integer():
-        raise PydanticCustomError("fraction", "not a whole number")
-    return int(value)
+T = TypeVar("T")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise PydanticCustomError("number", "not a number")
-    return value
+def _whole_number(value: object) -> object:
+    """Read JSON's ``3.0`` as the 3 that it is; what else may stand there is pydantic's strict mode to say."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _moment(value: object) -> datetime:
@@ -43,12 +42,12 @@ def _moment(value: object) -> datetime:
     if isinstance(value, datetime):  # built in Python, not read from the wire
         return value
     if not isinstance(value, str):
-        raise PydanticCustomError("timestamp", "not a timestamp")
+        raise PydanticCustomError("timestamp_type", "not a timestamp")
     try:
         moment = datetime.fromisoformat(value)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as exc:
-        raise PydanticCustomError("timestamp_text", "not an ISO 8601 timestamp") from exc
+        raise PydanticCustomError("timestamp", "not an ISO 8601 timestamp") from exc
 
 
 def _if_it_fits(value: object, check: ValidatorFunctionWrapHandler) -> Any:
@@ -60,16 +59,15 @@ def _if_it_fits(value: object, check: ValidatorFunctionWrapHandler) -> Any:
 
 
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
-Number = Annotated[float, BeforeValidator(_number)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
-_Undocumented = WrapValidator(_if_it_fits)
+Undocumented = Annotated[T | None, WrapValidator(_if_it_fits)]
 
 
-class _Answer(BaseModel):
+class _Model(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, strict=True, protected_namespaces=())
 
 
-class Workflow(_Answer):
+class Workflow(_Model):
     """A workflow as the list shows it."""
 
     id: WholeNumber
@@ -80,23 +78,23 @@ class Workflow(_Answer):
     node_count: WholeNumber
 
 
-class WorkflowDetail(_Answer):
+class WorkflowDetail(_Model):
     """A workflow with its *nodes* and *edges*, whose inner shape is the service's own.
 
     The interface documents only those two; the rest is what the list item has, where the service sends it.
     """
 
-    id: Annotated[WholeNumber | None, _Undocumented] = None
-    name: Annotated[str | None, _Undocumented] = None
-    description: Annotated[str | None, _Undocumented] = None
-    is_active: Annotated[bool | None, _Undocumented] = None
-    trigger_type: Annotated[str | None, _Undocumented] = None
-    node_count: Annotated[WholeNumber | None, _Undocumented] = None
+    id: Undocumented[WholeNumber] = None
+    name: Undocumented[str] = None
+    description: Undocumented[str] = None
+    is_active: Undocumented[bool] = None
+    trigger_type: Undocumented[str] = None
+    node_count: Undocumented[WholeNumber] = None
     nodes: Any = None
     edges: Any = None
 
 
-class RunResult(_Answer):
+class RunResult(_Model):
     """What became of a workflow run; *output* and *nodeResults* are any JSON."""
 
     runId: WholeNumber
@@ -105,33 +103,33 @@ class RunResult(_Answer):
     nodeResults: Any = None
 
 
-class Agent(_Answer):
+class Agent(_Model):
     """An agent as the list shows it."""
 
     id: WholeNumber
     name: str
     description: str | None = None
     model: str
-    temperature: Number | None = None
+    temperature: float | None = None
     welcome_message: str | None = None
 
 
-class AgentDetail(_Answer):
+class AgentDetail(_Model):
     """An agent with its connected *tools*, whose shape is the service's own.
 
     The interface does not list the other fields; they are what the list item has, where the service sends it.
     """
 
-    id: Annotated[WholeNumber | None, _Undocumented] = None
-    name: Annotated[str | None, _Undocumented] = None
-    description: Annotated[str | None, _Undocumented] = None
-    model: Annotated[str | None, _Undocumented] = None
-    temperature: Annotated[Number | None, _Undocumented] = None
-    welcome_message: Annotated[str | None, _Undocumented] = None
+    id: Undocumented[WholeNumber] = None
+    name: Undocumented[str] = None
+    description: Undocumented[str] = None
+    model: Undocumented[str] = None
+    temperature: Undocumented[float] = None
+    welcome_message: Undocumented[str] = None
     tools: Any = None
 
 
-class ChatAnswer(_Answer):
+class ChatAnswer(_Model):
     """An agent's reply, and the session to continue; *toolsUsed* is any JSON, usually an array."""
 
     sessionId: WholeNumber
@@ -139,7 +137,7 @@ class ChatAnswer(_Answer):
     toolsUsed: Any = None
 
 
-class Project(_Answer):
+class Project(_Model):
     """The project."""
 
     id: WholeNumber
@@ -151,14 +149,14 @@ class Project(_Answer):
     createdAt: Moment
 
 
-class NamedCount(_Answer):
+class NamedCount(_Model):
     """How often a category or a tag occurs."""
 
     name: str
     count: WholeNumber
 
 
-class Stats(_Answer):
+class Stats(_Model):
     """The project's aggregate statistics."""
 
     promptCount: WholeNumber
@@ -167,3 +165,78 @@ class Stats(_Answer):
     categories: Annotated[list[NamedCount], FailFast()]
     tags: Annotated[list[NamedCount], FailFast()]
     lastUpdated: Moment
+
+
+_EXPECTED = {
+    "bool_type": "a boolean",
+    "dict_type": "an object",
+    "float_type": "a number",
+    "int_type": "a number",
+    "list_type": "a list",
+    "model_type": "an object",
+    "string_type": "a string",
+    "timestamp_type": "a timestamp",
+}
+
+_JSON_NAMES = {
+    bool: "a boolean",
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+}
+
+
+def read_answer(
+    operation: str, status: int, content_type: str, body: bytes, shape: TypeAdapter[T], *, name: str = ""
+) -> T:
+    """Read a successful answer's *body*; *name* is the whole's, in errors.
+
+    Raises `NotUnderstood`, which says what is wrong in which field and never the content:
+    ``workflows[3].is_active: not a boolean but a string``.
+    """
+    # Nothing is chained: the parser's and pydantic's messages quote the answer.
+    try:
+        return shape.validate_python(read_json(body))
+    except ValidationError as exc:
+        error = exc.errors(include_url=False, include_context=False)[0]
+        kind, came = error["type"], error["input"]
+        if kind == "missing":
+            problem = "missing"
+        elif kind == "timestamp":
+            problem = "not an ISO 8601 timestamp"
+        elif kind == "int_type" and isinstance(came, float):
+            problem = "not a whole number"
+        else:
+            problem = f"not {_EXPECTED.get(kind, kind)} but {_JSON_NAMES.get(type(came), 'null')}"
+        steps = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"])
+        place = f"{name}{steps}".lstrip(".")
+        problem = f"{place}: {problem}" if place else problem
+    except ValueError:
+        kind = media_type(content_type)
+        problem = "not JSON" if kind in {"", "application/json"} else f"not JSON but {kind}"
+        problem = problem if body.strip() else "an empty answer"
+    raise NotUnderstood(operation, status, problem)
+
+
+def read_json(body: bytes) -> Any:
+    """Read JSON as the standard has it. Raises ValueError for all else, NaN and bottomless nesting too."""
+    try:
+        value = json.loads(body, parse_constant=_refuse_constant)
+        # Half an emoji is legal in JSON and in nothing that it passes through later: UTF-8, Redis, Slack.
+        if b"\\ud" in body.lower():
+            value = json.loads(_SURROGATE.sub("�", json.dumps(value, ensure_ascii=False)))
+    except RecursionError as exc:
+        raise ValueError("nested too deeply") from exc
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def media_type(content_type: str) -> str:
+    """Read a Content-Type header; ``""`` where it is absent or makes no sense."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,40}", kind) else ""

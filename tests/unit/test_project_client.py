@@ -1,4 +1,4 @@
-"""The eight operations: what is sent, what is repeated, what happens while the service is down."""
+"""The eight operations: what is sent, what failures mean, what is repeated, what happens while the service is down."""
 
 from __future__ import annotations
 
@@ -6,42 +6,64 @@ import asyncio
 import json
 import logging
 import math
-from collections.abc import Awaitable, Callable
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
+import aiohttp
 import httpx
 import pytest
+from aiohttp.client_reqrep import ConnectionKey
+from yarl import URL
 
-from bridge.errors import Busy, CannotConnect, CircuitOpen, NotUnderstood, Outage, ProjectError, ServiceRefused
+from bridge.errors import (
+    Busy,
+    CannotConnect,
+    CircuitOpen,
+    ConfigurationError,
+    ConnectionLost,
+    NotUnderstood,
+    Outage,
+    ProjectError,
+    ServiceRefused,
+    TimedOut,
+)
 from bridge.project import ProjectClient
 
 KEY = "key-0123456789"
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
 AGENT = {"id": 4, "name": "Support", "model": "m"}
 MOMENT = "2026-01-02T03:04:05.678Z"
-PROJECT = {
-    "id": 1,
-    "name": "P",
-    "description": "",
-    "visibility": "private",
-    "promptCount": 2,
-    "memberCount": 3,
-    "createdAt": MOMENT,
-}
-STATS = {"promptCount": 1, "runCount": 2, "versionCount": 3, "categories": [], "tags": [], "lastUpdated": MOMENT}
-RUN = {"runId": 7, "status": "completed", "output": "o", "nodeResults": {}}
-CHAT = {"sessionId": 42, "message": "hello"}
+COUNTS = {"promptCount": 1, "runCount": 2, "versionCount": 3, "memberCount": 4}
 ANSWERS: dict[str, Any] = {
     "workflows": [WORKFLOW],
     "workflows/3": {**WORKFLOW, "nodes": [], "edges": []},
-    "workflows/3/run": RUN,
+    "workflows/3/run": {"runId": 7, "status": "completed", "output": "o", "nodeResults": {}},
     "agents": [AGENT],
     "agents/4": {**AGENT, "tools": []},
-    "agents/4/chat": CHAT,
-    "project": PROJECT,
-    "stats": STATS,
+    "agents/4/chat": {"sessionId": 42, "message": "hello"},
+    "project": {"id": 1, "name": "P", "description": "", "visibility": "private", **COUNTS, "createdAt": MOMENT},
+    "stats": {**COUNTS, "categories": [], "tags": [], "lastUpdated": MOMENT},
 }
+
+Trouble = httpx.Response | Exception
+Operation = Callable[[ProjectClient], Awaitable[Any]]
+PROBE = "GET /api/sdk/project"
+CHAT = "POST /api/sdk/agents/4/chat"
+READS: list[tuple[str, Operation]] = [
+    ("GET /api/sdk/workflows", lambda project: project.get_workflows()),
+    ("GET /api/sdk/workflows/3", lambda project: project.get_workflow(3)),
+    ("GET /api/sdk/agents", lambda project: project.get_agents()),
+    ("GET /api/sdk/agents/4", lambda project: project.get_agent(4)),
+    (PROBE, lambda project: project.get_project()),
+    ("GET /api/sdk/stats", lambda project: project.get_stats()),
+]
+CHANGES: list[tuple[str, Operation]] = [
+    ("POST /api/sdk/workflows/3/run", lambda project: project.run_workflow(3, "x")),
+    (CHAT, lambda project: project.send_message(4, "x")),
+]
+REFUSED = httpx.ConnectError("refused")
 
 
 class Clock:
@@ -60,18 +82,18 @@ class Clock:
         await asyncio.sleep(0)
 
 
-class Service(httpx.AsyncBaseTransport):
-    """A service that answers as documented, unless *troubles* (one for each request to come) say otherwise."""
+class Service:
+    """A service that answers as documented, unless *troubles* (one for each request to come) or *always* differ."""
 
     def __init__(self) -> None:
         self.requests: list[httpx.Request] = []
-        self.troubles: list[httpx.Response | Exception] = []
-        self.always: httpx.Response | Exception | None = None
+        self.troubles: list[Trouble] = []
+        self.always: Trouble | None = None
         self.gate = asyncio.Event()  # while it is shut, requests whose path ends with *held* get no answer
         self.gate.set()
         self.held = ""
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
         await asyncio.sleep(0)
         if request.url.path.endswith(self.held):
@@ -93,9 +115,6 @@ class Service(httpx.AsyncBaseTransport):
         return [f"{request.method} {request.url.path}" for request in self.requests]
 
 
-REFUSED = httpx.ConnectError("refused")
-
-
 @pytest.fixture
 def service() -> Service:
     return Service()
@@ -107,7 +126,14 @@ def clock() -> Clock:
 
 
 def client(service: Service, clock: Clock, base_url: str = "http://project.example", **more: Any) -> ProjectClient:
-    return ProjectClient(base_url, KEY, transport=service, sleep=clock.sleep, monotonic=clock, **more)
+    transport = httpx.MockTransport(service.answer)
+    return ProjectClient(base_url, KEY, transport=transport, sleep=clock.sleep, monotonic=clock, **more)
+
+
+@pytest.fixture
+async def project(service: Service, clock: Clock) -> AsyncIterator[ProjectClient]:
+    async with client(service, clock) as it:
+        yield it
 
 
 async def bring_down(project: ProjectClient, service: Service) -> None:
@@ -120,27 +146,15 @@ async def bring_down(project: ProjectClient, service: Service) -> None:
     service.requests.clear()
 
 
-Operation = Callable[[ProjectClient], Awaitable[Any]]
-READS: list[tuple[str, Operation]] = [
-    ("GET /api/sdk/workflows", lambda project: project.get_workflows()),
-    ("GET /api/sdk/workflows/3", lambda project: project.get_workflow(3)),
-    ("GET /api/sdk/agents", lambda project: project.get_agents()),
-    ("GET /api/sdk/agents/4", lambda project: project.get_agent(4)),
-    ("GET /api/sdk/project", lambda project: project.get_project()),
-    ("GET /api/sdk/stats", lambda project: project.get_stats()),
-]
-CHANGES: list[tuple[str, Operation]] = [
-    ("POST /api/sdk/workflows/3/run", lambda project: project.run_workflow(3, "x")),
-    ("POST /api/sdk/agents/4/chat", lambda project: project.send_message(4, "x")),
-]
+# What is sent
 
 
 @pytest.mark.parametrize(("line", "operate"), READS + CHANGES)
 async def test_each_operation_is_one_request_with_the_key(
-    service: Service, clock: Clock, line: str, operate: Operation
+    project: ProjectClient, service: Service, line: str, operate: Operation
 ) -> None:
-    async with client(service, clock) as project:
-        await operate(project)
+    await operate(project)
+
     assert service.seen == [line]
     assert service.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert ("content-type" in service.requests[0].headers) is line.startswith("POST")
@@ -166,34 +180,29 @@ async def test_the_address_may_have_a_path_and_a_slash(service: Service, clock: 
     ],
 )
 async def test_bodies_hold_what_was_given_and_no_more(
-    service: Service, clock: Clock, operate: Operation, body: dict[str, Any]
+    project: ProjectClient, service: Service, operate: Operation, body: dict[str, Any]
 ) -> None:
-    async with client(service, clock) as project:
-        await operate(project)
+    await operate(project)
     assert json.loads(service.requests[0].content) == body
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, {"a": [math.nan]}, {1, 2}, b"bytes"])
-async def test_what_json_does_not_have_is_never_sent(service: Service, clock: Clock, value: Any) -> None:
-    async with client(service, clock) as project:
-        with pytest.raises((ValueError, TypeError)):
-            await project.run_workflow(3, value)
+async def test_what_json_does_not_have_is_never_sent(project: ProjectClient, service: Service, value: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        await project.run_workflow(3, value)
     assert service.seen == []
 
 
 @pytest.mark.parametrize("id_", ["3", "3/../../x", 3.0, None])
-async def test_only_integers_become_part_of_a_path(service: Service, clock: Clock, id_: Any) -> None:
-    async with client(service, clock) as project:
-        with pytest.raises(TypeError):
-            await project.get_agent(id_)
+async def test_only_integers_become_part_of_a_path(project: ProjectClient, service: Service, id_: Any) -> None:
+    with pytest.raises(TypeError):
+        await project.get_agent(id_)
     assert service.seen == []
 
 
-async def test_results_carry_the_wires_own_names(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        run = await project.run_workflow(3, "x")
-        answer = await project.send_message(4, "x")
-        workflows = await project.get_workflows()
+async def test_results_carry_the_wires_own_names(project: ProjectClient) -> None:
+    run, answer = await project.run_workflow(3, "x"), await project.send_message(4, "x")
+    workflows = await project.get_workflows()
     assert (run.runId, answer.sessionId, workflows[0].is_active) == (7, 42, True)
 
 
@@ -204,196 +213,319 @@ async def test_a_closed_client_refuses_calls(service: Service, clock: Clock) -> 
         await project.get_agents()
 
 
-@pytest.mark.parametrize("trouble", [REFUSED, httpx.ReadError(""), httpx.Response(429), httpx.Response(503)])
-async def test_a_read_is_tried_three_times(service: Service, clock: Clock, trouble: Any) -> None:
-    service.troubles = [trouble] * 2
-    async with client(service, clock) as project:
-        assert (await project.get_project()).name == "P"
-    assert len(service.requests) == 3
-
-
-@pytest.mark.parametrize(("_line", "operate"), CHANGES)
-@pytest.mark.parametrize("trouble", [REFUSED, httpx.Response(429), httpx.Response(503, headers={"retry-after": "2"})])
-async def test_a_change_that_surely_did_not_arrive_is_tried_three_times(
-    service: Service, clock: Clock, trouble: Any, _line: str, operate: Operation
-) -> None:
-    service.troubles = [trouble] * 2
-    async with client(service, clock) as project:
-        await operate(project)
-    assert len(service.requests) == 3
-
-
-@pytest.mark.parametrize(("_line", "operate"), CHANGES)
 @pytest.mark.parametrize(
-    "trouble",
+    "base_url",
     [
-        httpx.ReadError(""),
-        httpx.ReadTimeout(""),
-        httpx.Response(500),
-        httpx.Response(502),
-        httpx.Response(503),
-        httpx.Response(504),
-        httpx.Response(200, content=b"{}"),
+        "", "host", "host:8080", "ftp://host", "http://", "http:///path", "http://user:secret@host",
+        "http://host?x=secret", "http://host/#secret", "http://host:99999999", "http://host:0", "http://host:port",
+        "http://a..b", "http://" + "a" * 64 + ".example", " http://host", "http://ho st",
     ],
+)  # fmt: skip
+def test_an_unusable_address_is_refused_unshown(base_url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ProjectClient(base_url, "key")
+    assert caught.value.problems[0].startswith("base_url: ")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("api_key", ["", "two words", "line\n", "ключ", "\x00"])
+def test_an_unusable_key_is_refused_unshown(api_key: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        ProjectClient("http://host", api_key)
+    assert caught.value.problems == ("api_key: visible ASCII characters without spaces are needed",)
+
+
+@pytest.mark.parametrize(
+    "base_url", ["http://host", "https://host:8443/prefix/", "http://[::1]:8080", "http://ä.example"]
 )
-async def test_a_change_that_may_have_arrived_is_never_repeated(
-    service: Service, clock: Clock, trouble: Any, _line: str, operate: Operation
+def test_usable_addresses_are_accepted(base_url: str) -> None:
+    assert repr(ProjectClient(base_url, "key")) == f"ProjectClient({base_url.rstrip('/')!r})"
+
+
+# What failures mean
+
+PLACE = ConnectionKey("h", 1, is_ssl=True, ssl=True, proxy=None, proxy_auth=None, proxy_headers_hash=None)
+INFO: Any = aiohttp.RequestInfo(URL("http://h"), "POST", headers={}, real_url=URL("http://h"))
+BY_CAUSE: list[tuple[Exception, type[ProjectError]]] = [
+    (aiohttp.ClientConnectorError(PLACE, OSError(111, "refused")), CannotConnect),
+    (aiohttp.ClientConnectorDNSError(PLACE, OSError(-2, "unknown")), CannotConnect),
+    (aiohttp.ClientConnectorSSLError(PLACE, ssl.SSLError(1, "wrong version")), CannotConnect),
+    (aiohttp.ClientConnectorCertificateError(PLACE, ssl.CertificateError("self-signed")), CannotConnect),
+    (aiohttp.ClientProxyConnectionError(PLACE, OSError(111, "refused")), CannotConnect),
+    (aiohttp.ClientHttpProxyError(INFO, (), status=407), CannotConnect),
+    (aiohttp.ConnectionTimeoutError(), CannotConnect),
+    (aiohttp.InvalidUrlClientError("x"), CannotConnect),
+    (aiohttp.NonHttpUrlClientError("x"), CannotConnect),
+    (aiohttp.SocketTimeoutError(), TimedOut),
+    (aiohttp.ServerTimeoutError(), TimedOut),
+    (aiohttp.ServerDisconnectedError(), ConnectionLost),
+    (aiohttp.ClientOSError(104, "reset"), ConnectionLost),
+    (aiohttp.ClientConnectionResetError(), ConnectionLost),
+    (aiohttp.ClientConnectionError(), ConnectionLost),
+    (aiohttp.ClientPayloadError(), ConnectionLost),
+    (aiohttp.ClientResponseError(INFO, ()), NotUnderstood),
+]
+BY_HTTPX: list[tuple[Exception, type[ProjectError]]] = [
+    (httpx.ConnectError(""), CannotConnect),
+    (httpx.ConnectTimeout(""), CannotConnect),
+    (httpx.PoolTimeout(""), CannotConnect),
+    (httpx.UnsupportedProtocol(""), CannotConnect),
+    (httpx.InvalidURL(""), CannotConnect),
+    (httpx.ReadTimeout(""), TimedOut),
+    (httpx.WriteTimeout(""), TimedOut),
+    (TimeoutError(), TimedOut),
+    (httpx.ReadError(""), ConnectionLost),
+    (httpx.WriteError(""), ConnectionLost),
+    (httpx.RemoteProtocolError(""), ConnectionLost),
+    (OSError(), ConnectionLost),
+]
+
+
+@pytest.mark.parametrize("told", [None, httpx.ConnectTimeout, httpx.ConnectError, httpx.ReadError])
+@pytest.mark.parametrize(("cause", "kind"), BY_CAUSE, ids=lambda value: type(value).__name__)
+async def test_the_cause_decides_whatever_httpx_calls_it(
+    project: ProjectClient,
+    service: Service,
+    cause: Exception,
+    kind: type[ProjectError],
+    told: type[httpx.TransportError] | None,
 ) -> None:
-    service.troubles = [trouble]
-    async with client(service, clock) as project:
-        with pytest.raises(ProjectError) as caught:
-            await operate(project)
-    assert caught.value.may_have_happened
-    assert len(service.requests) == 1
-
-
-async def test_a_retry_after_that_is_short_is_waited_out(service: Service, clock: Clock) -> None:
-    service.troubles = [httpx.Response(429, headers={"retry-after": "4"})]
-    async with client(service, clock) as project:
+    service.always = cause
+    if told is not None:
+        service.always = told("")
+        service.always.__cause__ = cause
+    with pytest.raises(ProjectError) as caught:
         await project.send_message(4, "x")
+    assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize(("error", "kind"), BY_HTTPX, ids=lambda value: type(value).__name__)
+async def test_another_transport_means_what_httpx_documents(
+    project: ProjectClient, service: Service, error: Exception, kind: type[ProjectError]
+) -> None:
+    service.always = error
+    with pytest.raises(ProjectError) as caught:
+        await project.send_message(4, "x")
+    assert type(caught.value) is kind
+
+
+# What is repeated
+
+
+def busy(status: int, seconds: str) -> httpx.Response:
+    return httpx.Response(status, headers={"retry-after": seconds})
+
+
+@pytest.mark.parametrize(
+    ("trouble", "reads", "changes"),
+    [
+        (REFUSED, 3, 3),
+        (httpx.Response(429), 3, 3),
+        (busy(503, "2"), 3, 3),
+        (busy(429, "5.1"), 1, 1),
+        (httpx.ReadError(""), 3, 1),
+        (httpx.Response(502), 3, 1),
+        (httpx.Response(503), 3, 1),
+        (httpx.Response(504), 3, 1),
+        (httpx.ReadTimeout(""), 2, 1),
+        (httpx.Response(404), 1, 1),
+        (httpx.Response(500), 1, 1),
+        (httpx.Response(200, content=b"{}"), 1, 1),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize(("line", "operate"), [READS[0], *CHANGES])
+async def test_a_change_is_repeated_only_where_it_surely_did_not_arrive(
+    project: ProjectClient,
+    service: Service,
+    *,
+    trouble: Trouble,
+    reads: int,
+    changes: int,
+    line: str,
+    operate: Operation,
+) -> None:
+    service.always = trouble
+    with pytest.raises(ProjectError) as caught:
+        await operate(project)
+    assert len(service.requests) == (reads if line.startswith("GET") else changes)
+    assert not (changes > 1 and caught.value.may_have_happened)
+
+
+@pytest.mark.parametrize(("_line", "operate"), READS + CHANGES)
+async def test_the_third_try_may_succeed(
+    project: ProjectClient, service: Service, clock: Clock, _line: str, operate: Operation
+) -> None:
+    service.troubles = [REFUSED, REFUSED]
+    await operate(project)
+    first, second = clock.slept
+    assert 0.15 <= first <= 0.3 <= second <= 0.6
+
+
+async def test_a_short_retry_after_is_waited_out(project: ProjectClient, service: Service, clock: Clock) -> None:
+    service.troubles = [busy(429, "4")]
+    await project.send_message(4, "x")
     assert clock.slept == [4]
 
 
-async def test_a_retry_after_that_is_long_is_left_to_the_caller(service: Service, clock: Clock) -> None:
-    service.troubles = [httpx.Response(429, headers={"retry-after": "60"})]
-    async with client(service, clock) as project:
-        with pytest.raises(Busy) as caught:
-            await project.send_message(4, "x")
+async def test_a_long_retry_after_is_left_to_the_caller(project: ProjectClient, service: Service, clock: Clock) -> None:
+    service.troubles = [busy(429, "60")]
+    with pytest.raises(Busy) as caught:
+        await project.send_message(4, "x")
     assert caught.value.retry_after == timedelta(seconds=60)
     assert clock.slept == []
 
 
-async def test_after_five_attempts_in_a_row_nothing_is_asked(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        await bring_down(project, service)
-        clock.now += 2
-        for _line, operate in READS + CHANGES:
-            with pytest.raises(CircuitOpen) as caught:
-                await operate(project)
-            assert caught.value.retry_in == timedelta(seconds=3)
-            assert not caught.value.may_have_happened
+async def test_no_read_begins_again_after_eight_seconds(project: ProjectClient, service: Service, clock: Clock) -> None:
+    service.always = busy(429, "4.5")
+    with pytest.raises(Busy):
+        await project.get_agents()
+    assert clock.slept == [4.5]
+
+
+async def test_an_outage_amid_the_tries_ends_them(project: ProjectClient, service: Service) -> None:
+    service.always = httpx.Response(502)
+    outcomes = await asyncio.gather(*(project.get_stats() for _ in range(10)), return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {Outage}
+    assert len(service.requests) == 10
+
+
+# While the service is down
+
+
+async def test_nothing_is_asked_after_five_failures_in_a_row(
+    project: ProjectClient, service: Service, clock: Clock
+) -> None:
+    await bring_down(project, service)
+    clock.now += 2
+    for _line, operate in READS + CHANGES:
+        with pytest.raises(CircuitOpen) as caught:
+            await operate(project)
+        assert caught.value.retry_in == timedelta(seconds=3)
+        assert not caught.value.may_have_happened
     assert service.requests == []
 
 
-async def test_a_500_nonsense_or_a_refusal_does_not_count(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        for answer in (httpx.Response(500), httpx.Response(200, text="<html>"), httpx.Response(400)):
-            service.always = answer
-            for _ in range(6):
-                with pytest.raises((ServiceRefused, NotUnderstood)):
-                    await project.send_message(4, "x")
-        assert project.is_up
+@pytest.mark.parametrize("answer", [httpx.Response(500), httpx.Response(200, text="<html>"), httpx.Response(400)])
+async def test_an_answer_of_any_kind_is_no_outage(
+    project: ProjectClient, service: Service, answer: httpx.Response
+) -> None:
+    service.always = answer
+    for _ in range(6):
+        with pytest.raises((ServiceRefused, NotUnderstood)):
+            await project.send_message(4, "x")
+    assert project.is_up
 
 
-async def test_whoever_comes_when_a_probe_is_due_makes_it_and_goes_on(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        await bring_down(project, service)
-        clock.now += 5
-        service.always = None
-        assert (await project.send_message(4, "x")).sessionId == 42
-        assert project.is_up
-    assert service.seen == ["GET /api/sdk/project", "POST /api/sdk/agents/4/chat"]
+async def test_whoever_comes_when_a_probe_is_due_makes_it(
+    project: ProjectClient, service: Service, clock: Clock
+) -> None:
+    await bring_down(project, service)
+    clock.now += 5
+    service.always = None
+    assert (await project.send_message(4, "x")).sessionId == 42
+    assert project.is_up
+    assert service.seen == [PROBE, CHAT]
 
 
-async def test_a_probe_that_fails_leaves_the_others_unasked(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        await bring_down(project, service)
-        clock.now += 5
-        for _ in range(3):
-            with pytest.raises(CircuitOpen):
-                await project.send_message(4, "x")
-    assert service.seen == ["GET /api/sdk/project"]
+async def test_a_failed_probe_leaves_the_others_unasked(project: ProjectClient, service: Service, clock: Clock) -> None:
+    await bring_down(project, service)
+    clock.now += 5
+    for _ in range(3):
+        with pytest.raises(CircuitOpen):
+            await project.send_message(4, "x")
+    assert service.seen == [PROBE]
 
 
-async def test_one_probe_at_a_time_and_the_others_do_not_wait_for_it(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        await bring_down(project, service)
-        clock.now += 60
-        service.always = None
-        service.gate.clear()
-        first = asyncio.create_task(project.get_agents())
-        await service.asked()
-        clock.now += 60  # it hangs for long
-        with pytest.raises(CircuitOpen) as caught:
-            await project.get_agents()
-        assert caught.value.retry_in > timedelta(0)
-        service.gate.set()
-        await first
-    assert service.seen == ["GET /api/sdk/project", "GET /api/sdk/agents"]
-
-
-async def test_a_probe_that_was_cancelled_makes_room_for_the_next(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        await bring_down(project, service)
-        clock.now += 5
-        service.always = None
-        service.gate.clear()
-        first = asyncio.create_task(project.get_agents())
-        await service.asked()
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
-        service.gate.set()
-        clock.now += 5
+async def test_nobody_waits_for_another_ones_probe(project: ProjectClient, service: Service, clock: Clock) -> None:
+    await bring_down(project, service)
+    clock.now += 60
+    service.always = None
+    service.gate.clear()
+    first = asyncio.create_task(project.get_agents())
+    await service.asked()
+    clock.now += 60  # it hangs for long
+    with pytest.raises(CircuitOpen) as caught:
         await project.get_agents()
+    assert caught.value.retry_in > timedelta(0)
+    service.gate.set()
+    await first
+    assert service.seen == [PROBE, "GET /api/sdk/agents"]
+
+
+async def test_a_cancelled_probe_makes_room_for_the_next(
+    project: ProjectClient, service: Service, clock: Clock
+) -> None:
+    await bring_down(project, service)
+    clock.now += 5
+    service.always = None
+    service.gate.clear()
+    first = asyncio.create_task(project.get_agents())
+    await service.asked()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    service.gate.set()
+    clock.now += 5
+    await project.get_agents()
 
 
 @pytest.mark.parametrize("answer", [httpx.Response(401), httpx.Response(500), httpx.Response(429)])
-async def test_any_answer_to_a_probe_shows_that_the_service_is_back(
-    service: Service, clock: Clock, answer: httpx.Response
+async def test_any_answer_to_a_probe_ends_the_outage(
+    project: ProjectClient, service: Service, answer: httpx.Response
 ) -> None:
-    async with client(service, clock) as project:
-        await bring_down(project, service)
-        service.always = answer
-        await project.wait_until_up()
-        assert project.is_up
+    await bring_down(project, service)
+    service.always = answer
+    await project.wait_until_up()
+    assert project.is_up
 
 
-async def test_waiting_returns_at_once_while_the_service_is_up(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        await project.wait_until_up()
+async def test_waiting_returns_at_once_while_it_is_up(project: ProjectClient, service: Service, clock: Clock) -> None:
+    await project.wait_until_up()
     assert (service.requests, clock.slept) == ([], [])
 
 
-async def test_however_many_wait_there_is_one_probe_every_five_seconds(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        await bring_down(project, service)
-        slept = len(clock.slept)
-        service.troubles = [REFUSED, httpx.Response(503), httpx.ReadTimeout("")]
-        service.always = None
-        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
-            for _ in range(200):
-                group.create_task(project.wait_until_up())
-        assert project.is_up
-    assert service.seen == ["GET /api/sdk/project"] * 4
+async def test_many_who_wait_share_one_probe_every_five_seconds(
+    project: ProjectClient, service: Service, clock: Clock
+) -> None:
+    await bring_down(project, service)
+    slept = len(clock.slept)
+    service.troubles = [REFUSED, httpx.Response(503), httpx.ReadTimeout("")]
+    service.always = None
+    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        for _ in range(200):
+            group.create_task(project.wait_until_up())
+    assert project.is_up
+    assert service.seen == [PROBE] * 4
     assert clock.slept[slept:] == [5] * 4
 
 
-async def test_when_the_one_who_probes_is_cancelled_the_next_goes_on(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        await bring_down(project, service)
-        service.always = None
-        service.gate.clear()
-        waiting = [asyncio.create_task(project.wait_until_up()) for _ in range(3)]
-        await service.asked()
-        waiting[0].cancel()
-        service.gate.set()
-        async with asyncio.timeout(5):
-            outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+async def test_when_the_prober_is_cancelled_the_next_goes_on(project: ProjectClient, service: Service) -> None:
+    await bring_down(project, service)
+    service.always = None
+    service.gate.clear()
+    waiting = [asyncio.create_task(project.wait_until_up()) for _ in range(3)]
+    await service.asked()
+    waiting[0].cancel()
+    service.gate.set()
+    async with asyncio.timeout(5):
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError, type(None), type(None)]
 
 
-async def test_a_late_answer_to_an_earlier_call_shows_that_the_service_is_back(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        service.held = "chat"
-        service.gate.clear()
-        early = asyncio.create_task(project.send_message(4, "x"))
-        await service.asked()
-        await bring_down(project, service)
-        service.always = None
-        service.gate.set()
-        await early
-        assert project.is_up
+async def test_a_late_answer_to_an_earlier_call_ends_the_outage(project: ProjectClient, service: Service) -> None:
+    service.held = "chat"
+    service.gate.clear()
+    early = asyncio.create_task(project.send_message(4, "x"))
+    await service.asked()
+    await bring_down(project, service)
+    service.always = None
+    service.gate.set()
+    await early
+    assert project.is_up
+
+
+# What is told of it
 
 
 async def test_each_operation_is_observed_once_with_its_outcome(service: Service, clock: Clock) -> None:
@@ -407,11 +539,10 @@ async def test_each_operation_is_observed_once_with_its_outcome(service: Service
         with pytest.raises(NotUnderstood):
             await project.run_workflow(3, "x")
         await bring_down(project, service)
-        with pytest.raises(CircuitOpen):
-            await project.get_agent(4)
-        clock.now += 5
-        with pytest.raises(CircuitOpen):
-            await project.get_agent(4)
+        for pause in (0, 5):
+            clock.now += pause
+            with pytest.raises(CircuitOpen):
+                await project.get_agent(4)
     assert [facts[:2] for facts in observed] == [
         ("get_agents", "ok"),
         ("get_stats", "not_signed_in"),
@@ -425,17 +556,16 @@ async def test_each_operation_is_observed_once_with_its_outcome(service: Service
     assert all(seconds >= 0 for _operation, _outcome, seconds in observed)
 
 
-async def test_nothing_that_was_said_or_the_key_is_logged(
-    service: Service, clock: Clock, caplog: pytest.LogCaptureFixture
+async def test_neither_texts_nor_the_key_are_logged(
+    project: ProjectClient, service: Service, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    async with client(service, clock) as project:
-        service.troubles = [REFUSED, httpx.Response(429, text="secret words")]
-        await project.send_message(4, "secret words")
-        await bring_down(project, service)
-        clock.now += 5
-        service.always = None
-        await project.run_workflow(3, "secret words")
+    service.troubles = [REFUSED, httpx.Response(429, text="secret words")]
+    await project.send_message(4, "secret words")
+    await bring_down(project, service)
+    clock.now += 5
+    service.always = None
+    await project.run_workflow(3, "secret words")
     own = [record for record in caplog.records if record.name.startswith("bridge.project")]
     assert {record.getMessage() for record in own} == {
         "repeating a project call",
@@ -445,11 +575,3 @@ async def test_nothing_that_was_said_or_the_key_is_logged(
     for record in caplog.records:
         assert "secret words" not in str(vars(record))
         assert KEY not in str(vars(record))
-
-
-async def test_an_outage_in_the_midst_of_the_tries_ends_them(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        service.always = httpx.Response(502)
-        outcomes = await asyncio.gather(*(project.get_stats() for _ in range(10)), return_exceptions=True)
-    assert {type(outcome) for outcome in outcomes} == {Outage}
-    assert len(service.requests) == 10

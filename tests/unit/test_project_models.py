@@ -1,16 +1,19 @@
-"""How the service's JSON becomes values, and how what does not fit is named."""
+"""How an answer becomes values, how what does not fit is named, and which error an error status becomes."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from bridge.errors import NotUnderstood
+from bridge.errors import Busy, NotFound, NotSignedIn, NotUnderstood, Outage, ServiceRefused
 from bridge.project import Agent, AgentDetail, ChatAnswer, Project, RunResult, Stats, Workflow, WorkflowDetail
-from bridge.project.answers import Answer, read_value
+from bridge.project.client import refusal
+from bridge.project.models import read_answer
 
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
 PROJECT = {
@@ -34,7 +37,7 @@ STATS: dict[str, Any] = {
 
 def problem_of(shape: Any, body: bytes, called: str = "") -> str:
     with pytest.raises(NotUnderstood) as caught:
-        read_value("op", Answer(200, {}, body), TypeAdapter(shape), called)
+        read_answer("op", 200, "", body, TypeAdapter(shape), name=called)
     assert caught.value.status == 200
     assert caught.value.__cause__ is None  # pydantic's own words would quote the answer
     assert caught.value.__context__ is None
@@ -176,7 +179,7 @@ def test_what_is_not_json_is_not_understood(body: bytes) -> None:
 
 def test_half_an_emoji_is_replaced_so_that_the_answer_can_be_kept_and_shown() -> None:
     body = rb'{"sessionId": 1, "message": "cut \ud83d", "toolsUsed": [{"\uDE00": "\ud83d\ude00"}]}'
-    answer = read_value("send_message", Answer(200, {}, body), TypeAdapter(ChatAnswer))
+    answer = read_answer("send_message", 200, "", body, TypeAdapter(ChatAnswer))
     assert (answer.message, answer.toolsUsed) == ("cut �", [{"�": "😀"}])
 
 
@@ -194,3 +197,101 @@ def test_a_temperature_is_nothing_but_a_number(wire: Any) -> None:
 def test_results_can_be_built_in_python() -> None:
     created = datetime(2026, 1, 2, tzinfo=UTC)
     assert Project.model_validate({**PROJECT, "createdAt": created}).createdAt == created
+
+
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+IN_A_MINUTE = "Sat, 21 Nov 2026 12:01:00 GMT"
+
+
+def refused(status: int, body: Any = b"", **headers: str) -> Any:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    given = httpx.Headers({name.replace("_", "-"): value for name, value in headers.items()})
+    return refusal("send_message", status, given, content, secret="sk-1", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "kind", "may_have_happened"),
+    [
+        (307, {}, ServiceRefused, False),
+        (400, {}, ServiceRefused, False),
+        (401, {}, NotSignedIn, False),
+        (403, {}, NotSignedIn, False),
+        (404, {}, NotFound, False),
+        (410, {}, NotFound, False),
+        (422, {}, ServiceRefused, False),
+        (429, {}, Busy, False),
+        (429, {"Retry_After": "7"}, Busy, False),
+        (500, {}, ServiceRefused, True),
+        (500, {"Retry_After": "7"}, ServiceRefused, True),
+        (502, {}, Outage, True),
+        (503, {}, Outage, True),
+        (503, {"Retry_After": "soon"}, Outage, True),
+        (503, {"Retry_After": "7"}, Busy, False),
+        (504, {}, Outage, True),
+        (504, {"Retry_After": "7"}, Outage, True),
+    ],
+)
+def test_each_status_has_its_error(
+    status: int, headers: dict[str, str], kind: type[ServiceRefused], *, may_have_happened: bool
+) -> None:
+    error = refused(status, **headers)
+    assert type(error) is kind
+    assert (error.operation, error.status, error.may_have_happened) == ("send_message", status, may_have_happened)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry_After": ""}, None),
+        ({"Retry_After": "-1"}, None),
+        ({"Retry_After": "soon"}, None),
+        ({"Retry_After": "0"}, 0),
+        ({"Retry_After": " 7 "}, 7),
+        ({"Retry_After": "1.5"}, 1.5),
+        ({"Retry_After": "999999999"}, 3600),
+        ({"Retry_After": IN_A_MINUTE}, 60),
+        ({"Retry_After": IN_A_MINUTE, "Date": "Sat, 21 Nov 2026 12:00:50 GMT"}, 10),
+        ({"Retry_After": IN_A_MINUTE, "Date": "now"}, 60),
+        ({"Retry_After": "Sat, 21 Nov 2026 11:00:00 GMT"}, 0),
+        ({"Retry_After": "Sat, 21 Nov 2036 11:00:00 GMT"}, 3600),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date_within_bounds(headers: dict[str, str], seconds: float | None) -> None:
+    wanted = None if seconds is None else timedelta(seconds=seconds)
+    assert refused(429, **headers).retry_after == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"error": "no such session"}, "no such session"),
+        ({"message": "no"}, "no"),
+        ({"detail": "no"}, "no"),
+        ({"title": "no"}, "no"),
+        ({"error": {"code": 7, "message": "no"}}, "no"),
+        ({"error": True, "message": "no"}, "no"),
+        ({"error": " ", "detail": "no"}, "no"),
+        ({"detail": [{"loc": ["body"], "msg": "field required"}, {"msg": "too long"}]}, "field required; too long"),
+        ("no", "no"),
+        ({"error": "two\r\nlines\tand\x00 \x1b[31mred\u202e"}, "two lines and [31mred"),
+        ({"error": "x" * 400}, "x" * 299 + "…"),
+        ({"error": "bad key sk-1"}, "bad key ***"),
+        ({"code": 7}, ""),
+        ({"error": {"error": {"error": {"error": "too deep"}}}}, ""),
+        ([], ""),
+        (7, ""),
+        (None, ""),
+        (b"<html><body>Bad Gateway</body></html>", ""),
+        (b"", ""),
+        (b'{"error": "cut', ""),
+        ({"error": "x" * 70_000}, ""),
+    ],
+)
+def test_the_services_own_words_are_found_and_cleaned(body: Any, said: str) -> None:
+    assert refused(400, body).said == said
+
+
+def test_plain_text_is_the_services_own_words() -> None:
+    assert refused(400, b"too\nmany", Content_Type="text/plain; charset=utf-8").said == "too many"
+    assert refused(502, b"Bad Gateway", Content_Type="text/html").said == ""
