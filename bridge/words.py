@@ -69,24 +69,11 @@ A_WEEK_AGO = "a week ago"
 THE_LAST_REPORT = "the last report"
 NEAREST_NUMBERS = "Asked for was {wanted}; the nearest numbers that were kept are of {found}"
 NOTHING_TO_COMPARE = "Nothing to compare with yet: numbers are kept since {moment}"
-CATEGORY = "Category"
-TAG = "Tag"
 COUNT = "Count"
 CHANGE = "Change"
 OVER_TIME = "{what} over time"
 WHEN_UTC = "When (UTC)"
 NOW = "now"
-
-
-def title(part: str) -> str:
-    """Name a part of the statistics at the beginning of a line: ``Runs``."""
-    return part.capitalize()
-
-
-def noun(part: str, number: int) -> str:
-    """Name what there are so many of: ``run``, ``runs``."""
-    return part.removesuffix("s") if number == 1 else part
-
 
 # Scheduled reports: in the channel, their list, and what becomes of them. How one is written is read again by
 # `bridge.features.reports.wording`.
@@ -187,8 +174,6 @@ HOME = "Home"
 EVERYTHING_WORKS = "Everything works: I am here, and so is the service of the project."
 SERVICE_LACKS = "The service does not tell everything just now. Messages are kept, and answered when it is back."
 VERSION = "Version {version}."
-RUNS = "Runs"
-VERSIONS = "Versions"
 RUN_A_WORKFLOW_ELLIPSIS = "Run a workflow…"
 ASK_AN_AGENT_ELLIPSIS = "Ask an agent…"
 WHO_ANSWERS_ELLIPSIS = "Who answers in a channel…"

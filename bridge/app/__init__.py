@@ -153,7 +153,7 @@ class Bridge:
     async def _work(self, parts: Parts) -> None:
         """Do what waits, until it is time to end."""
         async with parts.signs.at_work(), asyncio.TaskGroup() as group:
-            hourly = group.create_task(parts.hourly.run())
+            hourly = group.create_task(parts.hourly())
             group.create_task(parts.reporter.run(self._draining))
             watch = group.create_task(parts.token_watch.run())
             await parts.worker.run(parts.turns.work, parts.turns.terms)

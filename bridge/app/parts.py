@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
@@ -26,9 +29,8 @@ from bridge.features.reports.keeping import Reports
 from bridge.features.reports.reporter import Reporter
 from bridge.features.reports.schedules import Schedules
 from bridge.features.show import Shower
-from bridge.features.stats.hourly import Hourly
+from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
-from bridge.features.stats.stored_snapshots import SnapshotStore
 from bridge.features.turn import Turns
 from bridge.features.workflows.runs import Runs
 from bridge.listeners.actions import Actions
@@ -68,7 +70,7 @@ class Parts:
     worker: Worker
     turns: Turns
     signs: WaitingSigns
-    hourly: Hourly
+    hourly: Callable[[], Coroutine[Any, Any, None]]
     reporter: Reporter
     token_watch: TokenWatch
 
@@ -226,7 +228,7 @@ def build(
         worker=worker,
         turns=turns,
         signs=WaitingSigns(line, say, Hourglasses(scripts)),
-        hourly=Hourly(statistics, name=consumer, pause=patience.pause),
+        hourly=partial(statistics.take_each_hour, consumer, patience.pause),
         reporter=Reporter(schedules, now),
         token_watch=token_watch,
     )

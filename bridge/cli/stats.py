@@ -51,7 +51,7 @@ def stats(
 
 
 def _moment(since: str, now: datetime) -> datetime | None:
-    from bridge.features.stats.since import moment_said  # noqa: PLC0415
+    from bridge.features.stats.snapshots import moment_said  # noqa: PLC0415
 
     moment = moment_said(since, now) if since else None
     if since and moment is None:

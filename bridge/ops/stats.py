@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from bridge.features.stats.changes_shown import Changes, Difference, NamesChanged, change, name_change, news
-from bridge.features.stats.layout import NAMES, numbers_of, ordered
-from bridge.features.stats.snapshots import counted
+from bridge.features.stats.layout import change, name_change, news
+from bridge.features.stats.numbers import GROUPS, NUMBERS, Changes, Difference, NamesChanged, by_count
+from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
-from bridge.features.stats.stored_snapshots import SnapshotStore
 from bridge.metrics import Metrics
 from bridge.ops.rows import printable
 from bridge.project import ProjectClient
@@ -25,8 +24,6 @@ from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.numbers import whole
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-_KINDS: Final = {"categories": "category", "tags": "tag"}
-_FIELDS: Final = {"prompts": "promptCount", "runs": "runCount", "versions": "versionCount"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +66,12 @@ async def read(place: Place, since: datetime | None, now: datetime) -> Compared:
 def to_text(compared: Compared, *, asked_since: bool) -> str:
     """Write them for people."""
     stats, changed = compared.stats, compared.changed
-    lines = [f"{name.capitalize():<10} {whole(n):>15}{_ending(changed, name)}" for name, n in numbers_of(stats).items()]
-    for what, counts in _lists(stats):
-        lines += ["", what.capitalize()]
-        lines += [_line(name, count, _names(changed, what)) for name, count in counts]
-    for what in NAMES:
-        lines += news(what, NamesChanged(vanished=_names(changed, what).vanished))
+    lines = [f"{one.title:<10} {whole(one.of(stats)):>15}{_ending(changed, one.name)}" for one in NUMBERS]
+    for group in GROUPS:
+        if counts := by_count(group.of(stats).items()):
+            lines += ["", group.title, *(_line(name, count, _names(changed, group.name)) for name, count in counts)]
+    for group in GROUPS:
+        lines += news(group.name, NamesChanged(vanished=_names(changed, group.name).vanished))
     lines += ["", f"Last updated {stats.lastUpdated:%Y-%m-%d %H:%M} UTC", *(_since(compared) if asked_since else [])]
     return "\n".join(printable(line) for line in lines)
 
@@ -85,8 +82,8 @@ def to_json(compared: Compared) -> str:
     since: dict[str, Any] | None = None
     if changed:
         since = {"at": changed.since.isoformat()}
-        since |= {_FIELDS[name]: difference.by for name, difference in _differences(changed).items()}
-        since |= {what: _names_json(_names(changed, what)) for what in NAMES}
+        since |= {one.field: changed.numbers[one.name].by for one in NUMBERS if one.name in changed.numbers}
+        since |= {one.name: _names_json(_names(changed, one.name)) for one in GROUPS}
     return json.dumps(json.loads(stats.model_dump_json()) | {"since": since})
 
 
@@ -100,32 +97,27 @@ def to_csv(compared: Compared) -> str:
 
 
 def _rows(compared: Compared) -> Iterator[list[Any]]:
-    differences = _differences(compared.changed) if compared.changed else {}
-    for name, number in numbers_of(compared.stats).items():
-        yield ["number", name, number, *_then(differences.get(name))]
-    for what in NAMES:
-        names = _names(compared.changed, what)
-        now = counted(getattr(compared.stats, what))
+    blank = ["", ""] if compared.changed else []
+    for number in NUMBERS:
+        difference = compared.changed.numbers.get(number.name) if compared.changed else None
+        yield ["number", number.name, number.of(compared.stats), *(_then(difference) if difference else blank)]
+    for group in GROUPS:
+        names = _names(compared.changed, group.name)
+        now = group.of(compared.stats)
         new = {name: Difference(count, 0) for name, count in names.new}
         gone = {name: Difference(0, count) for name, count in names.vanished}
         moved = {**names.moved, **new, **gone}
         for name in [*now, *gone]:
-            compare = _then(moved.get(name)) if name in moved or not compared.changed else ["", ""]
-            yield [_KINDS[what], _cell(name), now.get(name, 0), *compare]
+            yield [group.one, _cell(name), now.get(name, 0), *(_then(moved[name]) if name in moved else blank)]
 
 
-def _then(difference: Difference | None) -> list[int]:
-    return [difference.then, difference.by] if difference else []
+def _then(difference: Difference) -> list[int]:
+    return [difference.then, difference.by]
 
 
 def _cell(name: str) -> str:
     """Keep a name from being taken for a formula by whoever opens the table."""
     return f"'{name}" if name.startswith(_FORMULA) else name
-
-
-def _lists(stats: Stats) -> list[tuple[str, Sequence[tuple[str, int]]]]:
-    found = [("categories", ordered(stats.categories)), ("tags", ordered(stats.tags))]
-    return [(what, counts) for what, counts in found if counts]
 
 
 def _line(name: str, count: int, names: NamesChanged) -> str:
@@ -134,17 +126,11 @@ def _line(name: str, count: int, names: NamesChanged) -> str:
 
 
 def _ending(changed: Changes | None, name: str) -> str:
-    return f"  ({change(_differences(changed)[name])})" if changed else ""
+    return f"  ({change(changed.numbers[name])})" if changed and name in changed.numbers else ""
 
 
-def _differences(changed: Changes) -> dict[str, Difference]:
-    return {"prompts": changed.prompts, "runs": changed.runs, "versions": changed.versions}
-
-
-def _names(changed: Changes | None, what: str) -> NamesChanged:
-    if changed is None:
-        return NamesChanged()
-    return changed.categories if what == "categories" else changed.tags
+def _names(changed: Changes | None, group: str) -> NamesChanged:
+    return changed.groups.get(group, NamesChanged()) if changed else NamesChanged()
 
 
 def _names_json(names: NamesChanged) -> dict[str, Any]:

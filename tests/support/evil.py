@@ -6,7 +6,7 @@ import inspect
 import pkgutil
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 import bridge.features
 from bridge import errors
 from bridge.errors import BridgeError
+from bridge.features.stats.numbers import PARTS
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
 
@@ -52,7 +53,7 @@ class _Everything(frozenset[Any]):
         return True
 
 
-LAYOUTS = frozenset({"layout", "answers", "asking", "changes_shown", "forms", "menu", "notices", "run_card", "stops"})
+LAYOUTS = frozenset({"layout", "answers", "asking", "forms", "menu", "notices", "run_card", "stops"})
 """The modules of a feature that lay things out; the import rules hold the same ones to being pure."""
 
 
@@ -189,10 +190,10 @@ def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
         return tuple(_made(one, words, given) for one in arguments if one is not Ellipsis)
     if origin in {list, Sequence, Iterable, Iterator}:
         return [_made(arguments[0], words, given)] * 2
-    if origin is AbstractSet:
+    if origin in {AbstractSet, Collection}:
         return _Everything()
     if origin in {dict, Mapping}:
-        return {words: _made(arguments[1], words, given)}
+        return dict.fromkeys((words, *PARTS), _made(arguments[1], words, given))
     if origin is Callable:
         return lambda item: kit.paragraph(item.name)
     raise AssertionError(f"teach this file how to make {hint}")

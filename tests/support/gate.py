@@ -21,8 +21,8 @@ from bridge.features.conversations.receive import Receiver
 from bridge.features.decide import Decide
 from bridge.features.deps import Deps
 from bridge.features.plan import AskAgent, ChooseAgent, OpenForm, Plan, RunWorkflow, SendAgain, Show
+from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
-from bridge.features.stats.stored_snapshots import SnapshotStore
 from bridge.inbound import Notice
 from bridge.listeners.actions import Actions
 from bridge.listeners.app import slack_app

@@ -25,8 +25,8 @@ from bridge.features.effects import Effects
 from bridge.features.feedback.votes import Votes
 from bridge.features.reports.after import AfterReports
 from bridge.features.show import Shower
+from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
-from bridge.features.stats.stored_snapshots import SnapshotStore
 from bridge.features.turn import Turns
 from bridge.features.workflows.runs import Runs
 from bridge.ids import ThreadKey, TurnId

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from bridge.features.stats.changes_shown import Changes, Difference, NamesChanged, change
-from bridge.features.stats.layout import Trend, stats_card
+from bridge.features.stats.layout import Trend, change, stats_card
+from bridge.features.stats.numbers import NUMBERS, Changes, Difference, NamesChanged
 from bridge.playground.emulator.limits import check_blocks
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
@@ -35,13 +35,13 @@ def many(number: int) -> dict[str, int]:
     return {f"name {place}": place + 1 for place in range(number)}
 
 
-def changes(**more: Any) -> Changes:
-    same = Difference(96, 96)
-    return Changes(NOON - timedelta(days=1), Difference(1234567, 1234567), Difference(1234, 1178), same, **more)
+def changes(called: str = "", **groups: NamesChanged) -> Changes:
+    numbers = {"prompts": Difference(1234567, 1234567), "runs": Difference(1234, 1178), "versions": Difference(96, 96)}
+    return Changes(NOON - timedelta(days=1), numbers, groups, called)
 
 
 def trend(points: int, each: timedelta = timedelta(days=1)) -> Trend:
-    return Trend("runs", [(NOON - each * (points - place), 1000 + place) for place in range(points)])
+    return Trend(NUMBERS[1], [(NOON - each * (points - place), 1000 + place) for place in range(points)])
 
 
 def texts(blocks: Any) -> Iterator[str]:

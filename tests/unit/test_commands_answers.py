@@ -29,8 +29,8 @@ from bridge.features.plan import (
     StartThread,
 )
 from bridge.features.registry import router
+from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
-from bridge.features.stats.stored_snapshots import SnapshotStore
 from bridge.features.submissions import submitted
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click, Submission

@@ -7,8 +7,7 @@ import io
 import json
 from datetime import UTC, datetime, timedelta
 
-from bridge.features.stats.changes import compare
-from bridge.features.stats.snapshots import snapshot_of
+from bridge.features.stats.snapshots import compare, snapshot_of
 from bridge.ops.stats import Compared, to_csv, to_json, to_text
 from bridge.project.models import Stats
 

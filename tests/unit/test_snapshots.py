@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bridge.errors import RecordNotUnderstood
-from bridge.features.stats.changes import compare
-from bridge.features.stats.since import moment_said
 from bridge.features.stats.snapshots import (
     KEPT,
     MOST_BYTES,
     Counts,
     Snapshot,
+    compare,
     hour_of,
     moment_of,
+    moment_said,
     nearest,
     over_time,
     snapshot_of,
@@ -51,8 +51,8 @@ def test_a_snapshot_is_never_larger_than_it_may_be(tags: dict[str, int], runs: i
     taken = snapshot_of(the_stats(tags, runs), NOON)
 
     assert len(taken.to_text().encode()) <= MOST_BYTES
-    assert len(taken.tags.named) + taken.tags.others == len(tags)
-    assert sum(taken.tags.named.values()) + taken.tags.sum_of_others == sum(tags.values())
+    assert len(taken.groups["tags"].named) + taken.groups["tags"].others == len(tags)
+    assert sum(taken.groups["tags"].named.values()) + taken.groups["tags"].sum_of_others == sum(tags.values())
 
 
 def test_what_is_kept_comes_back() -> None:
@@ -64,13 +64,13 @@ def test_what_is_kept_comes_back() -> None:
 def test_the_largest_are_kept_by_name_and_the_rest_is_summed() -> None:
     taken = snapshot_of(the_stats({f"tag number {number}": number for number in range(1000)}), NOON)
 
-    assert "tag number 999" in taken.tags.named
-    assert "tag number 1" not in taken.tags.named
-    assert taken.tags.others > 800
+    assert "tag number 999" in taken.groups["tags"].named
+    assert "tag number 1" not in taken.groups["tags"].named
+    assert taken.groups["tags"].others > 800
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"at":"x","n":[1,2,3],"c":[{},0,0],"t":[{},0,0]}', '{"at":1,"n":[1],"c":0,"t":0}']
+    "text", ["", "[]", "{}", '{"at":"x","n":{},"g":{}}', '{"at":1,"n":[1],"g":{}}', '{"at":1,"n":{},"g":{"tags":0}}']
 )
 def test_what_is_not_understood_is_said_so(text: str) -> None:
     with pytest.raises(RecordNotUnderstood):
@@ -144,26 +144,30 @@ def test_what_changed_is_told_by_number_and_by_name() -> None:
 
     changes = compare(the_stats({"beta": 7, "gamma": 2, "delta": 3}, runs=10), then, called="yesterday")
 
-    assert (changes.runs.by, changes.prompts.by, changes.called, changes.since) == (2, 0, "yesterday", NOON - HOUR)
-    assert changes.tags.new == (("delta", 3), ("gamma", 2))
-    assert changes.tags.vanished == (("alpha", 1),)
-    assert {name: one.by for name, one in changes.tags.moved.items()} == {"beta": 2}
+    assert (changes.numbers["runs"].by, changes.numbers["prompts"].by, changes.called, changes.since) == (
+        2,
+        0,
+        "yesterday",
+        NOON - HOUR,
+    )
+    assert changes.groups["tags"].new == (("delta", 3), ("gamma", 2))
+    assert changes.groups["tags"].vanished == (("alpha", 1),)
+    assert {name: one.by for name, one in changes.groups["tags"].moved.items()} == {"beta": 2}
 
 
 def test_what_may_have_been_too_rare_to_be_kept_is_not_called_new() -> None:
-    none = Counts()
-    then = Snapshot(NOON, 1, 1, 1, none, Counts({"alpha": 9}, others=3, sum_of_others=4))
+    then = Snapshot(NOON, {}, {"tags": Counts({"alpha": 9}, others=3, sum_of_others=4)})
 
     changes = compare(the_stats({"alpha": 9, "beta": 1}), then)
 
-    assert changes.tags.new == ()
-    assert changes.tags.vanished == ()
+    assert changes.groups["tags"].new == ()
+    assert changes.groups["tags"].vanished == ()
 
 
 def test_a_name_that_the_service_lists_twice_counts_once() -> None:
     stats = Stats.model_validate(the_stats({}).model_dump() | {"tags": [{"name": "a", "count": 1}] * 2})
 
-    assert snapshot_of(stats, NOON).tags.named == {"a": 2}
+    assert snapshot_of(stats, NOON).groups["tags"].named == {"a": 2}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -13,10 +14,8 @@ from fakeredis import FakeServer
 from redis.asyncio import Redis
 
 from bridge.errors import ProjectError
-from bridge.features.stats.hourly import LOOKS_EVERY, Hourly
-from bridge.features.stats.snapshots import Snapshot, hour_of, snapshot_of
-from bridge.features.stats.statistics import Statistics
-from bridge.features.stats.stored_snapshots import SnapshotStore
+from bridge.features.stats.snapshots import Snapshot, SnapshotStore, hour_of, snapshot_of
+from bridge.features.stats.statistics import LOOKS_EVERY, Statistics
 from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
 from bridge.queue.patience import Draining
@@ -26,10 +25,6 @@ from support.fake_redis import InProcessRedis
 from support.store import NAMESPACE, PREFIX, Clock
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-
-async def _at_once(_: timedelta) -> None:
-    await asyncio.sleep(0)
 
 
 @dataclass
@@ -76,6 +71,10 @@ async def live(statistics: Statistics, clock: Clock, service: Service, *, hours:
         clock.time += HOUR
 
 
+async def shown(statistics: Statistics, **given: Any) -> Reply:
+    return await statistics.card(await statistics.read(), **given)
+
+
 def kinds(reply: Reply) -> list[str]:
     return [block["chart"]["type"] for block in reply.blocks if block["type"] == "data_visualization"]
 
@@ -90,7 +89,7 @@ async def test_an_hour_has_one_snapshot_however_often_it_is_read(
     await statistics.read()
 
     kept = await statistics.store.read(await statistics.store.hours())
-    assert [Snapshot.from_text(text).runs for text in kept.values()] == [1000, 1500]
+    assert [one.numbers["runs"] for one in kept.values()] == [1000, 1500]
     assert await redis.pttl(f"{PREFIX}snapshots") > timedelta(days=399) / timedelta(milliseconds=1)
 
 
@@ -110,7 +109,7 @@ async def test_yesterday_and_a_week_ago_are_compared_and_drawn(
 ) -> None:
     await live(statistics, clock, service, hours=24 * 8)
 
-    reply = await statistics.card()
+    reply = await shown(statistics)
 
     assert "1,192 runs (+24, +2.1 %)" in reply.text
     assert "Changes are since yesterday" in reply.text
@@ -119,7 +118,7 @@ async def test_yesterday_and_a_week_ago_are_compared_and_drawn(
 
 
 async def test_the_first_look_has_nothing_to_compare_with(statistics: Statistics) -> None:
-    reply = await statistics.card()
+    reply = await shown(statistics)
 
     assert reply.text.splitlines() == ["Statistics: 5 prompts, 1,000 runs, 1 version", "Tags: billing 4"]
     assert kinds(reply) == []
@@ -131,8 +130,8 @@ async def test_since_takes_the_nearest_snapshot_and_says_which(
     await live(statistics, clock, service, hours=5)
     service.tags = {"shipping": 1}
 
-    near = await statistics.card(since=clock.time - 3 * HOUR)
-    far = await statistics.card(since=clock.time - 7 * DAY)
+    near = await shown(statistics, since=clock.time - 3 * HOUR)
+    far = await shown(statistics, since=clock.time - 7 * DAY)
 
     assert "1,005 runs (+3, +0.3 %)" in near.text
     assert "Asked for was" not in near.text
@@ -144,7 +143,7 @@ async def test_since_takes_the_nearest_snapshot_and_says_which(
 
 
 async def test_since_says_when_nothing_is_kept_yet(statistics: Statistics) -> None:
-    reply = await statistics.card(since=statistics.now() - DAY)
+    reply = await shown(statistics, since=statistics.now() - DAY)
 
     assert "Nothing to compare with yet: numbers are kept since 04 Mar 2026, 12:00 UTC" in reply.text
 
@@ -154,7 +153,7 @@ async def test_the_last_report_comes_first(statistics: Statistics, service: Serv
     service.runs += 10
     clock.time += timedelta(minutes=5)
 
-    reply = await statistics.card(last=Snapshot.from_text(last.to_text()))
+    reply = await shown(statistics, last=Snapshot.from_text(last.to_text()))
 
     assert "1,010 runs (+10, +1.0 %)" in reply.text
     assert "Changes are since the last report" in reply.text
@@ -168,21 +167,21 @@ async def test_without_redis_the_statistics_are_shown_all_the_same(service: Serv
         ProjectClient("http://project.example", "key", transport=httpx.MockTransport(service)) as client,
     ):
         statistics = Statistics(client, SnapshotStore(Scripts(redis, NAMESPACE, Metrics())), clock)
-        reply = await statistics.card()
-        await Hourly(statistics, name="a", pause=_at_once).look()
+        reply = await shown(statistics)
+        await statistics.take_hour("a")
 
     assert "1,000 runs" in reply.text
     assert service.asked == 1
 
 
 async def test_a_snapshot_of_a_later_release_is_passed_over(
-    statistics: Statistics, clock: Clock, service: Service
+    statistics: Statistics, clock: Clock, service: Service, redis: Redis
 ) -> None:
     await live(statistics, clock, service, hours=3)
     await statistics.store.drop([hour_of(clock.time - DAY)])
-    await statistics.store.keep(hour_of(clock.time - DAY), '{"v":9}')
+    await redis.hset(f"{PREFIX}snapshots", str(hour_of(clock.time - DAY)), '{"v":9}')
 
-    reply = await statistics.card()
+    reply = await shown(statistics)
 
     assert "1,003 runs" in reply.text
     assert kinds(reply)[0] == "line"
@@ -191,12 +190,8 @@ async def test_a_snapshot_of_a_later_release_is_passed_over(
 async def test_an_hour_in_which_nobody_looks_has_its_snapshot_from_one_process(
     statistics: Statistics, service: Service
 ) -> None:
-    async def pause(_: timedelta) -> None:
-        raise Draining
-
-    processes = [Hourly(statistics, name=name, pause=pause) for name in "abc"]
-    await asyncio.gather(*(process.look() for process in processes))
-    await asyncio.gather(*(process.look() for process in processes))
+    for _ in range(2):
+        await asyncio.gather(*(statistics.take_hour(name) for name in "abc"))
 
     assert service.asked == 1
     assert await statistics.store.hours() == [hour_of(statistics.now())]
@@ -218,7 +213,7 @@ async def test_a_look_that_fails_is_made_again_and_ends_with_the_process(
         if len(pauses) == 3:
             raise Draining
 
-    await Hourly(statistics, name="a", pause=pause).run()
+    await statistics.take_each_hour("a", pause)
 
     assert pauses == [LOOKS_EVERY] * 3
     assert len(await statistics.store.hours()) == 1
@@ -228,5 +223,5 @@ async def test_what_the_service_refuses_is_not_hidden(statistics: Statistics, se
     service.is_broken = True
 
     with pytest.raises(ProjectError):
-        await statistics.card()
+        await shown(statistics)
     assert await statistics.store.hours() == []

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bridge import words
 from bridge.features.agents import asking
 from bridge.features.reports.layout import delete_button
+from bridge.features.stats.numbers import NUMBERS
 from bridge.features.workflows import run_card as runs
 from bridge.features.workflows.layout import DETAILS, FIND, facts_of
 from bridge.project.models import Agent, Project, Stats, Workflow
@@ -153,7 +154,7 @@ def _project(home: Home) -> list[Block]:
     facts = (
         [(words.PROMPTS, f"{project.promptCount:,}"), (words.MEMBERS, f"{project.memberCount:,}")] if project else []
     )
-    facts += [(words.RUNS, f"{stats.runCount:,}"), (words.VERSIONS, f"{stats.versionCount:,}")] if stats else []
+    facts += [(one.title, f"{one.of(stats):,}") for one in NUMBERS if one.on_home] if stats else []
     return [*blocks, kit.fields(facts)] if facts else blocks
 
 

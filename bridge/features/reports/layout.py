@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from bridge import words
+from bridge.features.stats.numbers import PARTS
 from bridge.features.workflows.forms import Origin, channel_menu, modal
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
@@ -52,7 +53,6 @@ PAUSED: Final = "report_paused:"
 
 _A_PAGE: Final = 15  # of three blocks each
 _BY_CRON: Final = "cron"
-_PARTS: Final = ("prompts", "runs", "versions", "categories", "tags")
 _FIELD_OF: Final = {"often": OFTEN, "time": CLOCK, "weekday": OFTEN, "monthday": OFTEN, "option": OFTEN}
 
 
@@ -175,7 +175,7 @@ def report_form(origin: Origin, zone: str) -> View:
     expression = {"type": "plain_text_input", "action_id": CRON, "max_length": 100}
     place = {"type": "plain_text_input", "action_id": ZONE, "max_length": 60, "initial_value": zone}
     channel = channel_menu(CHANNEL, origin.channel if _is_channel(origin.channel) else "", with_direct=False)
-    parts = [kit.option(words.title(part), part) for part in _PARTS]
+    parts = [kit.option(part.capitalize(), part) for part in PARTS]
     ticks = {"type": "checkboxes", "action_id": ONLY, "options": parts, "initial_options": parts}
     blocks = [
         kit.input_block(OFTEN, words.HOW_OFTEN, _choice(OFTEN, words.OFTEN)),
@@ -197,7 +197,7 @@ def form_words(values: Mapping[str, Any]) -> str:
     compare, only = str(values.get(COMPARE) or "-"), str(values.get(ONLY) or "")
     said = [when, "".join(str(values.get(ZONE) or "").split())]
     said += [f"--compare {compare}"] if compare != "-" else []
-    said += [f"--only {only}"] if only and set(only.split(",")) != set(_PARTS) else []
+    said += [f"--only {only}"] if only and set(only.split(",")) != set(PARTS) else []
     return " ".join(word for word in said if word)
 
 

@@ -25,7 +25,7 @@ from bridge.features.reports.layout import NO_CLOCK, small_print
 from bridge.features.reports.schedule import is_too_late, last_due, next_due
 from bridge.features.reports.schedules import Kept, Schedules
 from bridge.features.reports.wording import span_of
-from bridge.features.stats.layout import EVERYTHING
+from bridge.features.stats.numbers import PARTS
 from bridge.features.stats.snapshots import Snapshot, snapshot_of
 from bridge.inbound import Report
 from bridge.project.models import Stats
@@ -114,11 +114,11 @@ async def plan_post(reports: Reports, report: Report) -> Plan:
 
 async def _post(reports: Reports, kept: Kept, report: Report, stats: Stats) -> Plan:
     terms, channel = kept.terms, report.channel
-    card = await reports.statistics.card_of(
+    card = await reports.statistics.card(
         stats,
         since=reports.now() - span_of(terms.compare) if terms.compare else None,
         last=None if terms.compare else _last(kept),
-        only=frozenset(terms.only) or EVERYTHING,
+        only=terms.only or PARTS,
         audience=Audience.CHANNEL,
     )
     default = await reports.sessions.channel_default(terms.team, channel)

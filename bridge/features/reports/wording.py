@@ -17,11 +17,10 @@ from zoneinfo import available_timezones
 from bridge import words
 from bridge.errors import BadSchedule
 from bridge.features.reports.schedule import Schedule, is_cron
+from bridge.features.stats.numbers import PARTS
 
 DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 LAST: Final = "last"
-PARTS: Final = ("prompts", "runs", "versions", "categories", "tags")
-"""What a report may be limited to."""
 
 _OPTION = re.compile(r"(?:--|—|–)(\w+)(?:=|\s+)?(\S*)")  # noqa: RUF001 - the dashes that phones make of two hyphens
 _OPTION_BEGINS = ("--", "—", "–")  # noqa: RUF001

@@ -7,7 +7,7 @@ from bridge.errors import BadUsage
 from bridge.features.deps import Call, Deps
 from bridge.features.plan import Plan, Show
 from bridge.features.routing import Router
-from bridge.features.stats.since import moment_said
+from bridge.features.stats.snapshots import moment_said
 from bridge.slack.blockkit.numbers import style_of
 
 router = Router()
@@ -16,7 +16,8 @@ router = Router()
 @router.command("/stats", words.HELP_STATS, reading=True)
 async def show_stats(deps: Deps, call: Call) -> Plan:
     """Show the project's statistics."""
-    return Show(await deps.statistics.card(style=style_of(await deps.locale_of(call.user))))
+    stats = await deps.statistics.read()
+    return Show(await deps.statistics.card(stats, style=style_of(await deps.locale_of(call.user))))
 
 
 @router.command("/stats since <when>", words.HELP_STATS_SINCE, reading=True)
@@ -25,4 +26,5 @@ async def show_stats_since(deps: Deps, call: Call, *, when: str) -> Plan:
     since = moment_said(when, deps.statistics.now())
     if since is None:
         raise BadUsage(words.USAGE_STATS_SINCE.format(command=f"/{deps.command_prefix}stats since"))
-    return Show(await deps.statistics.card(since=since, style=style_of(await deps.locale_of(call.user))))
+    stats = await deps.statistics.read()
+    return Show(await deps.statistics.card(stats, since=since, style=style_of(await deps.locale_of(call.user))))

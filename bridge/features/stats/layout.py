@@ -6,34 +6,33 @@ take charts everywhere: `Reply.plainer` has the same with tables in their place,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set as AbstractSet
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from bridge import words
-from bridge.features.stats.changes_shown import (
+from bridge.features.stats.numbers import (
+    GROUPS,
+    NUMBERS,
+    PARTS,
     Changes,
     Difference,
+    Group,
     NamesChanged,
-    change,
-    name_change,
-    news,
-    since_words,
+    Number,
+    by_count,
 )
-from bridge.project.models import NamedCount, Stats
+from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.numbers import ENGLISH, Style, whole
+from bridge.slack.blockkit.numbers import ENGLISH, Style, per_cent, signed, whole
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
-NUMBERS: Final = ("prompts", "runs", "versions")
-NAMES: Final = ("categories", "tags")
-EVERYTHING: Final = frozenset({*NUMBERS, *NAMES})
-
-_ONE: Final = {"categories": words.CATEGORY, "tags": words.TAG}
 _MOST_NAMED: Final = 30
 _MOST_IN_TEXT: Final = 10
+_MOST_CHANGED: Final = 10
 _NAME: Final = 60
+_LEAST_SHARE: Final = 0.0005  # less would be written as 0.0 %
 _ABOUT: Final = timedelta(hours=1)
 _A_FEW_DAYS: Final = timedelta(days=3)
 _MOST_OF_A_YEAR: Final = timedelta(days=300)
@@ -43,34 +42,70 @@ _MOST_OF_A_YEAR: Final = timedelta(days=300)
 class Trend:
     """One of the numbers over time: *points* in order, the last of them now."""
 
-    of: str
+    of: Number
     points: Sequence[tuple[datetime, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """Categories or tags: what they are called, their counts with the largest first, and what changed in them."""
-
-    what: str
-    counts: charts.Counts
-    changed: NamesChanged | None
 
     @property
     def title(self) -> str:
-        return words.title(self.what)
+        """What it is called."""
+        return words.OVER_TIME.format(what=self.of.title)
+
+    def chart(self) -> Block | None:
+        """Draw it, as far as Slack can."""
+        return charts.line(self.title, self._labelled())
+
+    def table(self, style: Style) -> Block:
+        """Write it as a table."""
+        return charts.table(self.title, [words.WHEN_UTC, self.of.title], self._labelled(), style)
+
+    def text(self, style: Style) -> Block:
+        """Write it as a list."""
+        points = [kit.paragraph(f"{label}: {whole(value, style)}") for label, value in self._labelled()]
+        return kit.rich(kit.paragraph(kit.words(self.title, bold=True)), kit.bullets(points))
+
+    def line(self, style: Style) -> str:
+        """Write it in one line."""
+        return f"{self.title}: " + ", ".join(f"{label} {whole(value, style)}" for label, value in self._labelled())
+
+    def _labelled(self) -> list[tuple[str, int]]:
+        """Name each point by its day, or by its hour where there are few days. Charts know no time zones: UTC."""
+        length = self.points[-1][0] - self.points[0][0]
+        form = "%d %b" if length > _A_FEW_DAYS else "%d %b %H:%M"
+        form = "%d %b %Y" if length > _MOST_OF_A_YEAR else form
+        return [*((f"{moment:{form}}", value) for moment, value in self.points[:-1]), (words.NOW, self.points[-1][1])]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """What a card shows, of what was asked for."""
+class _Group:
+    """A group as it is shown: its *counts*, the largest first, and what *changed* in it, where that is known."""
 
-    stats: Stats
-    numbers: Sequence[tuple[str, int]]
-    named: Sequence[_Named]
-    changes: Sequence[Changes]
-    trend: Trend | None
-    style: Style
-    note: str
+    of: Group
+    counts: charts.Counts
+    changed: NamesChanged | None
+
+    def chart(self) -> Block | None:
+        if self.changed and any(difference.by for difference in self.changed.moved.values()):
+            return None
+        return self.of.chart(self.of.title, self.counts)
+
+    def table(self, style: Style) -> Block:
+        head = [self.of.one.capitalize(), words.COUNT, *([words.CHANGE] if self.changed else [])]
+        rows: list[list[str | int]] = []
+        for name, count in charts.summed(self.counts, _MOST_NAMED, style):
+            rows.append([_name(name), count, *([name_change(self.changed, name, style)] if self.changed else [])])
+        return charts.table(self.of.title, head, rows, style)
+
+    def text(self, style: Style) -> Block:
+        lines = []
+        for name, count in charts.summed(self.counts, _MOST_NAMED, style):
+            changed = name_change(self.changed, name, style) if self.changed else ""
+            number, ending = kit.words(whole(count, style), bold=True), f" ({changed})" if changed else ""
+            lines.append(kit.paragraph(_name(name), ": ", number, ending))
+        return kit.rich(kit.paragraph(kit.words(self.of.title, bold=True)), kit.bullets(lines))
+
+    def line(self, style: Style) -> str:
+        counts = charts.summed(self.counts, _MOST_IN_TEXT, style)
+        return f"{self.of.title}: " + ", ".join(f"{_name(name)} {whole(count, style)}" for name, count in counts)
 
 
 def stats_card(
@@ -78,28 +113,40 @@ def stats_card(
     *,
     changes: Sequence[Changes] = (),
     trend: Trend | None = None,
-    only: AbstractSet[str] = EVERYTHING,
+    only: Collection[str] = PARTS,
     style: Style = ENGLISH,
     note: str = "",
     audience: Audience = Audience.PRIVATE,
 ) -> Reply:
-    """Show the statistics, or *only* some of `EVERYTHING`, with what changed, and a *note* below.
+    """Show the statistics, or *only* some of `PARTS`, with what changed, and a *note* below.
 
     The first of *changes* is the one that tables and new names speak of.
     """
-    main = changes[0] if changes else None
-    shown = _Shown(
-        stats=stats,
-        numbers=[(name, number) for name, number in numbers_of(stats).items() if name in only],
-        named=[one for one in _named(stats, main) if one.what in only and one.counts],
-        changes=changes,
-        trend=trend if trend is not None and trend.of in only else None,
-        style=style,
-        note=note,
+    main = changes[0].groups if changes else {}
+    counted = [(group, by_count(group.of(stats).items())) for group in GROUPS if group.name in only]
+    groups = [_Group(group, counts, main.get(group.name)) for group, counts in counted if counts]
+    numbers = [(number, number.of(stats)) for number in NUMBERS if number.name in only]
+    trend = trend if trend and trend.of.name in only else None
+    came_and_went = [line for one in groups if one.changed for line in news(one.of.name, one.changed, style)]
+
+    top: list[Block] = [kit.header(words.STATISTICS)]
+    if numbers:
+        fields = [kit.plain("\n".join(_number(*one, changes, style)), kit.FIELD_TEXT) for one in numbers]
+        top.append({"type": "section", "fields": fields})
+    if came_and_went:
+        top.append(kit.rich(kit.bullets(kit.paragraph(line) for line in came_and_went)))
+    tables = [one.table(style) for one in groups]
+    trend_table = [trend.table(style)] if trend else []
+    text = [*([trend.text(style)] if trend else []), *(one.text(style) for one in groups)]
+    end = _small_print(stats, changes, note)
+    forms = [(*top, *form, *end) for form in (_pictured(trend, groups, style), [*trend_table, *tables], text)]
+
+    said = [_spoken_numbers(numbers, changes, style), *came_and_went, *(one.line(style) for one in groups)]
+    said += [trend.line(style)] if trend else []
+    reply = kit.reply("\n".join([*said, *([note] if note else [])]), *forms[0], audience=audience)
+    return reply.model_copy(
+        update={"plainer": tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]}
     )
-    first, *plainer = _forms(shown)
-    reply = kit.reply("\n".join(_spoken(shown)), *first, audience=audience)
-    return reply.model_copy(update={"plainer": tuple(tuple(form) for form in plainer)})
 
 
 def taken(wanted: datetime, found: datetime) -> str:
@@ -114,112 +161,85 @@ def nothing_yet(since: datetime) -> str:
     return words.NOTHING_TO_COMPARE.format(moment=_utc(since))
 
 
-def numbers_of(stats: Stats) -> dict[str, int]:
-    """Give the single numbers by their names in `NUMBERS`."""
-    return {"prompts": stats.promptCount, "runs": stats.runCount, "versions": stats.versionCount}
+def change(difference: Difference, style: Style = ENGLISH) -> str:
+    """Say how a number changed: ``+56, +4.8 %``."""
+    if not difference.by:
+        return words.NO_CHANGE
+    share = difference.by / difference.then if difference.then > 0 else 0
+    said = signed(difference.by, style)
+    return said if abs(share) < _LEAST_SHARE else f"{said}, {per_cent(share, style)}"
 
 
-def ordered(counts: Sequence[NamedCount]) -> list[tuple[str, int]]:
-    """Sort categories or tags: the most frequent first."""
-    return [(one.name, one.count) for one in sorted(counts, key=lambda one: (-one.count, one.name.casefold()))]
+def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str:
+    """Say how one name of a group changed; ``""`` where nothing is known of it then."""
+    if name in changes.moved:
+        difference = changes.moved[name]
+        return signed(difference.by, style) if difference.by else "0"
+    return words.NEW if any(name == new for new, _count in changes.new) else ""
 
 
-def _named(stats: Stats, main: Changes | None) -> Iterator[_Named]:
-    yield _Named("categories", ordered(stats.categories), main.categories if main else None)
-    yield _Named("tags", ordered(stats.tags), main.tags if main else None)
+def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
+    """List what came and what went: ``New tags: alpha (3), beta (1)``."""
+    lines = []
+    for said, counts in ((words.NEW_NAMES, changes.new), (words.VANISHED_NAMES, changes.vanished)):
+        listed = [
+            f"{kit.named(name, _NAME) if name.strip() else words.NO_NAME} ({whole(count, style)})"
+            for name, count in counts[:_MOST_CHANGED]
+        ]
+        names, left = ", ".join(listed), len(counts) - len(listed)
+        names = words.NAMES_AND_MORE.format(names=names, count=whole(left, style)) if left else names
+        lines += [said.format(what=what, names=names)] if counts else []
+    return lines
 
 
-def _forms(shown: _Shown) -> list[list[Block]]:
-    """Lay it out with charts, with tables only, and as text; what would be the same twice is there once."""
-    top = [kit.header(words.STATISTICS), *_numbers(shown), *_news(shown)]
-    tables, end = [_table(one, shown.style) for one in shown.named], _small_print(shown)
-    forms = [
-        [*top, *_pictures(shown), *end],
-        [*top, *_trend_table(shown), *tables, *end],
-        [*top, *_trend_text(shown), *_lists(shown), *end],
-    ]
-    return [form for place, form in enumerate(forms) if form not in forms[:place]]
+def _number(number: Number, value: int, changes: Sequence[Changes], style: Style) -> list[str]:
+    """Write a number below its name, with its change, or below it each of several."""
+    written, changed = whole(value, style), _changed(number, changes, style)
+    if len(changes) == 1:
+        return [number.title, *(f"{written} ({by})" for by, _since in changed), *([] if changed else [written])]
+    return [number.title, written, *(f"{by} {since}" for by, since in changed)]
 
 
-def _difference(changes: Changes, name: str) -> Difference:
-    return {"prompts": changes.prompts, "runs": changes.runs, "versions": changes.versions}[name]
+def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes], style: Style) -> str:
+    """Say the numbers in lines, for notifications and screen readers, and where Slack takes no blocks at all."""
+    said = []
+    for number, value in numbers:
+        changed = [f" ({by})" for by, _since in _changed(number, changes[:1], style)]
+        said.append(f"{whole(value, style)} {number.noun(value)}{''.join(changed)}")
+    first = words.STATISTICS_SPOKEN.format(numbers=", ".join(said)) if said else words.STATISTICS
+    return "\n".join([first, *(words.CHANGES_SPOKEN.format(since=_since(one)) for one in changes[:1])])
 
 
-def _numbers(shown: _Shown) -> list[Block]:
-    texts = [
-        kit.plain("\n".join([words.title(name), *_lines(name, number, shown)]), kit.FIELD_TEXT)
-        for name, number in shown.numbers
-    ]
-    return [{"type": "section", "fields": texts}] if texts else []
+def _changed(number: Number, changes: Sequence[Changes], style: Style) -> list[tuple[str, str]]:
+    """Say how a number changed, and since when, by each of *changes* that know it."""
+    return [(change(one.numbers[number.name], style), _since(one)) for one in changes if number.name in one.numbers]
 
 
-def _lines(name: str, number: int, shown: _Shown) -> list[str]:
-    """Write a number with its change, or below it each of several."""
-    written = whole(number, shown.style)
-    changed = [change(_difference(one, name), shown.style) for one in shown.changes]
-    if len(changed) == 1:
-        return [f"{written} ({changed[0]})"]
-    return [written, *(f"{by} {since_words(one)}" for by, one in zip(changed, shown.changes, strict=True))]
+def _since(changes: Changes) -> str:
+    return words.SINCE.format(moment=changes.called or words.DAY_AND_TIME.format(moment=changes.since))
 
 
-def _news(shown: _Shown) -> list[Block]:
-    lines = [kit.paragraph(line) for line in _news_lines(shown)]
-    return [kit.rich(kit.bullets(lines))] if lines else []
-
-
-def _news_lines(shown: _Shown) -> list[str]:
-    return [line for one in shown.named if one.changed for line in news(one.what, one.changed, shown.style)]
-
-
-def _small_print(shown: _Shown) -> list[Block]:
-    """Say of when the numbers are, in the reader's own time zone."""
-    updated = shown.stats.lastUpdated
-    if not shown.changes:
-        dates = kit.trusted_context(words.LAST_UPDATED, updated=updated)
-    else:
-        dates = kit.trusted_context(words.LAST_UPDATED_SINCE, updated=updated, since=shown.changes[0].since)
-    notes = [words.COMPARED_WITH.format(what=one.called) for one in shown.changes[:1] if one.called]
-    notes += [shown.note] if shown.note else []
-    return [dates, *([kit.context(*notes)] if notes else [])]
-
-
-def _pictures(shown: _Shown) -> list[Block]:
-    """Show each group once: the first ones as charts, as many as Slack takes, and the others as tables."""
-    trend = charts.line(_titled(shown.trend), _labelled(shown.trend)) if shown.trend else None
-    blocks, left = [trend] if trend else _trend_table(shown), kit.CHARTS - bool(trend)
-    for one in shown.named:
-        picture = _picture(one) if left else None
-        blocks.append(picture or _table(one, shown.style))
+def _pictured(trend: Trend | None, groups: Sequence[_Group], style: Style) -> list[Block]:
+    """Show each once: the first ones as charts, as many as Slack takes, and the others as tables."""
+    blocks: list[Block] = []
+    all_shown: list[Trend | _Group] = [*([trend] if trend else []), *groups]
+    left = kit.CHARTS
+    for shown in all_shown:
+        picture = shown.chart() if left else None
+        blocks.append(picture or shown.table(style))
         left -= picture is not None
     return blocks
 
 
-def _picture(named: _Named) -> Block | None:
-    if named.changed and any(difference.by for difference in named.changed.moved.values()):
-        return None
-    return (charts.pie if named.what == "categories" else charts.bars)(named.title, named.counts)
-
-
-def _table(named: _Named, style: Style) -> Block:
-    head = [_ONE[named.what], words.COUNT, *([words.CHANGE] if named.changed else [])]
-    rows: list[list[str | int]] = []
-    for name, count in charts.summed(named.counts, _MOST_NAMED, style):
-        changed = [name_change(named.changed, name, style)] if named.changed else []
-        rows.append([_name(name), count, *changed])
-    return charts.table(named.title, head, rows, style)
-
-
-def _lists(shown: _Shown) -> list[Block]:
-    return [kit.rich(kit.paragraph(kit.words(one.title, bold=True)), _list(one, shown.style)) for one in shown.named]
-
-
-def _list(named: _Named, style: Style) -> Block:
-    lines = []
-    for name, count in charts.summed(named.counts, _MOST_NAMED, style):
-        changed = name_change(named.changed, name, style) if named.changed else ""
-        ending = f" ({changed})" if changed else ""
-        lines.append(kit.paragraph(_name(name), ": ", kit.words(whole(count, style), bold=True), ending))
-    return kit.bullets(lines)
+def _small_print(stats: Stats, changes: Sequence[Changes], note: str) -> list[Block]:
+    """Say of when the numbers are, in the reader's own time zone."""
+    if not changes:
+        dates = kit.trusted_context(words.LAST_UPDATED, updated=stats.lastUpdated)
+    else:
+        dates = kit.trusted_context(words.LAST_UPDATED_SINCE, updated=stats.lastUpdated, since=changes[0].since)
+    notes = [words.COMPARED_WITH.format(what=one.called) for one in changes[:1] if one.called]
+    notes += [note] if note else []
+    return [dates, *([kit.context(*notes)] if notes else [])]
 
 
 def _utc(moment: datetime) -> str:
@@ -228,50 +248,3 @@ def _utc(moment: datetime) -> str:
 
 def _name(name: str) -> str:
     return kit.one_line(name, _NAME) or words.NO_NAME
-
-
-def _titled(trend: Trend) -> str:
-    return words.OVER_TIME.format(what=words.title(trend.of))
-
-
-def _labelled(trend: Trend) -> list[tuple[str, int]]:
-    """Name each point by its day, or by its hour where there are few days. Charts know no time zones: UTC."""
-    length = trend.points[-1][0] - trend.points[0][0]
-    form = "%d %b" if length > _A_FEW_DAYS else "%d %b %H:%M"
-    form = "%d %b %Y" if length > _MOST_OF_A_YEAR else form
-    return [*((f"{moment:{form}}", value) for moment, value in trend.points[:-1]), (words.NOW, trend.points[-1][1])]
-
-
-def _trend_table(shown: _Shown) -> list[Block]:
-    if shown.trend is None:
-        return []
-    head = [words.WHEN_UTC, words.title(shown.trend.of)]
-    return [charts.table(_titled(shown.trend), head, _labelled(shown.trend), shown.style)]
-
-
-def _trend_text(shown: _Shown) -> list[Block]:
-    if shown.trend is None:
-        return []
-    points = [kit.paragraph(f"{label}: {whole(value, shown.style)}") for label, value in _labelled(shown.trend)]
-    return [kit.rich(kit.paragraph(kit.words(_titled(shown.trend), bold=True)), kit.bullets(points))]
-
-
-def _spoken(shown: _Shown) -> Iterator[str]:
-    """Say all of it in lines, for notifications and screen readers, and where Slack takes no blocks at all."""
-    numbers = ", ".join(_spoken_number(name, number, shown) for name, number in shown.numbers)
-    yield words.STATISTICS_SPOKEN.format(numbers=numbers) if numbers else words.STATISTICS
-    yield from (words.CHANGES_SPOKEN.format(since=since_words(one)) for one in shown.changes[:1])
-    yield from _news_lines(shown)
-    for one in shown.named:
-        counts = charts.summed(one.counts, _MOST_IN_TEXT, shown.style)
-        yield f"{one.title}: " + ", ".join(f"{_name(name)} {whole(count, shown.style)}" for name, count in counts)
-    if shown.trend:
-        points = (f"{label} {whole(value, shown.style)}" for label, value in _labelled(shown.trend))
-        yield f"{_titled(shown.trend)}: " + ", ".join(points)
-    if shown.note:
-        yield shown.note
-
-
-def _spoken_number(name: str, number: int, shown: _Shown) -> str:
-    changed = [f" ({change(_difference(one, name), shown.style)})" for one in shown.changes[:1]]
-    return f"{whole(number, shown.style)} {words.noun(name, number)}{''.join(changed)}"

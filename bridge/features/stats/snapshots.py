@@ -1,21 +1,31 @@
-"""`Snapshot`: the statistics of a moment, as they are kept to be compared with later ones. Pure.
+"""Snapshots of the statistics: what is kept of a moment, in `SnapshotStore`, to compare later ones with.
 
 One is kept for an hour at most, and of each day that is more than a week ago the first one, for 400 days: at most some
-600, of `MOST_BYTES` each, which is 2.4 MB when every one is full. A snapshot is compact JSON with the largest
-categories and tags that fit; the others are counted and summed.
+600, of `MOST_BYTES` each, which is 2.4 MB when every one is full. A snapshot is compact JSON with the largest names of
+each group that fit; the others are counted and summed.
+
+All of them are in one hash. That an hour has one at most needs no script: the first ``HSETNX`` wins, whichever process
+makes it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from bridge.errors import RecordNotUnderstood
-from bridge.project.models import NamedCount, Stats
-from bridge.queue.keys import SNAPSHOTS
+from bridge.features.stats.numbers import GROUPS, NUMBERS, Changes, Difference, NamesChanged, by_count
+from bridge.project.models import Stats
+from bridge.queue.keys import SNAPSHOTS, SNAPSHOTTING, milliseconds
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+
+log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 4096
 KEPT_HOURLY: Final = timedelta(days=7)
@@ -23,16 +33,19 @@ KEPT: Final = SNAPSHOTS
 
 _VERSION: Final = 1
 _RESERVED: Final = 400  # bytes for all but the names
-_MOST_DIGITS: Final = 10**30  # a longer number is kept as this one
+_LARGEST: Final = 10**30  # a larger number is kept as this one
 _HOUR: Final = 3600
 _DAY: Final = 24
+_UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_AGO: Final = re.compile(r"(\d{1,4}) ?([hdw])[a-z]*", re.ASCII)
+_NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1), "a week": timedelta(weeks=1)}
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Categories or tags: the largest by name, and of the *others* how many there are and their sum."""
+    """A group: its largest by name, and of the *others* how many there are and their sum."""
 
     named: Mapping[str, int] = field(default_factory=dict)
     others: int = 0
@@ -41,52 +54,67 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The statistics as they were *at* a moment."""
+    """The statistics as they were *at* a moment, by the names in `NUMBERS` and `GROUPS`."""
 
     at: datetime
-    prompts: int
-    runs: int
-    versions: int
-    categories: Counts
-    tags: Counts
+    numbers: Mapping[str, int]
+    groups: Mapping[str, Counts]
 
     def to_text(self) -> str:
         """Write it, in at most `MOST_BYTES`."""
-        numbers = [_bounded(number) for number in (self.prompts, self.runs, self.versions)]
-        kept = {name: _to_json(counts) for name, counts in (("c", self.categories), ("t", self.tags))}
-        return _compact({"v": _VERSION, "at": int(self.at.timestamp() * 1000), "n": numbers, **kept})
+        groups = {
+            name: [
+                {one: _bounded(count) for one, count in counts.named.items()},
+                counts.others,
+                _bounded(counts.sum_of_others),
+            ]
+            for name, counts in self.groups.items()
+        }
+        numbers = {name: _bounded(number) for name, number in self.numbers.items()}
+        return _compact({"v": _VERSION, "at": int(self.at.timestamp() * 1000), "n": numbers, "g": groups})
 
     @classmethod
     def from_text(cls, text: str) -> Snapshot:
         """Read what `to_text` wrote. Raises `RecordNotUnderstood`."""
         try:
             data = json.loads(text)
-            prompts, runs, versions = (int(number) for number in data["n"])
-            at = datetime.fromtimestamp(data["at"] / 1000, UTC)
-            return cls(at, prompts, runs, versions, _from_json(data["c"]), _from_json(data["t"]))
+            groups = {
+                str(name): Counts({str(one): int(count) for one, count in named.items()}, int(others), int(summed))
+                for name, (named, others, summed) in data["g"].items()
+            }
+            numbers = {str(name): int(number) for name, number in data["n"].items()}
+            return cls(datetime.fromtimestamp(data["at"] / 1000, UTC), numbers, groups)
         except (ValueError, TypeError, KeyError, AttributeError) as exc:
             raise RecordNotUnderstood("snapshot") from exc
 
 
 def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
     """Keep of *stats* what fits."""
-    room = (MOST_BYTES - _RESERVED) // 2
+    room = (MOST_BYTES - _RESERVED) // len(GROUPS)
     return Snapshot(
         at=at,
-        prompts=stats.promptCount,
-        runs=stats.runCount,
-        versions=stats.versionCount,
-        categories=_largest(counted(stats.categories), room),
-        tags=_largest(counted(stats.tags), room),
+        numbers={number.name: number.of(stats) for number in NUMBERS},
+        groups={group.name: _largest(group.of(stats), room) for group in GROUPS},
     )
 
 
-def counted(counts: Iterable[NamedCount]) -> dict[str, int]:
-    """Sum up by name: nothing forbids the service to list one twice."""
-    found: dict[str, int] = {}
-    for one in counts:
-        found[one.name] = found.get(one.name, 0) + one.count
-    return found
+def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
+    """Say what changed since *then*, a moment that may be *called* something: ``yesterday``."""
+    return Changes(
+        since=then.at,
+        numbers={n.name: Difference(n.of(now), then.numbers[n.name]) for n in NUMBERS if n.name in then.numbers},
+        groups={g.name: _names_changed(g.of(now), then.groups[g.name]) for g in GROUPS if g.name in then.groups},
+        called=called,
+    )
+
+
+def _names_changed(now: Mapping[str, int], then: Counts) -> NamesChanged:
+    """Compare by name. What a full snapshot did not name may have been among its others: it is not called new."""
+    return NamesChanged(
+        new=by_count((name, count) for name, count in now.items() if name not in then.named and not then.others),
+        vanished=by_count((name, count) for name, count in then.named.items() if name not in now),
+        moved={name: Difference(now[name], count) for name, count in then.named.items() if name in now},
+    )
 
 
 def hour_of(moment: datetime) -> int:
@@ -148,18 +176,79 @@ def _largest(counts: Mapping[str, int], room: int) -> Counts:
 
 
 def _bounded(number: int) -> int:
-    return max(-_MOST_DIGITS, min(_MOST_DIGITS, number))
+    return max(-_LARGEST, min(_LARGEST, number))
 
 
 def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
-def _to_json(counts: Counts) -> list[Any]:
-    named = {name: _bounded(count) for name, count in counts.named.items()}
-    return [named, counts.others, _bounded(counts.sum_of_others)]
+def moment_said(text: str, now: datetime) -> datetime | None:
+    """Read ``7d``, ``24h``, ``2 weeks``, ``yesterday``, or a day, ``2026-11-01``, which begins in UTC.
+
+    None for what is neither, lies in the future, or is so far back that nothing is kept of it.
+    """
+    said = " ".join(text.casefold().split()).removesuffix(" ago")
+    if found := _AGO.fullmatch(said):
+        moment = now - int(found[1]) * _UNITS[found[2]]
+    elif said in _NAMED:
+        moment = now - _NAMED[said]
+    else:
+        try:
+            day = datetime.fromisoformat(said.upper())
+        except ValueError:
+            return None
+        moment = day.replace(tzinfo=UTC) if day.tzinfo is None else day.astimezone(UTC)
+    return moment if now - KEPT <= moment < now else None
 
 
-def _from_json(data: Any) -> Counts:
-    named, others, sum_of_others = data
-    return Counts({str(name): int(count) for name, count in named.items()}, int(others), int(sum_of_others))
+class SnapshotStore:
+    """What is kept of one namespace. Every method may raise `StoreUnavailable`."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+        self._key = scripts.keys.snapshots()
+
+    async def hours(self) -> list[int]:
+        """List the hours of which there is a snapshot, in order."""
+        with translated():
+            fields: Any = await self._redis.hkeys(self._key)
+        return sorted(int(field) for field in fields if field.isdecimal())
+
+    async def read(self, hours: Iterable[int]) -> dict[int, Snapshot]:
+        """Read the snapshots of these *hours*, as far as they are there and understood."""
+        wanted = sorted(set(hours))
+        if not wanted:
+            return {}
+        with translated():
+            texts: Any = await self._redis.hmget(self._key, [str(hour) for hour in wanted])
+        found: dict[int, Snapshot] = {}
+        for hour, text in zip(wanted, texts, strict=True):
+            try:
+                if text:
+                    found[hour] = Snapshot.from_text(text)
+            except RecordNotUnderstood:  # of a later release
+                log.warning("a snapshot of the statistics is not understood", extra={"hour": hour})
+        return found
+
+    async def keep(self, hour: int, snapshot: Snapshot) -> bool:
+        """Keep the snapshot of an hour, unless it has one."""
+        with translated():
+            async with self._redis.pipeline(transaction=True) as pipe:
+                pipe.hsetnx(self._key, str(hour), snapshot.to_text())
+                pipe.pexpire(self._key, milliseconds(SNAPSHOTS))
+                is_first, _ = await pipe.execute()
+        return bool(is_first)
+
+    async def drop(self, hours: Collection[int]) -> None:
+        """Drop the snapshots of these *hours*."""
+        if hours:
+            with translated():
+                await self._redis.hdel(self._key, *(str(hour) for hour in hours))
+
+    async def claim(self, hour: int, whose: str) -> bool:
+        """Let one process for a while be the one that takes a snapshot of its own accord."""
+        with translated():
+            key = self._keys.snapshotting(hour)
+            return bool(await self._redis.set(key, whose, nx=True, px=milliseconds(SNAPSHOTTING)))

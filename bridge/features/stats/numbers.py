@@ -1,0 +1,118 @@
+"""The numbers of the statistics: one table, from which the rest follows.
+
+A new number is one line of `NUMBERS`, and a new list of names with counts one of `GROUPS`; what the service sends anew
+is also a field of `bridge.project.models.Stats`. From the tables follow ``/stats`` with its charts, the snapshots and
+what changed since, what a report may be limited to, Home, and ``bridge stats`` with its JSON and CSV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from bridge.project.models import Stats
+from bridge.slack.blockkit import charts
+from bridge.slack.blockkit.reply import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A whole number: its *name*, as people read and type it, and its *field* in the service's answer.
+
+    The line over time shows the one that *leads_chart*, or, where that is not shown, the first that is. Home shows
+    what is *on_home*, beside the project's own numbers.
+    """
+
+    name: str
+    field: str
+    leads_chart: bool = False
+    on_home: bool = True
+
+    @property
+    def title(self) -> str:
+        """Its name at the beginning of a line: ``Runs``."""
+        return self.name.capitalize()
+
+    def noun(self, number: int) -> str:
+        """Name what there are so many of: ``run``, ``runs``."""
+        return self.name.removesuffix("s") if number == 1 else self.name
+
+    def of(self, stats: Stats) -> int:
+        """Read it from the service's answer."""
+        return int(getattr(stats, self.field))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Names with their counts: the *name* of all, which is also their field, and of *one*; drawn by *chart*."""
+
+    name: str
+    one: str
+    chart: Callable[[str, charts.Counts], Block | None]
+
+    @property
+    def title(self) -> str:
+        """Its name at the beginning of a line: ``Tags``."""
+        return self.name.capitalize()
+
+    def of(self, stats: Stats) -> dict[str, int]:
+        """Read the counts, in the service's order; nothing forbids it to list a name twice."""
+        found: dict[str, int] = {}
+        for one in getattr(stats, self.name):
+            found[one.name] = found.get(one.name, 0) + one.count
+        return found
+
+
+NUMBERS: Final = (
+    Number("prompts", "promptCount", on_home=False),  # Home has the project's own count
+    Number("runs", "runCount", leads_chart=True),
+    Number("versions", "versionCount"),
+)
+GROUPS: Final = (Group("categories", "category", charts.pie), Group("tags", "tag", charts.bars))
+PARTS: Final = tuple(part.name for part in (*NUMBERS, *GROUPS))
+"""What the statistics may be limited to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A number *now* and *then*."""
+
+    now: int
+    then: int
+
+    @property
+    def by(self) -> int:
+        """How much it grew."""
+        return self.now - self.then
+
+
+@dataclass(frozen=True, slots=True)
+class NamesChanged:
+    """What changed in a group: *new* with their counts now, *vanished* with their counts then.
+
+    *moved* has what was there then and now; what is in none of them was too rare then to be known.
+    """
+
+    new: Sequence[tuple[str, int]] = ()
+    vanished: Sequence[tuple[str, int]] = ()
+    moved: Mapping[str, Difference] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed *since* a moment, which may be *called* something: ``yesterday``, ``the last report``.
+
+    *numbers* and *groups* go by the names of `NUMBERS` and `GROUPS`; one that was not counted then is not there.
+    """
+
+    since: datetime
+    numbers: Mapping[str, Difference]
+    groups: Mapping[str, NamesChanged] = field(default_factory=dict)
+    called: str = ""
+
+
+def by_count(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Order names by their counts, the largest first."""
+    return tuple(sorted(counts, key=lambda one: (-one[1], one[0].casefold())))
