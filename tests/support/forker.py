@@ -14,25 +14,18 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
-import bridge.app.parts
-import bridge.cli  # noqa: F401 - so that no fork has to read them
+import bridge.cli  # noqa: F401 - so that no fork has to read it
 from bridge.__main__ import main as bridge_main
 from support import mortal
 from support.points import names_of_scripts
 
-READ = {
-    "check": ("bridge.ops.check", "bridge.ops.access", "bridge.ops.rows"),
-    "manifest": ("bridge.features.registry", "bridge.ops.manifest"),
-    "playground": ("bridge.cli.own_redis", "bridge.playground.scene"),
-    **{
-        name: (f"bridge.ops.{name}", "bridge.ops.whereabouts")
-        for name in ("audit", "dead", "feedback", "stats", "trace")
-    },
-}
-"""What each command reads only when it is carried out."""
+READ = {"serve": "bridge.app", "playground": "bridge.playground"}
+"""What each command reads only when it is carried out; the others all that operators have."""
 
 _MOST = 1 << 18  # bytes of a wish
 
@@ -59,10 +52,17 @@ def become(wish: dict[str, Any], outputs: list[int]) -> int:
     return 0
 
 
+@cache
+def read_all_of(package: str) -> None:
+    """Import every module of *package*."""
+    for module in walk_packages(import_module(package).__path__, f"{package}."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+
+
 def fork(wish: dict[str, Any], outputs: list[int], ear: socket.socket) -> int:
     """Fork one; gives its number."""
-    for name in READ.get(wish["words"][0], ()):  # here, once, and not in each fork
-        import_module(name)
+    read_all_of(READ.get(wish["words"][0], "bridge.ops"))  # here, once, and not in each fork
     pid = os.fork()
     if pid == 0:
         ear.close()
