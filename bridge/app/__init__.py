@@ -27,11 +27,11 @@ from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
 from bridge.queue.scripting import Scripts
 from bridge.settings import Settings
+from bridge.slack.api import Identity
 from bridge.slack.guard import Guard
 from bridge.slack.scopes import missing, required_by
 from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
 from bridge.slack.sockets import Sockets
-from bridge.slack.web import Identity
 
 __all__ = ["Bridge", "Wires", "serve"]
 
@@ -152,7 +152,7 @@ class Bridge:
 
     async def _work(self, parts: Parts) -> None:
         """Do what waits, until it is time to end."""
-        async with parts.signs.at_work(), asyncio.TaskGroup() as group:
+        async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
             hourly = group.create_task(parts.hourly())
             group.create_task(parts.reporter.run(self._draining))
             watch = group.create_task(parts.token_watch.run())

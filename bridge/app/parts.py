@@ -13,13 +13,12 @@ from slack_bolt.async_app import AsyncApp
 
 from bridge.app.wires import Wires
 from bridge.features.access import Access
+from bridge.features.conversations import notices
 from bridge.features.conversations.context import Context
 from bridge.features.conversations.planning import Chats
 from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.sessions import Results, Sessions
 from bridge.features.conversations.stopping import Stopping
-from bridge.features.conversations.waiting_line import WaitingLine
-from bridge.features.conversations.waiting_signs import WaitingSigns
 from bridge.features.decide import Decide
 from bridge.features.deps import Deps
 from bridge.features.effects import Effects
@@ -53,13 +52,14 @@ from bridge.queue.patience import Patience
 from bridge.queue.recent import Recent
 from bridge.queue.scripting import Scripts
 from bridge.queue.slots import Slots
-from bridge.queue.waiting_marks import Hourglasses
+from bridge.queue.waiting_marks import QueuedReactionClaims
 from bridge.queue.watching import Watches
 from bridge.queue.worker import Worker
 from bridge.settings import Settings
-from bridge.slack.directory import SlackDirectory
-from bridge.slack.say import SlackSay
-from bridge.slack.web import Identity
+from bridge.slack.api import Identity
+from bridge.slack.indicators import Indicators, QueuedReactions
+from bridge.slack.people import Directory
+from bridge.slack.post import Say
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Parts:
     app: AsyncApp
     worker: Worker
     turns: Turns
-    signs: WaitingSigns
+    queued_reactions: QueuedReactions
     hourly: Callable[[], Coroutine[Any, Any, None]]
     reporter: Reporter
     token_watch: TokenWatch
@@ -105,8 +105,9 @@ def build(
     schedules = Schedules(scripts, consumer=consumer, session_lifetime=lifetime, now=now)
 
     # Slack and the service
-    say = SlackSay(wires.web, identity)
-    directory = SlackDirectory(wires.web, identity)
+    say = Say(wires.web, identity)
+    indicators = Indicators(wires.web, identity)
+    directory = Directory(wires.web, identity)
     catalog = Catalog(wires.project)
     statistics = Statistics(wires.project, SnapshotStore(scripts), now)
 
@@ -119,14 +120,14 @@ def build(
         runners=settings.runners,
     )
     mentions_only = settings.thread_replies == "mentions"
-    line = WaitingLine()
+    queued_reactions = QueuedReactions(indicators, say, QueuedReactionClaims(scripts), notices.in_line)
     receiver = Receiver(
         inbox=inbox,
         access=access,
         bot_user=identity.bot_user,
         mentions_only=mentions_only,
         store_since=lambda: namespace.since,
-        waits_behind=line.behind,
+        waits_behind=queued_reactions.waits_behind,
     )
     door = Door(inbox, access, wires.metrics)
     messages = Messages(receiver, identity, wires.metrics)
@@ -197,11 +198,13 @@ def build(
             sessions,
             patience,
             Votes(scripts, wires.metrics, now=now),
+            indicators=indicators,
             reports=AfterReports(schedules, patience),
         ),
         project=wires.project,
         runs=Runs(project=wires.project, say=say, directory=directory, journal=journal, patience=patience, now=now),
         say=say,
+        indicators=indicators,
         shower=Shower(say, patience, journal, watches),
         patience=patience,
         slots=slots,
@@ -227,7 +230,7 @@ def build(
         app=app,
         worker=worker,
         turns=turns,
-        signs=WaitingSigns(line, say, Hourglasses(scripts)),
+        queued_reactions=queued_reactions,
         hourly=partial(statistics.take_each_hour, consumer, patience.pause),
         reporter=Reporter(schedules, now),
         token_watch=token_watch,

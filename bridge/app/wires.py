@@ -14,7 +14,7 @@ from bridge.project import ProjectClient
 from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.queue.redis.embedded import Keeper, embedded_redis
 from bridge.settings import Settings
-from bridge.slack.web import SlackWeb, opened, proxy_for
+from bridge.slack.api import SlackWeb, opened, proxy_for
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ def stats(
     embedded_redis: EmbeddedRedis = False,
 ) -> None:
     """Show the project's statistics; with --since what changed, from the numbers that the bridge has kept."""
-    from bridge.ops.stats import Place, read, to_csv, to_json, to_text  # noqa: PLC0415 - see `serve`
+    from bridge.ops.stats import StatsSource, read, to_csv, to_json, to_text  # noqa: PLC0415 - see `serve`
 
     configure("console", "ERROR")
     if as_json and as_csv:
@@ -41,8 +41,8 @@ def stats(
     async def show() -> int:
         async with stored.address() if looks else nullcontext("") as redis:
             key = values["PROJECT_API_KEY"].get_secret_value()
-            place = Place(values["PROJECT_BASE_URL"], key, redis, stored.namespace)
-            compared = await read(place, moment, now)
+            source = StatsSource(values["PROJECT_BASE_URL"], key, redis, stored.namespace)
+            compared = await read(source, moment, now)
         shown = to_csv(compared) if as_csv else to_text(compared, asked_since=moment is not None)
         typer.echo(to_json(compared) if as_json else shown)
         return 0

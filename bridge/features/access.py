@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Click, HomeOpened, Inbound
-from bridge.slack.ports import Directory
+from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,9 @@ from bridge.queue.patience import Patience
 from bridge.queue.stops import Met, Stopped
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.ports import Found, Mark, Place, Say
+from bridge.slack.history import MessageTag, Place
+from bridge.slack.indicators import Indicators
+from bridge.slack.post import ExistingParts, Say
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +50,18 @@ class Effects:
     """Carries out what needs neither an agent nor a run. Every effect here may be repeated."""
 
     def __init__(
-        self, say: Say, inbox: Inbox, sessions: Sessions, patience: Patience, votes: Votes, *, reports: AfterReports
+        self,
+        say: Say,
+        inbox: Inbox,
+        sessions: Sessions,
+        patience: Patience,
+        votes: Votes,
+        *,
+        indicators: Indicators,
+        reports: AfterReports,
     ) -> None:
         self._say = say
+        self._indicators = indicators
         self._inbox = inbox
         self._sessions = sessions
         self._patience = patience
@@ -184,7 +195,7 @@ class Effects:
         if not shown.notice:
             return
         try:
-            mark = Mark("bridge_notice", aside(taken.turn.id, "shown"))
+            mark = MessageTag("bridge_notice", aside(taken.turn.id, "shown"))
             await self._say.update(taken.turn.body.channel, shown.notice, notices.shown_after_all(), mark)
         except SlackError as exc:
             log.info("a question that was answered could not be taken away", extra={"detail": exc.detail})
@@ -229,7 +240,7 @@ class Effects:
                 return await self._greet(plan)
 
     async def _greet(self, plan: plans.Greet) -> Outcome | str:
-        await self._say.suggest(plan.channel, plan.prompts)
+        await self._indicators.suggest_prompts(plan.channel, plan.prompts)
         return Outcome(what="greeted", reply=plan.reply, greets=True) if plan.reply else "prompts"
 
     async def _stop(self, taken: Taken, plan: plans.StopTurn) -> Outcome:
@@ -239,7 +250,7 @@ class Effects:
         stopped = await self._patience.through_outages(
             lambda: self._inbox.stops.stop(thread_lane(thread), plan.given, by=taken.turn.id, only=only)
         )
-        await self._say.idle(Place(thread.channel, thread.root))
+        await self._indicators.clear_working(Place(thread.channel, thread.root))
         return Outcome(what=f"stop: {stopped.met}", reply=_told(stopped))
 
     async def _resume(self, taken: Taken, plan: plans.Resume) -> Outcome:
@@ -302,8 +313,8 @@ class Effects:
         """
         turn = aside(taken.turn.id, "notice")
         try:
-            there = await self._say.find(place, turn, begun(taken)) if taken.turn.takes > 1 else Found({})
-            await self._say.post(place, reply, Mark("bridge_notice", turn), there)
+            existing = await self._say.find(place, turn, begun(taken)) if taken.turn.takes > 1 else ExistingParts()
+            await self._say.post(place, reply, MessageTag("bridge_notice", turn), existing)
         except SlackError as exc:
             log.warning("a notice could not be posted", extra={"turn": taken.turn.id, "detail": exc.detail})
             return not isinstance(exc, SlackUnreachable)

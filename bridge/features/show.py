@@ -32,8 +32,10 @@ from bridge.queue.lanes import Taken
 from bridge.queue.lease import SLACK_TIMEOUT, Lease
 from bridge.queue.patience import Patience
 from bridge.queue.watching import Watches
+from bridge.slack.api import RESPONSE_URL
 from bridge.slack.blockkit.reply import Audience, Reply
-from bridge.slack.ports import RESPONSE_URL, Found, Mark, Place, Say, Whom
+from bridge.slack.history import MessageTag, Place
+from bridge.slack.post import ExistingParts, Recipient, Say
 
 log = logging.getLogger(__name__)
 
@@ -70,13 +72,13 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel)
 
 
-def whom_of(body: Inbound) -> Whom:
+def whom_of(body: Inbound) -> Recipient:
     """Whom alone the private answer to *body* reaches."""
     response_url = getattr(body, "response_url", "")
     if isinstance(body, Submission):  # where it was opened, not where what comes of it is shown
-        return Whom(body.opened_in or body.channel, body.user, "", response_url)
+        return Recipient(body.opened_in or body.channel, body.user, "", response_url)
     thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | StopRequest | Notice) else ""
-    return Whom(body.channel, body.user, thread_ts, response_url)
+    return Recipient(body.channel, body.user, thread_ts, response_url)
 
 
 def begun(taken: Taken) -> datetime:
@@ -114,20 +116,20 @@ class Shower:
         body, reply = taken.turn.body, outcome.reply
         # The card of a run becomes its result. A menu that was shown before the answer is a message of its own.
         has_card = bool(taken.turn.card) and outcome.mark == RUN_MARK
-        there = Found({0: taken.turn.card} if has_card else {})
+        existing = ExistingParts({0: taken.turn.card} if has_card else {})
         is_new = is_public(reply, body) and not has_card and not _replaces(reply, body)
         look, has_waited = may_be_there or may_have_card, taken.turn.waits
         attempt, outlived, began = 0, 0, lease.now
         while True:
             try:
                 if look and is_new:
-                    there = await self._find(taken, outcome, is_surely_new=not may_be_there)
+                    existing = await self._find(taken, outcome, is_surely_new=not may_be_there)
                 look = False
                 if has_waited:
                     await self._patience.through_outages(lambda: self._journal.goes(taken))
                 await self._patience.through_outages(lambda: lease.ensure(SLACK_TIMEOUT))
                 began = lease.now
-                return await self._once(taken, outcome, there, lease)
+                return await self._once(taken, outcome, existing, lease)
             except SlackUnreachable as exc:
                 trouble: SlackError = exc
             except SlackAmbiguous as exc:
@@ -139,7 +141,7 @@ class Shower:
             if taken.turn.handed_out + outlived > MOST_HANDS:
                 raise NeverFinished
             has_waited = True
-            await self._wait(taken, trouble, attempt, has_begun=bool(there.parts))
+            await self._wait(taken, trouble, attempt, has_begun=bool(existing))
 
     async def tell_of_doubt(self, taken: Taken, outcome: Outcome, lease: Lease, *, is_by_url: bool) -> None:
         """Say that nobody can tell whether *outcome* is in Slack, and offer to show it.
@@ -158,7 +160,9 @@ class Shower:
                 await self._patience.through_outages(lambda: self._journal.goes(taken))
             await self._patience.through_outages(lambda: lease.ensure(SLACK_TIMEOUT))
             try:
-                await self._say.post(place, notice, Mark("bridge_notice", aside(taken.turn.id, "doubt")), Found({}))
+                await self._say.post(
+                    place, notice, MessageTag("bridge_notice", aside(taken.turn.id, "doubt")), ExistingParts()
+                )
             except SlackUnreachable as exc:
                 trouble: SlackError = exc
             except SlackAmbiguous as exc:
@@ -176,12 +180,12 @@ class Shower:
         log.warning("slack did not take an answer yet", extra={"attempt": attempt})
         async with self._watches.ends_when_stopped(taken.turn.id):
             if isinstance(trouble, SlackTokenRefused):  # what is recorded waits, however long that takes
-                await self._patience.wait_for(self._say.until_accepted())
+                await self._patience.wait_for(self._say.token.until_accepted())
                 return
             asked = trouble.retry_after if isinstance(trouble, SlackUnreachable) else None
             await self._patience.pause(asked or _PAUSES[min(attempt, len(_PAUSES)) - 1])
 
-    async def _find(self, taken: Taken, outcome: Outcome, *, is_surely_new: bool) -> Found:
+    async def _find(self, taken: Taken, outcome: Outcome, *, is_surely_new: bool) -> ExistingParts:
         """Look what is there. That Slack does not let us look says nothing about a post."""
         body = taken.turn.body
         try:
@@ -189,27 +193,27 @@ class Shower:
         except SlackRefused as exc:
             is_stranger = exc.error in _NOT_A_MEMBER and whom_of(body).response_url  # then it cannot have posted here
             if is_surely_new or is_stranger or outcome.mark == MENU_MARK:  # a second menu does no harm
-                return Found({})
+                return ExistingParts()
             raise PostInDoubt from exc
 
-    async def _once(self, taken: Taken, outcome: Outcome, there: Found, lease: Lease) -> str:
+    async def _once(self, taken: Taken, outcome: Outcome, existing: ExistingParts, lease: Lease) -> str:
         body, reply = taken.turn.body, outcome.reply
         if not is_public(reply, body):
             whom = whom_of(body)
             if whom.response_url and not reply.replaces_original:
                 await self._go_by_url(taken, lease)
-            await self._say.whisper(whom, reply, there)
+            await self._say.whisper(whom, reply, existing)
             return ""
-        mark = Mark(outcome.mark, _marked(taken, outcome), outcome.agent, outcome.session)
+        tag = MessageTag(outcome.mark, _marked(taken, outcome), outcome.agent, outcome.session)
         if isinstance(body, Click) and _replaces(reply, body):
-            await self._say.update(body.channel, body.message_ts, reply, mark)
+            await self._say.update(body.channel, body.message_ts, reply, tag)
             return body.message_ts
-        if outcome.mark == RUN_MARK and there.parts:  # the card that was posted when the run began
-            card = there.parts[min(there.parts)]
-            await self._say.update(body.channel, card, reply, mark)
+        if outcome.mark == RUN_MARK and existing:  # the card that was posted when the run began
+            card = existing[min(existing)]
+            await self._say.update(body.channel, card, reply, tag)
             return card
         try:
-            return await self._say.post(place_of(body, reply.audience), reply, mark, there)
+            return await self._say.post(place_of(body, reply.audience), reply, tag, existing)
         except SlackRefused as exc:
             url = whom_of(body).response_url
             if not url:
@@ -217,9 +221,9 @@ class Shower:
             log.info("the bot may not post here, answering by response_url", extra={"error": exc.error})
             await self._go_by_url(taken, lease)
             if outcome.starts is None:
-                await self._say.respond(url, reply, there)
+                await self._say.respond(url, reply, existing)
             else:  # a root that the bot did not post has no thread in which an agent could answer
-                await self._say.whisper(whom_of(body), notices.no_thread_here(), there)
+                await self._say.whisper(whom_of(body), notices.no_thread_here(), existing)
             return ""
 
     async def _go_by_url(self, taken: Taken, lease: Lease) -> None:

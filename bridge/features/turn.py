@@ -52,8 +52,8 @@ from bridge.queue.slots import Slots
 from bridge.queue.stops import TurnStopped
 from bridge.queue.watching import Watches
 from bridge.slack.blockkit import failures
-from bridge.slack.ports import Say
-from bridge.slack.progress import working
+from bridge.slack.indicators import Indicators, working
+from bridge.slack.post import Say
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +73,7 @@ class Turns:
     project: ProjectClient
     runs: Runs
     say: Say
+    indicators: Indicators
     shower: Shower
     patience: Patience
     slots: Slots
@@ -94,7 +95,7 @@ class Turns:
     async def _step(self, lease: Lease, *, begins: bool) -> bool:
         """Take the head and go on with it; True when this worker is finished with the lane."""
         taken = lease.pop_head()
-        if taken is None and not self.say.is_accepted:
+        if taken is None and not self.say.token.is_accepted:
             return await self._give_back(lease)
         taken = taken or await self._take(lease, begins=begins)
         if taken is None:
@@ -157,7 +158,7 @@ class Turns:
     async def _stopped(self, taken: Taken) -> bool:
         """Nothing is shown: what the stop did was said where it was given."""
         if taken.turn.takes > 1:
-            await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
+            await self.indicators.clear_working(place_of(taken.turn.body))  # an earlier worker may have left its sign
         return await self._done(taken, "stopped", keep_text=True)
 
     async def _unknown(self, taken: Taken) -> Outcome:
@@ -176,7 +177,7 @@ class Turns:
             return plans.Show(failures.failure(exc), what=type(exc).__name__, about=exc.about)
 
     async def _carry_out(self, taken: Taken, plan: plans.Plan | ProjectError, lease: Lease) -> bool:
-        if not self.say.is_accepted:  # since it was taken
+        if not self.say.token.is_accepted:  # since it was taken
             return await self._give_back(lease, taken)
         match plan:
             case ProjectError():
@@ -207,7 +208,7 @@ class Turns:
         if not await self._sent(taken, first=FirstAgent(_thread(taken), plan.agent) if plan.is_first else None):
             return False
         not_arrived, is_finished = None, False
-        async with working(self.say, place_of(taken.turn.body), plan.agent_name):
+        async with working(self.indicators, place_of(taken.turn.body), plan.agent_name):
             try:
                 async with self.watches.ends_when_stopped(taken.turn.id):
                     lease.check()
@@ -217,7 +218,7 @@ class Turns:
             else:
                 is_finished = await self._record(taken, answer, lease)
         if not_arrived is None:
-            await self.say.entitle(place_of(taken.turn.body), plan.title)
+            await self.indicators.set_title(place_of(taken.turn.body), plan.title)
             return is_finished
         await self.patience.through_outages(lambda: self.journal.unsent(taken))
         return await self._wait_for_service(taken, not_arrived)
@@ -294,7 +295,7 @@ class Turns:
 
     async def _shown(self, taken: Taken, outcome: Outcome, what: str, ts: str) -> bool:
         if taken.turn.takes > 1:
-            await self.say.idle(place_of(taken.turn.body))  # an earlier worker may have left its sign
+            await self.indicators.clear_working(place_of(taken.turn.body))  # an earlier worker may have left its sign
         lately = did(taken, outcome, ts, self.now())
         return await self._done(
             taken, what, posted=ts, keep_text=outcome.keeps_text, about=outcome.about, lately=lately
@@ -315,7 +316,7 @@ class Turns:
         )
         if is_home_stale:
             await self.effects.refresh_home(taken)
-        await self._take_hourglass_away(taken.turn)
+        await self._remove_queued_reaction(taken.turn)
         took = self.now() - taken.turn.accepted_at
         self.metrics.turn(taken.turn.body.kind, what, took.total_seconds())
         log.info("turn done", extra={"kind": taken.turn.body.kind, "what": what, "seconds": took.total_seconds()})
@@ -326,17 +327,17 @@ class Turns:
 
     async def _bury(self, lease: Lease, turn: TurnId, reason: str, record: Turn | None = None) -> bool:
         await self.patience.through_outages(lambda: self.journal.bury(lease.held, turn, reason=reason, record=record))
-        await self._take_hourglass_away(record)
+        await self._remove_queued_reaction(record)
         if record is not None and record.takes > 1:
-            await self.say.idle(place_of(record.body))  # an earlier worker may have left its sign
+            await self.indicators.clear_working(place_of(record.body))  # an earlier worker may have left its sign
         self.metrics.dead_letter()
         log.error("a turn could not be finished and is a dead letter", extra={"turn": turn, "reason": reason})
         return True
 
-    async def _take_hourglass_away(self, turn: Turn | None) -> None:
+    async def _remove_queued_reaction(self, turn: Turn | None) -> None:
         """Only now, when the turn has ended and the lane goes on: nothing waits for it (`waiting_signs`)."""
-        if turn is not None and turn.has_hourglass and isinstance(turn.body, InboundMessage):
-            await self.say.waits_no_more(turn.body.channel, turn.body.ts)
+        if turn is not None and turn.has_queued_reaction and isinstance(turn.body, InboundMessage):
+            await self.indicators.remove_queued_reaction(turn.body.channel, turn.body.ts)
 
     async def _park(self, taken: Taken, plan: plans.WaitForChoice, lease: Lease) -> bool:
         menu = Outcome(what="menu", reply=plan.menu, mark=MENU_MARK)

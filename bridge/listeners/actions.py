@@ -24,9 +24,9 @@ from bridge.features.workflows import forms, run_card as runs
 from bridge.inbound import Click, Submission
 from bridge.listeners.door import IN_TIME, Body, Door
 from bridge.project import Catalog
+from bridge.slack.api import Identity
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.payloads import items, mapping, text
-from bridge.slack.web import Identity
 
 log = logging.getLogger(__name__)
 

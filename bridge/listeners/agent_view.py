@@ -13,8 +13,8 @@ from slack_bolt.async_app import AsyncApp
 from bridge.errors import SlackError
 from bridge.inbound import MessagesTabOpened
 from bridge.listeners.door import Body, Door, NotTaken
+from bridge.slack.api import Identity
 from bridge.slack.payloads import mapping, text
-from bridge.slack.web import Identity
 
 
 def parse(body: Body, identity: Identity) -> MessagesTabOpened | None:

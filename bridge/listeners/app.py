@@ -33,12 +33,12 @@ from bridge.listeners.actions import first_field, parse_click
 from bridge.listeners.door import NOT_TAKEN, Body, NotTaken, tell
 from bridge.logs import new_reference
 from bridge.metrics import Metrics
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.guard import PAYLOAD
 from bridge.slack.payloads import RETRY, mapping
-from bridge.slack.ports import Say, Whom
+from bridge.slack.post import Recipient, Say
 from bridge.slack.reading import Malformed, kind_in_envelope
 from bridge.slack.sockets import Dispatch
-from bridge.slack.web import Identity, SlackWeb
 
 log = logging.getLogger(__name__)
 
@@ -107,10 +107,10 @@ async def _not_taken(body: Body, identity: Identity, say: Say) -> BoltResponse:
             return BoltResponse(status=HTTPStatus.OK, body={"options": []})
         case "block_actions":
             click = parse_click(body, identity)
-            await tell(say, Whom(click.channel, click.user, click.thread_ts, click.response_url), NOT_TAKEN)
+            await tell(say, Recipient(click.channel, click.user, click.thread_ts, click.response_url), NOT_TAKEN)
         case "shortcut" | "message_action":
             shortcut = shortcuts.parse(body, identity)
-            await tell(say, Whom(shortcut.channel, shortcut.user, response_url=shortcut.response_url), NOT_TAKEN)
+            await tell(say, Recipient(shortcut.channel, shortcut.user, response_url=shortcut.response_url), NOT_TAKEN)
         case _:
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
     return BoltResponse(status=HTTPStatus.OK)

@@ -20,7 +20,7 @@ from bridge.metrics import Metrics
 from bridge.queue.audit import deed
 from bridge.queue.inbox import Duplicate, Inbox
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.ports import Say, Whom
+from bridge.slack.post import Recipient, Say
 
 log = logging.getLogger(__name__)
 
@@ -101,13 +101,13 @@ def _told(inbound: Inbound, what: str) -> Notice:
     )
 
 
-async def tell(say: Say, whom: Whom, reply: Reply) -> None:
+async def tell(say: Say, recipient: Recipient, reply: Reply) -> None:
     """Tell a person in private, where there is a way to them, in what is left of Slack's three seconds."""
-    if not whom.can_be_told:
+    if not recipient.can_be_told:
         return
     try:
         async with asyncio.timeout(0.5):
-            await say.whisper(whom, reply)
+            await say.whisper(recipient, reply)
     except (SlackError, TimeoutError):
         log.warning("a person could not be told that something was not taken")
 

@@ -9,8 +9,8 @@ from slack_bolt.async_app import AsyncApp
 
 from bridge.inbound import HomeOpened
 from bridge.listeners.door import Body, Door
+from bridge.slack.api import Identity
 from bridge.slack.payloads import mapping, text
-from bridge.slack.web import Identity
 
 _HOME = "home"
 

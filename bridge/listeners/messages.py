@@ -22,8 +22,8 @@ from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.listeners.door import IN_TIME, Body, NotTaken
 from bridge.logs import facts
 from bridge.metrics import Metrics
+from bridge.slack.api import Identity
 from bridge.slack.payloads import mapping, retry_of, text
-from bridge.slack.web import Identity
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bridge.ids import MessageKey, ThreadKey
 from bridge.listeners.messages import Messages
-from bridge.slack.web import SlackWeb
+from bridge.slack.api import SlackWeb
 
 _PAGE = "200"
 _MOST_PAGES = 5  # a thread is minutes old then

@@ -11,8 +11,8 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bridge.inbound import Shortcut
 from bridge.listeners.door import Body, Door
+from bridge.slack.api import Identity
 from bridge.slack.payloads import mapping, text
-from bridge.slack.web import Identity
 
 
 def parse(body: Body, identity: Identity) -> Shortcut:

@@ -18,8 +18,8 @@ from bridge.features.conversations.stopping import Stopping
 from bridge.inbound import SLACK_ITSELF, StopRequest
 from bridge.listeners.door import IN_TIME, Body, NotTaken
 from bridge.metrics import Metrics
+from bridge.slack.api import Identity
 from bridge.slack.payloads import mapping, text
-from bridge.slack.web import Identity
 
 log = logging.getLogger(__name__)
 

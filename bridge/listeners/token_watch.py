@@ -20,8 +20,8 @@ from slack_bolt.async_app import AsyncApp
 
 from bridge.errors import SlackError
 from bridge.listeners.door import Body
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.payloads import items, mapping, text
-from bridge.slack.web import Identity, SlackWeb
 
 log = logging.getLogger(__name__)
 

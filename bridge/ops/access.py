@@ -13,8 +13,8 @@ from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.ops import slack_rows as slack
 from bridge.ops.rows import Row, State
-from bridge.slack.directory import Person, SlackDirectory
-from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
+from bridge.slack.api import Identity, SlackWeb, opened, proxy_for
+from bridge.slack.people import Directory, Person
 
 AREA: Final = "Access"
 
@@ -86,7 +86,7 @@ async def access_rows(web: SlackWeb, rules: Rules, *, user: str, channel: str) -
         identity = await web.auth_test()
     except SlackError as exc:
         return [slack.trouble_row("bot token", exc, slack.CURE_OF_BOT)]
-    directory = SlackDirectory(web, identity)
+    directory = Directory(web, identity)
     access = Access(identity.home, directory, rules.allowed_channels, rules.allowed_users, rules.runners)
     person, person_row = await _person(directory, user)
     place = await _channel(web, channel)
@@ -113,7 +113,7 @@ async def _refusal(access: Access, asked: SlashCommand) -> str | None:
         return "unknown"
 
 
-async def _person(directory: SlackDirectory, user: str) -> tuple[Person | None, Row]:
+async def _person(directory: Directory, user: str) -> tuple[Person | None, Row]:
     try:
         person = await directory.person(user)
     except SlackError as exc:

@@ -16,8 +16,8 @@ from bridge.metrics import Metrics
 from bridge.ops import project_rows as project, redis_rows as redis, slack_rows as slack
 from bridge.ops.rows import Row, State
 from bridge.queue.redis.embedded import embedded_redis, write_problem
+from bridge.slack.api import Identity, SlackWeb, opened, proxy_for
 from bridge.slack.scopes import required_by
-from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
 
 PATIENCE: Final = timedelta(seconds=30)
 """How long one part may take as a whole; each call has a shorter limit of its own."""

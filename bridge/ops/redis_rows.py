@@ -10,7 +10,7 @@ from bridge.errors import StoreUnavailable
 from bridge.ops.rows import Row, State
 from bridge.queue.redis.condition import Condition, condition_of
 from bridge.queue.redis.connection import connect
-from bridge.slack.web import Identity
+from bridge.slack.api import Identity
 
 AREA: Final = "Redis"
 

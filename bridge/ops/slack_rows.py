@@ -9,8 +9,8 @@ from typing import Final
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.ops.rows import Row, State
+from bridge.slack.api import Hello, Identity, SlackWeb
 from bridge.slack.scopes import missing
-from bridge.slack.web import Hello, Identity, SlackWeb
 
 AREA: Final = "Slack"
 

@@ -39,7 +39,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StatsSource:
     """Where the service is, and, unless *redis* is ``""``, the snapshots."""
 
     base_url: str
@@ -48,16 +48,16 @@ class Place:
     namespace: str
 
 
-async def read(place: Place, since: datetime | None, now: datetime) -> Compared:
+async def read(source: StatsSource, since: datetime | None, now: datetime) -> Compared:
     """Ask the service; compare with the snapshot nearest to *since*. Raises `ProjectError` and `StoreUnavailable`."""
     async with AsyncExitStack() as stack:
-        project = await stack.enter_async_context(ProjectClient(place.base_url, place.api_key))
+        project = await stack.enter_async_context(ProjectClient(source.base_url, source.api_key))
         stats = await project.get_stats()
-        if since is None or not place.redis:
+        if since is None or not source.redis:
             return Compared(stats)
-        redis = connect(place.redis)
+        redis = connect(source.redis)
         stack.push_async_callback(redis.aclose)
-        scripts = Scripts(redis, place.namespace, Metrics())
+        scripts = Scripts(redis, source.namespace, Metrics())
         statistics = Statistics(project, SnapshotStore(scripts), lambda: now)
         changed = await statistics.changes_since(stats, since)
         return Compared(stats, changed, await statistics.counted_since())

@@ -82,7 +82,7 @@ class Turn:
     starts: bool = False
     searches: bool = False
     follows: tuple[str, ...] = ()
-    has_hourglass: bool = False  # people were shown that it waits
+    has_queued_reaction: bool = False  # people were shown that it waits
     waits: bool = False  # its outcome waits for Slack, and a stop may end it
     went_by_url: bool = False  # its outcome may be in Slack, where nobody can look for it
     is_doubtful: bool = False  # nobody can tell whether its outcome is in Slack, and that is what is shown
@@ -112,7 +112,7 @@ class Turn:
                 starts="starts" in fields,
                 searches="searches" in fields,
                 follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
-                has_hourglass="hourglass" in fields,
+                has_queued_reaction="queued_reaction" in fields,
                 waits="waits" in fields,
                 went_by_url="out" in fields,
                 is_doubtful="doubt" in fields,

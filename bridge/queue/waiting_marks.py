@@ -8,7 +8,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 
-class Hourglasses:
+class QueuedReactionClaims:
     """The notes. Both methods may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts) -> None:
@@ -16,7 +16,7 @@ class Hourglasses:
 
     async def claim(self, turn: TurnId) -> bool:
         """Whether the sign is to be shown: *turn* still waits behind another, and nobody has shown it before."""
-        return str(await self._scripts.run("hourglass", turn)) == "ok"
+        return str(await self._scripts.run("queued_reaction", turn)) == "ok"
 
     async def is_over(self, turn: TurnId) -> bool:
         """Whether *turn* has ended."""

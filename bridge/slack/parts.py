@@ -109,14 +109,14 @@ def text_file_number(part: int) -> int:
     return text_number(part, _MOST_PIECES - 1)
 
 
-def has_begun_as_text(part: int, there: AbstractSet[int]) -> bool:
+def has_begun_as_text(part: int, existing: AbstractSet[int]) -> bool:
     """Tell whether some of a part is there as plain text, so that it is to be finished as that."""
-    return any(text_number(part, 0) <= number <= text_file_number(part) for number in there)
+    return any(text_number(part, 0) <= number <= text_file_number(part) for number in existing)
 
 
-def goes_on_as_messages(there: AbstractSet[int]) -> bool:
+def goes_on_as_messages(existing: AbstractSet[int]) -> bool:
     """Tell whether more than the first part of a reply is there as messages, in one form or the other."""
-    return any(0 < number < _MOST_PIECES or 2 * _MOST_PIECES <= number < _FILES for number in there)
+    return any(0 < number < _MOST_PIECES or 2 * _MOST_PIECES <= number < _FILES for number in existing)
 
 
 def file_number(attachment: int) -> int:

@@ -24,7 +24,7 @@ from bridge.ops.check import Configured, check
 from bridge.ops.redis_rows import redis_rows
 from bridge.ops.rows import State
 from bridge.playground.emulator.faults import Error, Http
-from bridge.slack.web import Identity
+from bridge.slack.api import Identity
 from support.forks import run
 from support.real_redis import RealRedis, server_program
 from support.waiting import wait_until

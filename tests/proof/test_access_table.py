@@ -21,8 +21,8 @@ from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Member
 from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
 from bridge.project import ProjectClient
+from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit.reply import View
-from bridge.slack.web import SlackWeb
 from support.gate import HOME, Gate, Somebody
 from support.store import a_store
 from support.turns import Service

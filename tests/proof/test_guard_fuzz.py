@@ -23,8 +23,8 @@ from starlette.types import Receive, Scope, Send
 from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card as runs
 from bridge.metrics import Metrics
+from bridge.slack.api import SlackWeb
 from bridge.slack.guard import LARGEST_BODY, PAYLOAD, Guard
-from bridge.slack.web import SlackWeb
 from support.front_door import FORM, JSON, SECRET, FrontDoor, Headers, a_front_door, request, signed
 
 EXAMPLES = int(os.environ.get("FUZZ", "250"))

@@ -20,11 +20,11 @@ import pytest
 import bridge
 from bridge.playground.emulator.server import ApiCall
 from bridge.slack import parts
+from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply, View
-from bridge.slack.ports import Found, Place, Whom
-from bridge.slack.say import SlackSay
-from bridge.slack.web import SlackWeb
+from bridge.slack.history import Place
+from bridge.slack.post import ExistingParts, Recipient, Say
 from support.evil import ATTACKS, results, returns, surfaces
 from support.saying import MARK, NO_FILES, US
 from support.shown import active
@@ -113,12 +113,12 @@ async def every_way_out(slack: WireSlack, web: SlackWeb) -> AsyncIterator[list[C
     """Give the ways in which a reply is sent, with files and without."""
     url = f"{slack.api}response_url"
 
-    def ways(say: SlackSay) -> list[Callable[[Reply], Any]]:
+    def ways(say: Say) -> list[Callable[[Reply], Any]]:
         return [
-            lambda reply: say.post(_AWAY, reply, MARK, Found({})),
-            lambda reply: say.whisper(Whom("C1", "U1", "", url), reply),
-            lambda reply: say.whisper(Whom("C1", "U1", "1.2", ""), reply),
-            lambda reply: say.respond(url, reply, Found({})),
+            lambda reply: say.post(_AWAY, reply, MARK, ExistingParts()),
+            lambda reply: say.whisper(Recipient("C1", "U1", "", url), reply),
+            lambda reply: say.whisper(Recipient("C1", "U1", "1.2", ""), reply),
+            lambda reply: say.respond(url, reply, ExistingParts()),
             lambda reply: say.update("C1", "1699999999.000002", reply, MARK),
         ]
 
@@ -129,7 +129,7 @@ async def every_way_out(slack: WireSlack, web: SlackWeb) -> AsyncIterator[list[C
     yield [
         way
         for identity in (US, NO_FILES)
-        for way in ways(SlackSay(web, identity, sleep=at_once, monotonic=lambda: next(time) / 1000))
+        for way in ways(Say(web, identity, sleep=at_once, monotonic=lambda: next(time) / 1000))
     ]
 
 

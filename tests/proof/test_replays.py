@@ -11,7 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.workflows import forms, run_card as runs
-from bridge.slack.web import SlackWeb
+from bridge.slack.api import SlackWeb
 from support.front_door import FORM, JSON, FrontDoor, Headers, a_front_door, signed
 
 PERSON = {"id": "U1", "team_id": "T1"}

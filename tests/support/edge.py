@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bridge.metrics import Metrics
-from bridge.slack.say import SlackSay
-from bridge.slack.web import SlackWeb, opened
+from bridge.slack.api import SlackWeb, opened
+from bridge.slack.post import Say
 from support.saying import NO_FILES, US
 from support.wire_slack import WireSlack, wire_slack
 
@@ -32,10 +32,10 @@ async def _at_once(_: float) -> None:
 
 
 @pytest.fixture
-def say(web: SlackWeb) -> SlackSay:
-    return SlackSay(web, US, sleep=_at_once)
+def say(web: SlackWeb) -> Say:
+    return Say(web, US, sleep=_at_once)
 
 
 @pytest.fixture
-def say_without_files(web: SlackWeb) -> SlackSay:
-    return SlackSay(web, NO_FILES, sleep=_at_once)
+def say_without_files(web: SlackWeb) -> Say:
+    return Say(web, NO_FILES, sleep=_at_once)

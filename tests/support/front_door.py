@@ -36,10 +36,10 @@ from bridge.listeners.stops import StopsSurface
 from bridge.metrics import Metrics
 from bridge.project import Catalog
 from bridge.queue.limits import UNLIMITED, Limits
+from bridge.slack.api import SlackWeb
 from bridge.slack.guard import Guard
 from bridge.slack.server import EVENTS_PATH
 from bridge.slack.sockets import Dispatch
-from bridge.slack.web import SlackWeb
 from support.saying import US
 from support.store import START
 from support.turns import Bench, a_bench

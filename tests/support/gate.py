@@ -35,8 +35,8 @@ from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.project import Catalog, ProjectClient
 from bridge.queue.recent import Recent
-from bridge.slack.directory import SlackDirectory
-from bridge.slack.web import Identity, SlackWeb
+from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.people import Directory
 from support.reports import reports_of
 from support.store import ROOT, Store, message
 from support.turns import MemorySay
@@ -94,7 +94,7 @@ class Gate:
     sent: int = 0
 
     def __post_init__(self) -> None:
-        directory = SlackDirectory(self.web, self.identity)
+        directory = Directory(self.web, self.identity)
         self.access = Access(self.identity.home, directory, **self.rules)
         inbox, metrics, catalog = self.store.process().inbox, Metrics(), Catalog(self.project)
         receiver = Receiver(inbox, self.access, sample.BRIDGE, mentions_only=False, store_since=lambda: None)

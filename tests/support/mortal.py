@@ -15,7 +15,7 @@ from bridge.metrics import Metrics
 from bridge.project import ProjectClient
 from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.settings import Settings, load
-from bridge.slack.web import opened
+from bridge.slack.api import opened
 from support.points import PointedTransport, Points, pointed, watch_slack
 
 

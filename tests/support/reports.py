@@ -11,7 +11,7 @@ from bridge.features.reports.schedules import Schedules
 from bridge.features.stats.statistics import Statistics
 from bridge.queue.inbox import Inbox
 from bridge.queue.scripting import Scripts
-from bridge.slack.ports import Directory
+from bridge.slack.people import Directory
 from support.store import SESSION_LIFETIME
 
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bridge.ids import TurnId
+from bridge.slack.api import Identity
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.ports import Mark, Place
-from bridge.slack.web import Identity
+from bridge.slack.history import MessageTag, Place
 
 HERE = Place("C1", "1699999999.000001")
 TURN = TurnId("abcDEF123-_xyz00")
-MARK = Mark("bridge_turn", TURN, agent=3, session=77)
+MARK = MessageTag("bridge_turn", TURN, agent=3, session=77)
 US = Identity(
     team="T1", enterprise="", bot_user="UBOT", bot_id="B1", scopes=frozenset({"files:write", "channels:history"})
 )

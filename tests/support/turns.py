@@ -40,7 +40,8 @@ from bridge.queue.slots import Slots
 from bridge.queue.watching import Watches
 from bridge.queue.worker import Worker
 from bridge.slack.blockkit.reply import Reply, View
-from bridge.slack.ports import Found, Mark, Place, Recalled, ThreadRead, Whom
+from bridge.slack.history import MessageTag, Place, Recalled, ThreadRead
+from bridge.slack.post import ExistingParts, Recipient
 from support.reports import reports_of, schedules_of
 from support.store import START, Process, Store, a_store
 
@@ -66,7 +67,7 @@ class Posted:
 
     place: Place
     reply: Reply
-    mark: Mark
+    tag: MessageTag
     ts: str
 
     @property
@@ -84,7 +85,7 @@ class MemorySay:
 
     is_accepted: bool = True
     messages: list[Posted] = field(default_factory=list)
-    whispers: list[tuple[Whom, Reply]] = field(default_factory=list)
+    whispers: list[tuple[Recipient, Reply]] = field(default_factory=list)
     updates: list[tuple[str, Reply]] = field(default_factory=list)
     responses: list[tuple[str, Reply]] = field(default_factory=list)
     forms: list[tuple[str, View]] = field(default_factory=list)
@@ -96,7 +97,7 @@ class MemorySay:
     thread: ThreadRead = field(default_factory=ThreadRead)  # what every thread says
     windows: list[tuple[str, str]] = field(default_factory=list)
     hourglasses: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
+    may_react: bool = True
     taken_away: list[str] = field(default_factory=list)
     sign_gate: asyncio.Event = field(default_factory=asyncio.Event)
     looks: int = 0
@@ -114,64 +115,68 @@ class MemorySay:
         self.sign_gate.set()
 
     @property
+    def token(self) -> MemorySay:
+        return self
+
+    @property
     def words(self) -> list[str]:
         return [message.words for message in self.messages]
 
     def replies(self, mark: str = "bridge_turn") -> list[Posted]:
-        return [message for message in self.messages if message.mark.kind == mark]
+        return [message for message in self.messages if message.tag.kind == mark]
 
     async def until_accepted(self) -> None:
         assert self.is_accepted, "here a token is never refused"
 
-    async def post(self, place: Place, reply: Reply, mark: Mark, there: Found) -> str:
-        if 0 in there.parts:
-            return there.parts[0]
+    async def post(self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts) -> str:
+        if 0 in existing:
+            return existing[0]
         self.attempts += 1
         if self.in_post is not None:
             self.in_post()
         await self.gate.wait()
         trouble = self.troubles.pop(0) if self.troubles else None
         if trouble is None or (isinstance(trouble, SlackAmbiguous) and self.ambiguous_arrive):
-            self.messages.append(Posted(place, reply, mark, f"1700001000.{len(self.messages):06d}"))
+            self.messages.append(Posted(place, reply, tag, f"1700001000.{len(self.messages):06d}"))
         if trouble is not None:
             raise trouble
         await self.after.wait()
         return self.messages[-1].ts
 
-    async def find(self, place: Place, turn: TurnId, since: datetime) -> Found:  # noqa: ARG002 - the port's
+    async def find(self, place: Place, turn: TurnId, since: datetime) -> ExistingParts:  # noqa: ARG002 - the port's
         self.looks += 1
         if self.look_troubles:
             raise self.look_troubles.pop(0)
-        found = [one.ts for one in self.messages if one.place == place and one.mark.turn == turn]
-        return Found({0: found[0]} if found else {})
+        found = [one.ts for one in self.messages if one.place == place and one.tag.turn == turn]
+        return ExistingParts({0: found[0]} if found else {})
 
     async def read_thread(self, place: Place, after: str = "", before: str = "") -> ThreadRead:
         self.looks += 1
         self.windows.append((after, before))
         if self.look_troubles:
             raise self.look_troubles.pop(0)
-        marks = [one.mark for one in self.messages if one.place == place and one.mark.kind == "bridge_turn"]
-        found = [Recalled(mark.agent, mark.session) for mark in marks if mark.agent and mark.session]
+        marks = [one.tag for one in self.messages if one.place == place and one.tag.kind == "bridge_turn"]
+        found = [Recalled(tag.agent, tag.session) for tag in marks if tag.agent and tag.session]
         return replace(self.thread, recalled=found[-1] if found else None)
 
-    async def waits(self, whom: Whom, ts: str, line: Reply) -> None:  # noqa: ARG002 - the port's
+    async def add_queued_reaction(self, channel: str, ts: str) -> bool:  # noqa: ARG002 - as `Indicators` has it
         self.hourglasses.append(ts)
-        self.lines.append(line.text)
         await self.sign_gate.wait()
+        return self.may_react
 
-    async def waits_no_more(self, channel: str, ts: str) -> None:  # noqa: ARG002 - the port's
+    async def remove_queued_reaction(self, channel: str, ts: str) -> None:  # noqa: ARG002 - the port's
         self.taken_away.append(ts)
 
-    async def whisper(self, whom: Whom, reply: Reply, there: Found | None = None) -> None:  # noqa: ARG002 - the port's
+    async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:  # noqa: ARG002 - the port's
         trouble = self.troubles.pop(0) if self.troubles else None
         if trouble is not None:
             raise trouble
-        self.whispers.append((whom, reply))
+        self.whispers.append((recipient, reply))
 
-    async def respond(self, response_url: str, reply: Reply, there: Found) -> None:  # noqa: ARG002 - the port's
+    async def respond(self, response_url: str, reply: Reply, existing: ExistingParts) -> None:  # noqa: ARG002 - the port's
         self.responses.append((response_url, reply))
 
-    async def update(self, channel: str, ts: str, reply: Reply, mark: Mark) -> None:  # noqa: ARG002 - the port's
+    async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag) -> None:  # noqa: ARG002 - the port's
         self.updates.append((ts, reply))
 
     async def publish_home(self, user: str, view: View, view_hash: str) -> None:
@@ -182,17 +187,17 @@ class MemorySay:
     async def open_form(self, trigger_id: str, view: View) -> None:
         self.forms.append((trigger_id, view))
 
-    async def working(self, place: Place, status: str) -> None:  # noqa: ARG002 - the port's
+    async def show_working(self, place: Place, status: str) -> None:  # noqa: ARG002 - the port's
         self.signs.append("working")
 
-    async def idle(self, place: Place) -> None:  # noqa: ARG002 - the port's
+    async def clear_working(self, place: Place) -> None:  # noqa: ARG002 - the port's
         self.signs.append("idle")
 
-    async def entitle(self, place: Place, title: str) -> None:
+    async def set_title(self, place: Place, title: str) -> None:
         if title:
             self.titles.append((place, title))
 
-    async def suggest(self, channel: str, prompts: list[dict[str, str]]) -> None:
+    async def suggest_prompts(self, channel: str, prompts: list[dict[str, str]]) -> None:
         self.prompts.append((channel, prompts))
 
 
@@ -397,9 +402,11 @@ class Bench:
             plan=Decide(chats, deps, self.follow), journal=process.journal, sessions=store.sessions,
             effects=Effects(
                 self.say, process.inbox, store.sessions, patience, Votes(store.scripts, self.metrics, now=store.clock),
+                indicators=self.say,
                 reports=AfterReports(schedules_of(store.scripts, store.clock, process.name), patience),
             ), project=self.project, runs=runs,
-            say=self.say, shower=Shower(self.say, patience, process.journal, self.watches), patience=patience,
+            say=self.say, indicators=self.say,
+            shower=Shower(self.say, patience, process.journal, self.watches), patience=patience,
             slots=self.slots, metrics=self.metrics, max_age=MAX_AGE, now=store.clock,
             watches=self.watches,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from bridge.errors import ConfigurationError
 from bridge.ops.access import Rules, access_rows, check_ids, rules_of
 from bridge.ops.rows import Row, State
 from bridge.settings import well_formed
-from bridge.slack.web import SlackWeb
+from bridge.slack.api import SlackWeb
 from support.wire_slack import Json, WireSlack, refused
 
 GREETING = {"ok": True, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}

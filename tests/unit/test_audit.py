@@ -17,7 +17,7 @@ from bridge.features.registry import router
 from bridge.ops.audit import RESULTS, TITLE, line, result, to_json, word
 from bridge.queue.audit import SUBCOMMANDS, Act, AuditLog
 from bridge.queue.limits import Limits
-from bridge.slack.web import SlackWeb
+from bridge.slack.api import SlackWeb
 from support.front_door import FrontDoor, a_front_door
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM
 

@@ -11,7 +11,7 @@ from slack_sdk.signature import SignatureVerifier
 from bench.traffic import BOT, SIGNING_SECRET, TEAM, Clock, Said, chatter, command, mention, reply
 from bridge.inbound import InboundMessage
 from bridge.listeners.messages import parse
-from bridge.slack.web import Identity
+from bridge.slack.api import Identity
 
 WE = Identity(team=TEAM, enterprise="", bot_user=BOT, bot_id="B0BRIDGE")
 ROOT = "1790000000.000001"

@@ -10,11 +10,13 @@ from redis.asyncio import Redis
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.queue.inbox import Condition
 from bridge.slack.blockkit.quotation import BEFORE, NOW, SINCE
-from bridge.slack.ports import Said, ThreadRead
+from bridge.slack.history import ThreadMessage, ThreadRead
 from support.store import ROOT, THREAD, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, a_bench
 
-TALK = ThreadRead(root=Said("U1", "", "the <@U2> problem"), newest=(Said("U2", "", "it is <#C2>", ("log.txt",)),))
+TALK = ThreadRead(
+    root=ThreadMessage("U1", "", "the <@U2> problem"), newest=(ThreadMessage("U2", "", "it is <#C2>", ("log.txt",)),)
+)
 
 
 async def mentioned(bench: Bench, text: str = "help", number: int = 5, **changes: Any) -> None:
@@ -133,7 +135,7 @@ async def test_where_replies_need_a_mention_what_was_said_since_the_last_answer_
     async with a_bench(redis, mentions_only=True) as bench:
         await bench.store.queue(message(f"<@{BOT}> hello", is_mention=True), is_limited=True)
         await bench.work()
-        bench.say.thread = ThreadRead(newest=(Said("U1", "", "never mind that"),))
+        bench.say.thread = ThreadRead(newest=(ThreadMessage("U1", "", "never mind that"),))
 
         await mentioned(bench, "so?")
 

@@ -16,7 +16,7 @@ from bridge.project import Agent
 from bridge.queue.inbox import Condition
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.reply import Audience, Reply
-from bridge.slack.ports import Mark, Place
+from bridge.slack.history import MessageTag, Place
 from support.store import CHANNEL, ROOT, START, TEAM, THREAD, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, Posted, a_bench
 
@@ -185,7 +185,7 @@ async def test_a_file_without_text_is_answered_in_private(redis: Redis) -> None:
 def answered_earlier(bench: Bench) -> None:
     """Let an answer stand in the thread whose binding Redis has lost."""
     answer = Reply(text="an answer", audience=Audience.THREAD)
-    mark = Mark("bridge_turn", new_turn_id(), 8, 41)
+    mark = MessageTag("bridge_turn", new_turn_id(), 8, 41)
     bench.say.messages.append(Posted(Place(CHANNEL, ROOT), answer, mark, "1700000000.000150"))
 
 

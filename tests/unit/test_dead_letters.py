@@ -20,7 +20,7 @@ from bridge.ops.trace import steps_of
 from bridge.queue.dead import DeadLetter, DeadLetters, Retried
 from bridge.queue.records import Step
 from bridge.queue.trace import Owner, trace_of
-from bridge.slack.ports import Place
+from bridge.slack.history import Place
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
 from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until

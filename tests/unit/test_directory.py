@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused
-from bridge.slack.directory import SlackDirectory
-from bridge.slack.remembered import Remembered
-from bridge.slack.web import Identity, SlackWeb
+from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.people import Directory, Remembered
 from support.clocks import Clock
 from support.wire_slack import WireSlack, refused
 
@@ -37,12 +36,12 @@ async def test_a_person_has_the_name_that_others_see(
 ) -> None:
     slack.script["users.info"] = [person(**about)]
 
-    assert await SlackDirectory(web, HOME).user_name("U1") == name
+    assert await Directory(web, HOME).user_name("U1") == name
 
 
 async def test_a_locale_is_asked_for_and_unknown_where_slack_does_not_tell(slack: WireSlack, web: SlackWeb) -> None:
     slack.script["users.info"] = [person(locale="de-DE"), person(), refused("missing_scope", needed="users:read")]
-    directory = SlackDirectory(web, HOME)
+    directory = Directory(web, HOME)
 
     locales = [await directory.user_locale(user) for user in ("U1", "U2", "U3", "U3", "U1")]
 
@@ -53,7 +52,7 @@ async def test_a_locale_is_asked_for_and_unknown_where_slack_does_not_tell(slack
 async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, web: SlackWeb) -> None:
     clock = Clock()
     slack.script["users.info"] = [person(name="ada"), person(name="grace")]
-    directory = SlackDirectory(web, HOME, monotonic=clock)
+    directory = Directory(web, HOME, monotonic=clock)
 
     names = [await directory.user_name("U1") for _ in range(3)]
     clock.time += 601
@@ -64,7 +63,7 @@ async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, web: Sl
 
 async def test_a_crowd_that_asks_at_once_asks_slack_once(slack: WireSlack, web: SlackWeb) -> None:
     slack.script["users.info"] = [person()]
-    directory = SlackDirectory(web, HOME)
+    directory = Directory(web, HOME)
 
     await asyncio.gather(*(directory.user_name("U1") for _ in range(20)), directory.is_home("U1"))
 
@@ -77,7 +76,7 @@ async def test_a_name_that_cannot_be_read_is_the_id_and_not_asked_for_again_soon
     clock = Clock()
     slack.script["users.info"] = [refused("missing_scope", needed="users:read"), person()]
     slack.script["conversations.info"] = [refused("channel_not_found")]
-    directory = SlackDirectory(web, HOME, monotonic=clock)
+    directory = Directory(web, HOME, monotonic=clock)
 
     assert await directory.user_name("U1") == "U1"
     assert await directory.channel_name("C1") == "C1"
@@ -93,7 +92,7 @@ async def test_a_channel_has_its_name_and_a_direct_message_its_id(slack: WireSla
         {"ok": True, "channel": {"id": "C1", "name": "general"}},
         {"ok": True, "channel": {"id": "D1", "is_im": True}},
     ]
-    directory = SlackDirectory(web, HOME)
+    directory = Directory(web, HOME)
 
     assert await directory.channel_name("C1") == "general"
     assert await directory.channel_name("D1") == "D1"
@@ -102,7 +101,7 @@ async def test_a_channel_has_its_name_and_a_direct_message_its_id(slack: WireSla
 async def test_a_group_is_asked_for_again_after_a_minute(slack: WireSlack, web: SlackWeb) -> None:
     clock = Clock()
     slack.script["usergroups.users.list"] = [{"ok": True, "users": ["U1"]}, {"ok": True, "users": []}]
-    directory = SlackDirectory(web, HOME, monotonic=clock)
+    directory = Directory(web, HOME, monotonic=clock)
 
     assert await directory.in_group("U1", "S1") is True
     assert await directory.in_group("U2", "S1") is False
@@ -113,7 +112,7 @@ async def test_a_group_is_asked_for_again_after_a_minute(slack: WireSlack, web: 
 async def test_who_is_in_a_group_that_cannot_be_read_is_not_known(slack: WireSlack, web: SlackWeb) -> None:
     slack.script["usergroups.users.list"] = [refused("missing_scope"), {"ok": True}]
     clock = Clock()
-    directory = SlackDirectory(web, HOME, monotonic=clock)
+    directory = Directory(web, HOME, monotonic=clock)
 
     for _ in range(2):  # refused, then an answer without users
         with pytest.raises(SlackError):
@@ -143,7 +142,7 @@ async def test_home_is_the_workspace_that_installed_the_app(
 ) -> None:
     slack.script["users.info"] = [person(**about)]
 
-    assert await SlackDirectory(web, identity).is_home("U1") is expected
+    assert await Directory(web, identity).is_home("U1") is expected
 
 
 @pytest.mark.parametrize(
@@ -163,7 +162,7 @@ async def test_anything_less_than_a_full_member_counts_as_a_guest(
     slack: WireSlack, web: SlackWeb, about: dict[str, Any], kind: str
 ) -> None:
     slack.script["users.info"] = [person(**about)]
-    directory = SlackDirectory(web, HOME)
+    directory = Directory(web, HOME)
 
     assert (await directory.person("U1")).kind == kind
     assert await directory.is_guest("U1") is (kind != "member")
@@ -173,7 +172,7 @@ async def test_who_is_a_guest_is_not_guessed(slack: WireSlack, web: SlackWeb) ->
     slack.script["users.info"] = [refused("missing_scope", needed="users:read")]
 
     with pytest.raises(SlackRefused):
-        await SlackDirectory(web, HOME).is_guest("U1")
+        await Directory(web, HOME).is_guest("U1")
 
 
 @pytest.mark.parametrize("answer", [{"ok": True}, person(team_id=None), {"ok": True, "user": "U1"}])
@@ -181,13 +180,13 @@ async def test_where_a_person_belongs_is_never_guessed(slack: WireSlack, web: Sl
     slack.script["users.info"] = [answer]
 
     with pytest.raises(SlackRefused):
-        await SlackDirectory(web, HOME).is_home("U1")
+        await Directory(web, HOME).is_home("U1")
 
 
 async def test_where_a_person_belongs_is_asked_again_soon_after_a_failure(slack: WireSlack, web: SlackWeb) -> None:
     clock = Clock()
     slack.script["users.info"] = [refused("internal_error"), person()]
-    directory = SlackDirectory(web, HOME, monotonic=clock)
+    directory = Directory(web, HOME, monotonic=clock)
 
     with pytest.raises(SlackAmbiguous):
         await directory.is_home("U1")
@@ -237,7 +236,7 @@ async def test_a_person_has_the_time_zone_that_slack_tells(
 ) -> None:
     slack.script["users.info"] = [person(**about)]
 
-    assert await SlackDirectory(web, HOME).time_zone("U1") == zone
+    assert await Directory(web, HOME).time_zone("U1") == zone
 
 
 @pytest.mark.parametrize(
@@ -257,7 +256,7 @@ async def test_the_bot_may_post_where_it_is_a_member(
     said = refused(answer) if isinstance(answer, str) else {"ok": True, "channel": {"id": "C1", **answer}}
     slack.script["conversations.info"] = [said]
 
-    assert await SlackDirectory(web, HOME).may_post("C1") is may_post
+    assert await Directory(web, HOME).may_post("C1") is may_post
 
 
 def channels(*named: tuple[str, str], cursor: str = "") -> dict[str, Any]:
@@ -273,7 +272,7 @@ async def test_a_channel_is_found_by_its_name_among_what_the_bot_and_the_asker_s
         channels(("C2", "random")),
         channels(("C3", "staff")),
     ]
-    directory = SlackDirectory(web, HOME)
+    directory = Directory(web, HOME)
 
     found = [await directory.channel_called(name, "U1") for name in ("#Random", "general", "#staff", "#nowhere")]
 
@@ -289,11 +288,11 @@ async def test_a_channel_is_found_by_its_name_among_what_the_bot_and_the_asker_s
 async def test_without_the_permissions_no_channel_is_looked_up(slack: WireSlack, web: SlackWeb) -> None:
     identity = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1", scopes=frozenset({"chat:write"}))
 
-    assert await SlackDirectory(web, identity).channel_called("#general", "U1") == ""
+    assert await Directory(web, identity).channel_called("#general", "U1") == ""
     assert slack.methods() == []
 
 
 async def test_a_look_up_that_slack_refuses_finds_no_channel(slack: WireSlack, web: SlackWeb) -> None:
     slack.script["users.conversations"] = [refused("missing_scope", needed="channels:read")]
 
-    assert await SlackDirectory(web, HOME).channel_called("#general", "U1") == ""
+    assert await Directory(web, HOME).channel_called("#general", "U1") == ""

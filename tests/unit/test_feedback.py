@@ -49,7 +49,7 @@ async def test_a_vote_is_kept_with_the_answer_its_agent_and_its_session(redis: R
         await pressed(bench, buttons["positive_button"]["value"], "1")
 
         (vote,) = await votes(redis)
-        assert vote == Vote(at=START, vote="up", user=USER, agent=7, session=42, turn=posted.mark.turn)
+        assert vote == Vote(at=START, vote="up", user=USER, agent=7, session=42, turn=posted.tag.turn)
         assert b'bridge_feedback_total{how="new",vote="up"} 1.0' in bench.metrics.exposition()
         assert not await bench.store.holds_words("my very own words")
         whom, thanks = bench.say.whispers[-1]

@@ -11,8 +11,8 @@ from redis.asyncio import Redis
 
 from bridge.features.conversations import notices
 from bridge.queue.limits import Limits
+from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit.reply import Audience
-from bridge.slack.web import SlackWeb
 from support.front_door import FrontDoor, a_front_door
 from support.store import CHANNEL, ROOT, TEAM
 

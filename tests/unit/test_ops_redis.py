@@ -10,7 +10,7 @@ import pytest
 from bridge.ops.redis_rows import rows_of
 from bridge.ops.rows import State
 from bridge.queue.redis.condition import Condition
-from bridge.slack.web import Identity
+from bridge.slack.api import Identity
 
 US = Identity("T1", "", "UBOT", "B1")
 GOOD = Condition(

@@ -11,8 +11,8 @@ import pytest
 from bridge.metrics import Metrics
 from bridge.ops.rows import Row, State
 from bridge.ops.slack_rows import app_token_row, bot_rows, secret_row
+from bridge.slack.api import Identity, SlackWeb, opened
 from bridge.slack.scopes import SCOPES, USER_GROUPS
-from bridge.slack.web import Identity, SlackWeb, opened
 from support.wire_slack import Raw, Reaction, WireSlack, limited, refused
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

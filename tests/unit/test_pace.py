@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from bridge.errors import SlackUnreachable
-from bridge.slack.pace import Deadline, Pace
+from bridge.slack.api import Deadline, Pace
 from support.clocks import Clock
 
 

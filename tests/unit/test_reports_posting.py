@@ -16,7 +16,7 @@ from bridge.features.reports.schedules import MOST_KEPT, Kept, Terms
 from bridge.inbound import Click
 from bridge.queue.dead import DeadLetters
 from bridge.queue.inbox import Condition
-from bridge.slack.ports import Place
+from bridge.slack.history import Place
 from support.reports import schedules_of
 from support.store import CHANNEL, TEAM, USER, message
 from support.turns import SALES, SUPPORT, Bench, Posted, a_bench, killed

@@ -6,8 +6,8 @@ import pytest
 
 from bridge.inbound import InboundMessage
 from bridge.listeners.messages import parse
+from bridge.slack.api import Identity
 from bridge.slack.payloads import RETRY, retry_of
-from bridge.slack.web import Identity
 
 US = Identity("T1", "", "UBOT", "B1")
 

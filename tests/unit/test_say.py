@@ -6,8 +6,8 @@ import pytest
 
 from bridge.errors import SlackAmbiguous, SlackRefused
 from bridge.slack.blockkit.reply import Attachment, Reply
-from bridge.slack.ports import Found, Place
-from bridge.slack.say import SlackSay
+from bridge.slack.history import Place
+from bridge.slack.post import ExistingParts, Say
 from support.saying import FOOTER, HERE, MARK, SECTION, SINCE, TURN, answer, long_markdown
 from support.wire_slack import CutOff, WireSlack, refused
 
@@ -16,10 +16,10 @@ def numbers(slack: WireSlack) -> list[int]:
     return [message["metadata"]["event_payload"]["part"] for message in slack.posted]
 
 
-async def test_an_answer_is_one_markdown_block_with_a_fallback_and_a_mark(slack: WireSlack, say: SlackSay) -> None:
-    there = Found({})
+async def test_an_answer_is_one_markdown_block_with_a_fallback_and_a_mark(slack: WireSlack, say: Say) -> None:
+    existing = ExistingParts()
 
-    ts = await say.post(HERE, answer("**Hello**", footer=(FOOTER,)), MARK, there)
+    ts = await say.post(HERE, answer("**Hello**", footer=(FOOTER,)), MARK, existing)
 
     assert slack.asked == [
         (
@@ -38,13 +38,13 @@ async def test_an_answer_is_one_markdown_block_with_a_fallback_and_a_mark(slack:
             },
         )
     ]
-    assert there.parts == {0: ts}
+    assert existing == {0: ts}
 
 
-async def test_a_long_answer_is_several_messages_and_its_footer_comes_last(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_long_answer_is_several_messages_and_its_footer_comes_last(slack: WireSlack, say: Say) -> None:
     markdown = long_markdown(30_000)
 
-    ts = await say.post(HERE, answer(markdown, footer=(FOOTER,)), MARK, Found({}))
+    ts = await say.post(HERE, answer(markdown, footer=(FOOTER,)), MARK, ExistingParts())
 
     assert numbers(slack) == [0, 1, 2]
     assert ts == slack.posted[0]["ts"]
@@ -53,10 +53,10 @@ async def test_a_long_answer_is_several_messages_and_its_footer_comes_last(slack
     assert all(message["text"] for message in slack.posted)
 
 
-async def test_an_answer_pings_nobody_in_any_form(slack: WireSlack, say: SlackSay) -> None:
+async def test_an_answer_pings_nobody_in_any_form(slack: WireSlack, say: Say) -> None:
     slack.script["chat.postMessage"] = [refused("invalid_blocks"), {"ok": True}]
 
-    await say.post(HERE, answer("<!channel> and <@U2>, @here"), MARK, Found({}))
+    await say.post(HERE, answer("<!channel> and <@U2>, @here"), MARK, ExistingParts())
 
     for message in slack.calls("chat.postMessage"):
         for shown in [message["text"], *(block["text"] for block in message.get("blocks", []))]:
@@ -65,55 +65,55 @@ async def test_an_answer_pings_nobody_in_any_form(slack: WireSlack, say: SlackSa
             assert "@here" not in shown
 
 
-async def test_blocks_go_out_as_they_are(slack: WireSlack, say: SlackSay) -> None:
-    await say.post(Place("C1"), Reply(text="words", blocks=(SECTION,)), MARK, Found({}))
+async def test_blocks_go_out_as_they_are(slack: WireSlack, say: Say) -> None:
+    await say.post(Place("C1"), Reply(text="words", blocks=(SECTION,)), MARK, ExistingParts())
 
     (message,) = slack.posted
     assert message["blocks"] == [SECTION]
     assert "thread_ts" not in message
 
 
-async def test_text_alone_makes_no_links_of_bare_words(slack: WireSlack, say: SlackSay) -> None:
-    await say.post(HERE, Reply(text="words"), MARK, Found({}))
+async def test_text_alone_makes_no_links_of_bare_words(slack: WireSlack, say: Say) -> None:
+    await say.post(HERE, Reply(text="words"), MARK, ExistingParts())
 
     (message,) = slack.posted
     assert (message["text"], message["parse"]) == ("words", "none")
     assert "blocks" not in message
 
 
-async def test_a_successor_posts_only_what_is_missing(slack: WireSlack, say: SlackSay) -> None:
-    there = Found({0: "1.1", 2: "1.3"})
+async def test_a_successor_posts_only_what_is_missing(slack: WireSlack, say: Say) -> None:
+    existing = ExistingParts({0: "1.1", 2: "1.3"})
 
-    ts = await say.post(HERE, answer(long_markdown(30_000)), MARK, there)
+    ts = await say.post(HERE, answer(long_markdown(30_000)), MARK, existing)
 
     assert numbers(slack) == [1]
     assert ts == "1.1"
-    assert sorted(there.parts) == [0, 1, 2]
+    assert sorted(existing) == [0, 1, 2]
 
 
-async def test_when_everything_is_there_nothing_is_posted(slack: WireSlack, say: SlackSay) -> None:
-    assert await say.post(HERE, answer("Hello"), MARK, Found({0: "1.1"})) == "1.1"
+async def test_when_everything_is_there_nothing_is_posted(slack: WireSlack, say: Say) -> None:
+    assert await say.post(HERE, answer("Hello"), MARK, ExistingParts({0: "1.1"})) == "1.1"
     assert slack.asked == []
 
 
 @pytest.mark.parametrize("error", ["invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "block_mismatch"])
-async def test_refused_blocks_become_plain_text_and_lose_nothing(slack: WireSlack, say: SlackSay, error: str) -> None:
+async def test_refused_blocks_become_plain_text_and_lose_nothing(slack: WireSlack, say: Say, error: str) -> None:
     markdown = long_markdown(10_000)
     slack.script["chat.postMessage"] = [refused(error), {"ok": True}]
 
-    await say.post(HERE, answer(markdown), MARK, Found({}))
+    await say.post(HERE, answer(markdown), MARK, ExistingParts())
 
     assert "".join(slack.texts()) == markdown
     assert all(len(text) <= 4000 for text in slack.texts())
     assert all("blocks" not in message for message in slack.posted)
 
 
-async def test_what_was_begun_as_plain_text_is_finished_as_that(slack: WireSlack, say: SlackSay) -> None:
+async def test_what_was_begun_as_plain_text_is_finished_as_that(slack: WireSlack, say: Say) -> None:
     markdown = long_markdown(10_000)
     slack.script["chat.postMessage"] = [refused("invalid_blocks"), {"ok": True}, CutOff()]
     slack.script["conversations.replies"] = [refused("missing_scope")]
     with pytest.raises(SlackAmbiguous):
-        await say.post(HERE, answer(markdown), MARK, Found({}))
+        await say.post(HERE, answer(markdown), MARK, ExistingParts())
     del slack.script["conversations.replies"]
 
     slack.script["chat.postMessage"] = [{"ok": True}]
@@ -122,29 +122,29 @@ async def test_what_was_begun_as_plain_text_is_finished_as_that(slack: WireSlack
     assert "".join(slack.texts()) == markdown
 
 
-async def test_text_that_is_refused_as_well_becomes_a_file(slack: WireSlack, say: SlackSay) -> None:
+async def test_text_that_is_refused_as_well_becomes_a_file(slack: WireSlack, say: Say) -> None:
     slack.script["chat.postMessage"] = [refused("invalid_blocks"), refused("msg_too_long")]
 
-    await say.post(HERE, answer("The answer"), MARK, Found({}))
+    await say.post(HERE, answer("The answer"), MARK, ExistingParts())
 
     assert slack.calls("the_upload") == [{"bytes": b"The answer"}]
     (shared,) = slack.calls("files.completeUploadExternal")
     assert (shared["channel_id"], shared["thread_ts"]) == (HERE.channel, HERE.thread_ts)
 
 
-async def test_a_refusal_that_has_nothing_to_do_with_blocks_is_final(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_refusal_that_has_nothing_to_do_with_blocks_is_final(slack: WireSlack, say: Say) -> None:
     slack.script["chat.postMessage"] = [refused("is_archived")]
 
     with pytest.raises(SlackRefused, match="is_archived"):
-        await say.post(HERE, answer("Hello"), MARK, Found({}))
+        await say.post(HERE, answer("Hello"), MARK, ExistingParts())
 
     assert slack.methods() == ["chat.postMessage"]
 
 
-async def test_a_very_long_answer_is_its_beginning_and_a_file_with_the_whole(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_very_long_answer_is_its_beginning_and_a_file_with_the_whole(slack: WireSlack, say: Say) -> None:
     markdown = long_markdown(150_000)
 
-    await say.post(HERE, answer(markdown, footer=(FOOTER,)), MARK, Found({}))
+    await say.post(HERE, answer(markdown, footer=(FOOTER,)), MARK, ExistingParts())
 
     (message,) = slack.posted
     assert markdown.startswith(message["blocks"][0]["text"])
@@ -158,56 +158,56 @@ async def test_a_very_long_answer_is_its_beginning_and_a_file_with_the_whole(sla
 
 
 async def test_without_files_a_very_long_answer_is_as_many_messages_as_it_takes(
-    slack: WireSlack, say_without_files: SlackSay
+    slack: WireSlack, say_without_files: Say
 ) -> None:
     markdown = long_markdown(150_000)
 
-    await say_without_files.post(HERE, answer(markdown), MARK, Found({}))
+    await say_without_files.post(HERE, answer(markdown), MARK, ExistingParts())
 
     assert len(slack.posted) > 8
     assert "".join(message["blocks"][0]["text"] for message in slack.posted) == markdown
 
 
-async def test_a_file_that_slack_refuses_after_all_goes_on_as_messages(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_file_that_slack_refuses_after_all_goes_on_as_messages(slack: WireSlack, say: Say) -> None:
     markdown = long_markdown(150_000)
     slack.script["files.completeUploadExternal"] = [refused("missing_scope")]
 
-    await say.post(HERE, answer(markdown), MARK, Found({}))
+    await say.post(HERE, answer(markdown), MARK, ExistingParts())
 
     assert "".join(message["blocks"][0]["text"] for message in slack.posted) == markdown
 
 
-async def test_attachments_follow_the_message_into_its_thread(slack: WireSlack, say: SlackSay) -> None:
-    there = Found({})
+async def test_attachments_follow_the_message_into_its_thread(slack: WireSlack, say: Say) -> None:
+    existing = ExistingParts()
     reply = Reply(text="ran", blocks=(SECTION,), files=(Attachment(name="output.json", content='{"a": 1}'),))
 
-    ts = await say.post(Place("C1"), reply, MARK, there)
+    ts = await say.post(Place("C1"), reply, MARK, existing)
 
     (shared,) = slack.calls("files.completeUploadExternal")
     assert shared["thread_ts"] == ts
     assert slack.calls("the_upload") == [{"bytes": b'{"a": 1}'}]
-    await say.post(Place("C1"), reply, MARK, there)
+    await say.post(Place("C1"), reply, MARK, existing)
     assert len(slack.calls("the_upload")) == 1
 
 
-async def test_a_file_that_is_there_is_found_by_its_name(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_file_that_is_there_is_found_by_its_name(slack: WireSlack, say: Say) -> None:
     reply = Reply(text="ran", blocks=(SECTION,), files=(Attachment(name="output.json", content="{}"),))
-    await say.post(HERE, reply, MARK, Found({}))
+    await say.post(HERE, reply, MARK, ExistingParts())
     name = slack.calls("files.getUploadURLExternal")[0]["filename"]
     slack.posted.append({"ts": "1700000009.1", "bot_id": "B1", "files": [{"name": name}]})
 
-    there = await say.find(HERE, TURN, SINCE)
-    await say.post(HERE, reply, MARK, there)
+    existing = await say.find(HERE, TURN, SINCE)
+    await say.post(HERE, reply, MARK, existing)
 
-    assert sorted(there.parts.values()) == [slack.posted[0]["ts"], "1700000009.1"]
+    assert sorted(existing.values()) == [slack.posted[0]["ts"], "1700000009.1"]
     assert len(slack.calls("the_upload")) == 1
 
 
-async def test_without_files_an_attachment_is_shown_as_text(slack: WireSlack, say_without_files: SlackSay) -> None:
+async def test_without_files_an_attachment_is_shown_as_text(slack: WireSlack, say_without_files: Say) -> None:
     content = "\n".join(f"line {number} of <b>" for number in range(600))
 
     await say_without_files.post(
-        HERE, Reply(text="ran", files=(Attachment(name="output.txt", content=content),)), MARK, Found({})
+        HERE, Reply(text="ran", files=(Attachment(name="output.txt", content=content),)), MARK, ExistingParts()
     )
 
     shown = "".join(slack.texts()[1:]).replace("&lt;", "<").replace("&gt;", ">")

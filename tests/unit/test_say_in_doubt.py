@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bridge.errors import SlackAmbiguous, SlackUnreachable
+from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit.reply import Attachment, Reply
-from bridge.slack.ports import Found, Place, Recalled
-from bridge.slack.say import SlackSay
-from bridge.slack.web import SlackWeb
+from bridge.slack.history import Place, Recalled
+from bridge.slack.post import ExistingParts, Say
 from support.clocks import Clock
 from support.saying import HERE, MARK, SINCE, TURN, US, answer, long_markdown
 from support.wire_slack import CutOff, Json, Raw, WireSlack, limited, refused
@@ -21,9 +21,9 @@ from support.wire_slack import CutOff, Json, Raw, WireSlack, limited, refused
 async def test_a_429_is_waited_out(slack: WireSlack, web: SlackWeb) -> None:
     clock = Clock()
     slack.script["chat.postMessage"] = [limited(3), {"ok": True}]
-    say = SlackSay(web, US, monotonic=clock, sleep=lambda seconds: _pass(clock, seconds))
+    say = Say(web, US, monotonic=clock, sleep=lambda seconds: _pass(clock, seconds))
 
-    await say.post(HERE, answer("Hello"), MARK, Found({}))
+    await say.post(HERE, answer("Hello"), MARK, ExistingParts())
 
     assert len(slack.posted) == 1
     assert clock.time == pytest.approx(1003)
@@ -34,57 +34,57 @@ async def _pass(clock: Clock, seconds: float) -> None:
     await asyncio.sleep(0)
 
 
-async def test_a_429_beyond_the_budget_says_when_to_come_back_and_what_is_done(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_429_beyond_the_budget_says_when_to_come_back_and_what_is_done(slack: WireSlack, say: Say) -> None:
     slack.script["chat.postMessage"] = [{"ok": True}, limited(30)]
-    there = Found({})
+    existing = ExistingParts()
 
     with pytest.raises(SlackUnreachable) as caught:
-        await say.post(HERE, answer(long_markdown(30_000)), MARK, there)
+        await say.post(HERE, answer(long_markdown(30_000)), MARK, existing)
 
     assert caught.value.retry_after is not None
     assert caught.value.retry_after > timedelta(seconds=29)
-    assert list(there.parts) == [0]
+    assert list(existing) == [0]
     slack.script["chat.postMessage"] = [{"ok": True}]
 
 
-async def test_in_doubt_a_message_that_is_there_is_not_posted_again(slack: WireSlack, say: SlackSay) -> None:
+async def test_in_doubt_a_message_that_is_there_is_not_posted_again(slack: WireSlack, say: Say) -> None:
     def lost(message: Json) -> Any:
         slack.keep(message)
         return CutOff()
 
     slack.script["chat.postMessage"] = [lost]
 
-    ts = await say.post(HERE, answer("Hello"), MARK, Found({}))
+    ts = await say.post(HERE, answer("Hello"), MARK, ExistingParts())
 
     assert len(slack.posted) == 1
     assert ts == slack.posted[0]["ts"]
     assert slack.methods() == ["chat.postMessage", "conversations.replies"]
 
 
-async def test_in_doubt_a_message_that_is_surely_not_there_is_posted(slack: WireSlack, say: SlackSay) -> None:
+async def test_in_doubt_a_message_that_is_surely_not_there_is_posted(slack: WireSlack, say: Say) -> None:
     slack.script["chat.postMessage"] = [Raw(status=502), {"ok": True}]
 
-    await say.post(HERE, answer("Hello"), MARK, Found({}))
+    await say.post(HERE, answer("Hello"), MARK, ExistingParts())
 
     assert len(slack.posted) == 1
 
 
 @pytest.mark.parametrize("look", [refused("missing_scope"), limited(60), Raw(status=500)])
-async def test_where_nobody_can_look_the_doubt_remains(slack: WireSlack, say: SlackSay, look: Any) -> None:
+async def test_where_nobody_can_look_the_doubt_remains(slack: WireSlack, say: Say, look: Any) -> None:
     slack.script["chat.postMessage"] = [CutOff(), {"ok": True}]
     slack.script["conversations.replies"] = [look]
 
     with pytest.raises(SlackAmbiguous):
-        await say.post(HERE, answer("Hello"), MARK, Found({}))
+        await say.post(HERE, answer("Hello"), MARK, ExistingParts())
 
     assert slack.posted == []
 
 
-async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: WireSlack, say: Say) -> None:
     slack.script["chat.postMessage"] = [CutOff()]
 
     with pytest.raises(SlackAmbiguous):
-        await say.post(HERE, answer("Hello"), MARK, Found({}))
+        await say.post(HERE, answer("Hello"), MARK, ExistingParts())
 
     assert len(slack.calls("chat.postMessage")) == 2
 
@@ -99,13 +99,13 @@ def marked(turn: str = TURN, part: int = 0, **more: Any) -> Json:
     }
 
 
-async def test_finding_goes_through_all_pages_of_the_thread(slack: WireSlack, say: SlackSay) -> None:
+async def test_finding_goes_through_all_pages_of_the_thread(slack: WireSlack, say: Say) -> None:
     slack.script["conversations.replies"] = [
         {"ok": True, "messages": [marked(part=0)], "response_metadata": {"next_cursor": "more"}},
         {"ok": True, "messages": [marked(part=1)], "response_metadata": {"next_cursor": ""}},
     ]
 
-    assert await say.find(HERE, TURN, SINCE) == Found({0: "17.0", 1: "17.1"})
+    assert await say.find(HERE, TURN, SINCE) == ExistingParts({0: "17.0", 1: "17.1"})
 
     first, second = slack.calls("conversations.replies")
     assert first["include_all_metadata"] == "true"
@@ -126,22 +126,22 @@ async def test_finding_goes_through_all_pages_of_the_thread(slack: WireSlack, sa
         "odd",
     ],
 )
-async def test_finding_believes_only_own_messages_of_the_turn(slack: WireSlack, say: SlackSay, message: Any) -> None:
+async def test_finding_believes_only_own_messages_of_the_turn(slack: WireSlack, say: Say, message: Any) -> None:
     slack.script["conversations.replies"] = [{"ok": True, "messages": [message]}]
 
-    assert await say.find(HERE, TURN, SINCE) == Found({})
+    assert await say.find(HERE, TURN, SINCE) == ExistingParts()
 
 
-async def test_finding_in_a_channel_looks_below_the_message_too(slack: WireSlack, say: SlackSay) -> None:
+async def test_finding_in_a_channel_looks_below_the_message_too(slack: WireSlack, say: Say) -> None:
     slack.script["conversations.history"] = [{"ok": True, "messages": [marked()]}]
     file = {"ts": "17.5", "bot_id": "B1", "files": [{"name": f"output-{TURN}-2000000.json"}]}
     slack.script["conversations.replies"] = [{"ok": True, "messages": [marked(), file]}]
 
-    assert await say.find(Place("C1"), TURN, SINCE) == Found({0: "17.0", 2_000_000: "17.5"})
+    assert await say.find(Place("C1"), TURN, SINCE) == ExistingParts({0: "17.0", 2_000_000: "17.5"})
     assert slack.calls("conversations.replies")[0]["ts"] == "17.0"
 
 
-async def test_the_newest_answer_of_a_thread_says_which_session_it_was(slack: WireSlack, say: SlackSay) -> None:
+async def test_the_newest_answer_of_a_thread_says_which_session_it_was(slack: WireSlack, say: Say) -> None:
     newer = marked(turn="later")
     newer["metadata"]["event_payload"]["session"] = 78
     forged = marked(turn="forged", bot_id="B2")
@@ -152,33 +152,33 @@ async def test_the_newest_answer_of_a_thread_says_which_session_it_was(slack: Wi
     assert (await say.read_thread(HERE)).recalled == Recalled(agent=3, session=78)
 
 
-async def test_a_thread_without_answers_says_nothing(say: SlackSay) -> None:
+async def test_a_thread_without_answers_says_nothing(say: Say) -> None:
     assert (await say.read_thread(HERE)).recalled is None
 
 
-async def test_a_page_that_comes_too_late_does_not_take_away_what_was_recalled(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_page_that_comes_too_late_does_not_take_away_what_was_recalled(slack: WireSlack, say: Say) -> None:
     first: Json = {"ok": True, "messages": [marked()], "response_metadata": {"next_cursor": "more"}}
     slack.script["conversations.replies"] = [first, limited(60)]
 
     assert (await say.read_thread(HERE)).recalled == Recalled(agent=3, session=77)
 
 
-async def test_a_thread_that_cannot_be_read_recalls_nothing_by_mistake(slack: WireSlack, say: SlackSay) -> None:
+async def test_a_thread_that_cannot_be_read_recalls_nothing_by_mistake(slack: WireSlack, say: Say) -> None:
     slack.script["conversations.replies"] = [limited(60)]
 
     with pytest.raises(SlackUnreachable):
         await say.read_thread(HERE)
 
 
-async def test_what_nobody_saw_of_a_file_may_be_sent_again(slack: WireSlack, say: SlackSay) -> None:
+async def test_what_nobody_saw_of_a_file_may_be_sent_again(slack: WireSlack, say: Say) -> None:
     slack.script["the_upload"] = [CutOff()]
-    there = Found({})
+    existing = ExistingParts()
     reply = Reply(text="ran", files=(Attachment(name="output.txt", content="all of it"),))
 
     with pytest.raises(SlackUnreachable):
-        await say.post(HERE, reply, MARK, there)
+        await say.post(HERE, reply, MARK, existing)
     slack.script["the_upload"] = [Raw("OK")]
-    await say.post(HERE, reply, MARK, there)
+    await say.post(HERE, reply, MARK, existing)
 
     assert slack.texts() == ["ran"]
     assert len(slack.calls("files.completeUploadExternal")) == 1
@@ -192,10 +192,10 @@ async def test_what_cannot_be_ended_in_time_is_not_begun(slack: WireSlack, web: 
         return {"ok": True}
 
     slack.script["chat.postMessage"] = [slowly]
-    there = Found({})
+    existing = ExistingParts()
 
     with pytest.raises(SlackUnreachable):
-        await SlackSay(web, US, monotonic=clock).post(HERE, answer(long_markdown(30_000)), MARK, there)
+        await Say(web, US, monotonic=clock).post(HERE, answer(long_markdown(30_000)), MARK, existing)
 
-    assert list(there.parts) == [0]
+    assert list(existing) == [0]
     assert len(slack.posted) == 1

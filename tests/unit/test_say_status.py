@@ -6,12 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from bridge.slack.ports import Place
-from bridge.slack.progress import RENEW, working
-from bridge.slack.say import SlackSay
-from bridge.slack.status import Status
-from bridge.slack.web import SlackWeb
+from bridge.slack.api import SlackWeb
+from bridge.slack.history import Place
+from bridge.slack.indicators import RENEW, Indicators, working
 from support.clocks import Clock
+from support.saying import US
 from support.waiting import wait_until
 from support.wire_slack import CutOff, Raw, Reaction, WireSlack, limited, refused
 
@@ -28,13 +27,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def status(web: SlackWeb, clock: Clock) -> Status:
-    return Status(web, monotonic=clock)
+def indicators(web: SlackWeb, clock: Clock) -> Indicators:
+    return Indicators(web, US, monotonic=clock)
 
 
-async def test_the_newer_method_is_used_where_it_is_there(slack: WireSlack, status: Status) -> None:
-    await status.working(HERE, "is thinking…")
-    await status.idle(HERE)
+async def test_the_newer_method_is_used_where_it_is_there(slack: WireSlack, indicators: Indicators) -> None:
+    await indicators.show_working(HERE, "is thinking…")
+    await indicators.clear_working(HERE)
 
     assert slack.asked == [
         (AGENTS, {"channel_id": "C1", "thread_ts": "1.1", "status": "processing"}),
@@ -44,78 +43,80 @@ async def test_the_newer_method_is_used_where_it_is_there(slack: WireSlack, stat
 
 @pytest.mark.parametrize("error", ["feature_disabled", "unknown_method", "not_agent_app", "missing_scope"])
 async def test_where_it_is_not_the_older_one_is_used_and_the_newer_left_alone_for_an_hour(
-    slack: WireSlack, status: Status, clock: Clock, error: str
+    slack: WireSlack, indicators: Indicators, clock: Clock, error: str
 ) -> None:
     slack.script[AGENTS] = [refused(error)]
 
-    await status.working(HERE, "is thinking…")
-    await status.idle(HERE)
+    await indicators.show_working(HERE, "is thinking…")
+    await indicators.clear_working(HERE)
     clock.time += 3601
-    await status.idle(HERE)
+    await indicators.clear_working(HERE)
 
     assert slack.methods() == [AGENTS, ASSISTANT, ASSISTANT, AGENTS, ASSISTANT]
     assert [call["status"] for call in slack.calls(ASSISTANT)] == ["is thinking…", "", ""]
 
 
-async def test_where_neither_is_there_nothing_is_asked_any_more(slack: WireSlack, status: Status) -> None:
+async def test_where_neither_is_there_nothing_is_asked_any_more(slack: WireSlack, indicators: Indicators) -> None:
     slack.script[AGENTS] = [refused("unknown_method")]
     slack.script[ASSISTANT] = [refused("not_agent_app")]
 
     for _ in range(3):
-        await status.working(HERE, "is thinking…")
-        await status.idle(HERE)
+        await indicators.show_working(HERE, "is thinking…")
+        await indicators.clear_working(HERE)
 
     assert slack.methods() == [AGENTS, ASSISTANT]
 
 
-async def test_a_refusal_of_one_thread_says_nothing_about_the_others(slack: WireSlack, status: Status) -> None:
+async def test_a_refusal_of_one_thread_says_nothing_about_the_others(slack: WireSlack, indicators: Indicators) -> None:
     slack.script[AGENTS] = [refused("not_authorized"), {"ok": True}]
 
-    await status.working(HERE, "is thinking…")
-    await status.working(Place("C2", "2.2"), "is thinking…")
+    await indicators.show_working(HERE, "is thinking…")
+    await indicators.show_working(Place("C2", "2.2"), "is thinking…")
 
     assert slack.methods() == [AGENTS, AGENTS]
 
 
 @pytest.mark.parametrize("reaction", [CutOff(), limited(5), Raw(status=500), Raw("<p>")])
-async def test_nothing_that_slack_does_is_an_error(slack: WireSlack, status: Status, reaction: Reaction) -> None:
+async def test_nothing_that_slack_does_is_an_error(
+    slack: WireSlack, indicators: Indicators, reaction: Reaction
+) -> None:
     slack.script[AGENTS] = [reaction]
 
-    await status.working(HERE, "is thinking…")
-    await status.idle(HERE)
+    await indicators.show_working(HERE, "is thinking…")
+    await indicators.clear_working(HERE)
 
     assert len(slack.calls(AGENTS)) == 2
 
 
 async def test_only_twenty_are_shown_a_minute_but_all_of_those_are_cleared(
-    slack: WireSlack, status: Status, clock: Clock
+    slack: WireSlack, indicators: Indicators, clock: Clock
 ) -> None:
     places = [Place("C1", f"{number}.0") for number in range(25)]
     for place in places:
-        await status.working(place, "is thinking…")
+        await indicators.show_working(place, "is thinking…")
     for place in places:
-        await status.idle(place)
+        await indicators.clear_working(place)
 
     shown = [call["thread_ts"] for call in slack.calls(AGENTS) if call["status"] == "processing"]
     cleared = [call["thread_ts"] for call in slack.calls(AGENTS) if call["status"] == "active"]
     assert shown == cleared == [place.thread_ts for place in places[:20]]
 
     clock.time += 61
-    await status.working(places[24], "is thinking…")
+    await indicators.show_working(places[24], "is thinking…")
     assert slack.calls(AGENTS)[-1]["thread_ts"] == "24.0"
 
 
-async def test_a_block_that_is_quick_shows_no_sign(slack: WireSlack, say: SlackSay) -> None:
-    async with working(say, HERE, "Support"):
+async def test_a_block_that_is_quick_shows_no_sign(slack: WireSlack, indicators: Indicators) -> None:
+    async with working(indicators, HERE, "Support"):
         pass
 
     assert slack.asked == []
 
 
 async def test_a_sign_stays_as_long_as_the_agent_works_although_slack_clears_it(
-    slack: WireSlack, say: SlackSay
+    slack: WireSlack, indicators: Indicators
 ) -> None:
-    async with working(say, HERE, "Support", renew=timedelta(milliseconds=20)):
+    async with working(indicators, HERE, "Support", renew=timedelta(milliseconds=20)):
         await wait_until(lambda: len(slack.calls(AGENTS)) >= 3, "it is shown for the third time")
     shown = [call["status"] for call in slack.calls(AGENTS)]
 
@@ -124,46 +125,48 @@ async def test_a_sign_stays_as_long_as_the_agent_works_although_slack_clears_it(
 
 
 async def test_signs_that_are_shown_anew_count_as_shown_and_all_are_cleared(
-    slack: WireSlack, status: Status, clock: Clock
+    slack: WireSlack, indicators: Indicators, clock: Clock
 ) -> None:
     places = [Place("C1", f"{number}.0") for number in range(15)]
     for place in places:
-        await status.working(place, "is thinking…")
+        await indicators.show_working(place, "is thinking…")
     clock.time += 30
     for place in places:
-        await status.working(place, "is thinking…")
+        await indicators.show_working(place, "is thinking…")
     for place in places:
-        await status.idle(place)
+        await indicators.clear_working(place)
 
     told = [call["status"] for call in slack.calls(AGENTS)]
     assert (told.count("processing"), told.count("active")) == (20, 15)
 
 
-async def test_a_sign_that_another_process_set_is_cleared(slack: WireSlack, status: Status) -> None:
-    await status.idle(HERE)
+async def test_a_sign_that_another_process_set_is_cleared(slack: WireSlack, indicators: Indicators) -> None:
+    await indicators.clear_working(HERE)
 
     assert slack.methods() == [AGENTS]
 
 
-async def test_outside_of_a_thread_there_is_no_sign(slack: WireSlack, status: Status) -> None:
-    await status.working(Place("C1"), "is thinking…")
-    await status.idle(Place("C1"))
+async def test_outside_of_a_thread_there_is_no_sign(slack: WireSlack, indicators: Indicators) -> None:
+    await indicators.show_working(Place("C1"), "is thinking…")
+    await indicators.clear_working(Place("C1"))
 
     assert slack.asked == []
 
 
-async def test_the_older_method_shows_in_turn_two_texts_that_are_both_true(slack: WireSlack, status: Status) -> None:
+async def test_the_older_method_shows_in_turn_two_texts_that_are_both_true(
+    slack: WireSlack, indicators: Indicators
+) -> None:
     slack.script[AGENTS] = [refused("unknown_method")]
 
-    await status.working(HERE, "is asking Support…")
+    await indicators.show_working(HERE, "is asking Support…")
 
     assert slack.calls(ASSISTANT)[0]["loading_messages"] == ["is asking Support…", "is still waiting for the answer…"]
 
 
-async def test_a_thread_is_named_but_only_twenty_in_a_minute(slack: WireSlack, status: Status) -> None:
+async def test_a_thread_is_named_but_only_twenty_in_a_minute(slack: WireSlack, indicators: Indicators) -> None:
     for number in range(25):
-        await status.entitle(Place("D1", f"{number}.0"), f"title {number}")
-    await status.entitle(HERE, "")
+        await indicators.set_title(Place("D1", f"{number}.0"), f"title {number}")
+    await indicators.set_title(HERE, "")
 
     assert [call["title"] for call in slack.calls(RENAME)] == [f"title {number}" for number in range(20)]
     assert slack.calls(RENAME)[0] == {"channel_id": "D1", "thread_ts": "0.0", "title": "title 0"}
@@ -171,20 +174,20 @@ async def test_a_thread_is_named_but_only_twenty_in_a_minute(slack: WireSlack, s
 
 @pytest.mark.parametrize(("error", "calls"), [("feature_disabled", 1), ("not_authorized", 2)])
 async def test_titles_are_not_tried_again_where_the_workspace_has_none(
-    slack: WireSlack, status: Status, error: str, calls: int
+    slack: WireSlack, indicators: Indicators, error: str, calls: int
 ) -> None:
     slack.script[RENAME] = [refused(error)]
 
-    await status.entitle(HERE, "one")
-    await status.entitle(HERE, "two")
+    await indicators.set_title(HERE, "one")
+    await indicators.set_title(HERE, "two")
 
     assert len(slack.calls(RENAME)) == calls
 
 
-async def test_prompts_are_offered_without_a_thread(slack: WireSlack, status: Status) -> None:
+async def test_prompts_are_offered_without_a_thread(slack: WireSlack, indicators: Indicators) -> None:
     prompts = [{"title": "Ask", "message": "Support: What can you do?"}]
 
-    await status.suggest("D1", prompts)
-    await status.suggest("D1", [])
+    await indicators.suggest_prompts("D1", prompts)
+    await indicators.suggest_prompts("D1", [])
 
     assert slack.asked == [(PROMPTS, {"channel_id": "D1", "prompts": prompts})]

@@ -15,7 +15,7 @@ import pytest
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.metrics import Metrics
-from bridge.slack.web import Identity, SlackWeb, opened, proxy_for
+from bridge.slack.api import Identity, SlackWeb, opened, proxy_for
 from support.wire_slack import CutOff, Raw, Reaction, WireSlack, limited, refused, wire_slack
 
 METHOD = "chat.postMessage"

@@ -22,8 +22,8 @@ from bridge.project import ProjectClient
 from bridge.queue.redis.condition import condition_of
 from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.settings import Settings, load, well_formed
+from bridge.slack.api import opened
 from bridge.slack.guard import Guard
-from bridge.slack.web import opened
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, REDIS_PASSWORD, SIGNING_SECRET, secrets_in
 
 GIVEN = {

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from bridge.ops.trace import steps_of
 from bridge.queue.keys import PERMANENT_PATTERNS
 from bridge.queue.trace import trace_of
-from bridge.slack.web import SlackWeb
+from bridge.slack.api import SlackWeb
 from support.fake_redis import InProcessRedis
 from support.front_door import FrontDoor, a_front_door
 from support.lifetimes import keys_without_lifetime

@@ -21,7 +21,7 @@ from bridge.playground.emulator import payloads
 from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.limits import check_view
 from bridge.queue.inbox import Queued
-from bridge.slack.ports import Place, Said, ThreadRead
+from bridge.slack.history import Place, ThreadMessage, ThreadRead
 from support.saying import US
 from support.store import CHANNEL, ROOT, TEAM, USER
 from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, a_bench, killed
@@ -108,7 +108,7 @@ async def test_a_message_that_is_too_long_for_the_form_says_so(redis: Redis) -> 
 async def test_a_question_about_a_message_goes_into_its_thread_with_what_was_said_there(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         bench.directory.users = {"U2": "Bob", USER: "Alice"}
-        bench.say.thread = ThreadRead(root=Said("U2", "", "It is red."))
+        bench.say.thread = ThreadRead(root=ThreadMessage("U2", "", "It is red."))
         form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U2>."))
         assert field(form, "about")["initial_value"] == "It is red, @Bob."
         await after(bench, sent(form, agent="7", message="Why?", about="It is red, @Bob.", where="thread"))
@@ -135,7 +135,7 @@ async def test_in_a_thread_that_has_its_agent_that_one_is_asked(redis: Redis) ->
 async def test_a_question_in_private_takes_the_thread_along(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         await after(bench, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
-        bench.say.thread = ThreadRead(root=Said("U2", "", "We ship on Friday."))
+        bench.say.thread = ThreadRead(root=ThreadMessage("U2", "", "We ship on Friday."))
         below = HERE | {"message_ts": ABOVE}
         form = await after(bench, Shortcut(**FIELDS, **below, name="ask_about", text="Too early."))
         await after(bench, sent(form, agent="7", message="Is it?", about="Too early.", where="direct"))

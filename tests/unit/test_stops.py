@@ -185,7 +185,7 @@ async def test_an_answer_whose_worker_died_while_it_waited_for_slack_is_not_post
     await press(bench, SHOW, turn)
     await press(bench, SHOW, turn)
     assert bench.say.words[1:] == ["re: hello there"]
-    assert bench.say.replies()[-1].mark.session == 42
+    assert bench.say.replies()[-1].tag.session == 42
     assert await bench.store.field(turn, "outcome") is None  # what was shown is not kept
 
 

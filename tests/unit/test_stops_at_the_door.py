@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.slack.web import SlackWeb
+from bridge.slack.api import SlackWeb
 from support.front_door import FrontDoor, a_front_door
 from support.store import ROOT, ts
 

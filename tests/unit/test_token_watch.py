@@ -11,7 +11,7 @@ from bridge.errors import SlackTokenRefused
 from bridge.listeners.token_watch import TokenWatch
 from bridge.queue.lanes import Taken
 from bridge.queue.lease import Lease
-from bridge.slack.web import SlackWeb
+from bridge.slack.api import SlackWeb
 from support.saying import US
 from support.store import message
 from support.turns import a_bench

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
 from bridge.queue.records import VERSION, Conversation
-from bridge.slack.ports import Place
+from bridge.slack.history import Place
 from support.store import PREFIX, ROOT, SECOND, THREAD, USER, message, ts
 from support.turns import SUPPORT, a_bench
 
@@ -28,7 +28,7 @@ async def test_a_first_message_is_answered_in_its_thread_and_binds_the_session(r
         (answer,) = bench.say.messages
         assert answer.words == "re: hello"
         assert (answer.place.channel, answer.place.thread_ts) == ("C1", ROOT)
-        assert (answer.mark.kind, answer.mark.turn, answer.mark.agent, answer.mark.session) == (
+        assert (answer.tag.kind, answer.tag.turn, answer.tag.agent, answer.tag.session) == (
             "bridge_turn", turn, 7, 42,
         )  # fmt: skip
         assert await bench.store.sessions.thread(THREAD) == Conversation(agent=7, session=42, heard=ROOT)

@@ -49,7 +49,7 @@ async def test_a_run_is_started_once_and_its_result_is_posted(redis: Redis) -> N
 
         assert bench.service.runs == ["my secret input"]
         (card,) = bench.say.replies("bridge_run")
-        assert (card.mark.turn, card.place.thread_ts) == (turn, "")
+        assert (card.tag.turn, card.place.thread_ts) == (turn, "")
         assert await bench.store.results.get(turn) == {"n": 1}
         assert not await bench.store.holds_words("my secret input")
 

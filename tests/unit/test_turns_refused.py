@@ -6,7 +6,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused
-from bridge.slack.ports import Place
+from bridge.slack.history import Place
 from support.store import USER, message, ts
 from support.turns import a_bench
 

@@ -36,7 +36,7 @@ async def test_while_the_service_is_down_a_thread_reads_it_once_and_is_answered_
         await bench.work()
 
         assert bench.service.messages == ["first", "second"]
-        assert [one.mark.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn", "bridge_turn"]
+        assert [one.tag.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn", "bridge_turn"]
         assert "Your message is kept" in bench.say.words[0]
         assert bench.say.words[1:] == ["re: first", "re: second"]
 
@@ -56,7 +56,7 @@ async def test_an_outage_is_told_once_though_its_worker_is_killed(redis: Redis, 
         down_until(bench, len(bench.slept) + 20)
         await bench.take_over()
 
-        assert [one.mark.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn"]
+        assert [one.tag.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn"]
 
 
 async def test_every_outage_is_told_anew(redis: Redis) -> None:
@@ -66,7 +66,7 @@ async def test_every_outage_is_told_anew(redis: Redis) -> None:
             await bench.store.queue(message(text, ROOT if number == 0 else ts(number)), agent=7)
             await bench.work()
 
-        assert [one.mark.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn"] * 2
+        assert [one.tag.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn"] * 2
 
 
 async def test_a_message_outlasts_an_outage_of_any_length(redis: Redis) -> None:
@@ -87,7 +87,7 @@ async def test_an_agents_list_that_cannot_be_had_keeps_a_new_conversation_waitin
 
         await bench.work()
 
-        assert [one.mark.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn"]
+        assert [one.tag.kind for one in bench.say.messages] == ["bridge_notice", "bridge_turn"]
         assert bench.service.messages == ["first"]
 
 
@@ -184,7 +184,7 @@ async def menu_is_shown(bench: Bench, *more: InboundMessage) -> None:
 async def test_a_menu_keeps_all_messages_waiting_until_somebody_chooses(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         await menu_is_shown(bench, message("second", ts(1)), message("third", ts(2)))
-        assert [one.mark.kind for one in bench.say.messages] == ["bridge_menu"]
+        assert [one.tag.kind for one in bench.say.messages] == ["bridge_menu"]
         assert bench.service.asked == []
 
         await bench.store.sessions.choose_agent(THREAD, 8)
@@ -236,7 +236,7 @@ async def test_a_menu_is_shown_once_though_its_worker_is_killed(redis: Redis, *,
 
         await bench.take_over("b")
 
-        assert [one.mark.kind for one in bench.say.messages] == ["bridge_menu"]
+        assert [one.tag.kind for one in bench.say.messages] == ["bridge_menu"]
         assert await redis.hlen(f"{PREFIX}parked") == 1
 
 

@@ -13,21 +13,17 @@ from redis.asyncio import Redis
 from bridge.features.access import Access
 from bridge.features.conversations.notices import in_line
 from bridge.features.conversations.receive import Receiver
-from bridge.features.conversations.waiting_line import WaitingLine
-from bridge.features.conversations.waiting_signs import SHOWN_A_MINUTE, WaitingSigns
-from bridge.queue.waiting_marks import Hourglasses
-from bridge.slack.hourglass import NAME, SCOPE
-from bridge.slack.ports import Whom
-from bridge.slack.say import SlackSay
-from bridge.slack.web import Identity, SlackWeb
+from bridge.queue.waiting_marks import QueuedReactionClaims
+from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.indicators import NAME, SCOPE, SHOWN_A_MINUTE, Indicators, QueuedReactions
+from bridge.slack.post import Recipient
 from support.saying import US
 from support.store import CHANNEL, USER, message, ts
 from support.turns import BOT, Bench, a_bench
 from support.waiting import wait_until
 from support.wire_slack import CutOff, Json, Raw, WireSlack, limited, refused
 
-WHOM = Whom(CHANNEL, USER, "1.1")
-ADD, REMOVE, EPHEMERAL = "reactions.add", "reactions.remove", "chat.postEphemeral"
+ADD, REMOVE = "reactions.add", "reactions.remove"
 
 
 async def _at_once(_seconds: float) -> None:
@@ -37,15 +33,16 @@ async def _at_once(_seconds: float) -> None:
 @asynccontextmanager
 async def a_door(bench: Bench) -> AsyncIterator[Receiver]:
     """Open a door whose signs are shown without the second of patience."""
-    line = WaitingLine(monotonic=lambda: bench.monotonic)
-    signs = WaitingSigns(
-        line, bench.say, Hourglasses(bench.store.scripts), patience=timedelta(0), monotonic=lambda: bench.monotonic,
-        sleep=_at_once,
+    reactions = QueuedReactions(
+        bench.say, bench.say, QueuedReactionClaims(bench.store.scripts), in_line, patience=timedelta(0),
+        monotonic=lambda: bench.monotonic, sleep=_at_once,
     )  # fmt: skip
     access = Access(home=frozenset({"T1"}), directory=bench.directory)
     inbox = bench.store.process().inbox
-    async with signs.at_work():
-        yield Receiver(inbox, access, BOT, mentions_only=False, store_since=lambda: None, waits_behind=line.behind)
+    async with reactions.at_work():
+        yield Receiver(
+            inbox, access, BOT, mentions_only=False, store_since=lambda: None, waits_behind=reactions.waits_behind
+        )
 
 
 async def begun(bench: Bench, door: Receiver) -> asyncio.Task[None]:
@@ -78,13 +75,16 @@ async def test_it_is_shown_while_the_message_waits_and_taken_away_when_it_is_ans
 
 async def test_who_cannot_be_shown_a_sign_is_told_the_place_in_line(redis: Redis) -> None:
     async with a_bench(redis) as bench, a_door(bench) as door:
+        bench.say.may_react = False
         task = await begun(bench, door)
         for number in (1, 2):
             await door.receive(message("more", ts(number)))
-        await wait_until(lambda: len(bench.say.lines) == 2, "both wait")
+        await wait_until(lambda: len(bench.say.whispers) == 2, "both are told")
 
-        assert "2nd in line" in bench.say.lines[0]
-        assert "3rd in line" in bench.say.lines[1]
+        (first, line), (_, next_line) = bench.say.whispers
+        assert first == Recipient(CHANNEL, USER, message(ts=ts(1)).thread_ts)
+        assert "2nd in line" in line.text
+        assert "3rd in line" in next_line.text
         await finished(bench, task)
 
 
@@ -124,16 +124,16 @@ async def test_a_message_that_comes_twice_has_one_sign_whichever_process_takes_i
 
 async def test_one_sign_is_claimed_by_one_and_only_while_the_message_waits(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        hourglasses = Hourglasses(bench.store.scripts)
+        claims = QueuedReactionClaims(bench.store.scripts)
         head = await bench.store.conversation(agent=7)
         behind = await bench.store.queue(message("second", ts(1)))
 
-        assert not await hourglasses.claim(head)
-        assert await hourglasses.claim(behind)
-        assert not await hourglasses.claim(behind)
+        assert not await claims.claim(head)
+        assert await claims.claim(behind)
+        assert not await claims.claim(behind)
         await bench.work()
-        assert await hourglasses.is_over(behind)
-        assert not await hourglasses.claim(behind)
+        assert await claims.is_over(behind)
+        assert not await claims.claim(behind)
 
 
 async def test_a_sign_that_arrives_after_the_answer_is_taken_away_by_whoever_showed_it(redis: Redis) -> None:
@@ -156,7 +156,7 @@ async def test_a_message_that_was_taken_back_gets_no_sign_any_more(redis: Redis)
         behind = await bench.store.queue(message("second", ts(1)))
         await bench.store.process().inbox.withdraw(message(ts=ts(1)).key)
 
-        assert not await Hourglasses(bench.store.scripts).claim(behind)
+        assert not await QueuedReactionClaims(bench.store.scripts).claim(behind)
 
 
 async def test_so_many_are_shown_in_a_minute_and_no_more(redis: Redis) -> None:
@@ -176,46 +176,41 @@ async def test_so_many_are_shown_in_a_minute_and_no_more(redis: Redis) -> None:
         assert sorted(bench.say.taken_away) == sorted(bench.say.hourglasses)
 
 
-def says(web: SlackWeb, *scopes: str) -> SlackSay:
-    return SlackSay(web, Identity(US.team, "", US.bot_user, US.bot_id, scopes=frozenset(scopes)))
+def indicators(web: SlackWeb, *scopes: str) -> Indicators:
+    return Indicators(web, Identity(US.team, "", US.bot_user, US.bot_id, scopes=frozenset(scopes)))
 
 
 async def test_in_slack_it_is_a_reaction(slack: WireSlack, web: SlackWeb) -> None:
-    say = says(web, SCOPE)
-    await say.waits(WHOM, "1.2", in_line(2))
-    await say.waits_no_more(CHANNEL, "1.2")
+    assert await indicators(web, SCOPE).add_queued_reaction(CHANNEL, "1.2")
+    await indicators(web, SCOPE).remove_queued_reaction(CHANNEL, "1.2")
 
     reaction = {"channel": CHANNEL, "timestamp": "1.2", "name": NAME}
     assert slack.asked == [(ADD, reaction), (REMOVE, reaction)]
 
 
-async def test_where_the_bot_may_not_react_it_is_one_private_line(slack: WireSlack, web: SlackWeb) -> None:
-    say = says(web, "chat:write")
-    await say.waits(WHOM, "1.2", in_line(2))
-    await say.waits_no_more(CHANNEL, "1.2")
+async def test_where_the_bot_may_not_react_nothing_is_asked(slack: WireSlack, web: SlackWeb) -> None:
+    assert not await indicators(web, "chat:write").add_queued_reaction(CHANNEL, "1.2")
+    await indicators(web, "chat:write").remove_queued_reaction(CHANNEL, "1.2")
 
-    assert slack.methods() == [EPHEMERAL]
-    assert slack.calls(EPHEMERAL)[0]["user"] == USER
+    assert slack.asked == []
 
 
 @pytest.mark.parametrize(
-    ("trouble", "then"),
+    ("trouble", "shown"),
     [
-        (refused("missing_scope"), [ADD, EPHEMERAL]),
-        (refused("already_reacted"), [ADD]),
-        (refused("message_not_found"), [ADD]),
-        (limited(30), [ADD]),
-        (Raw(status=500), [ADD]),
-        (CutOff(), [ADD]),
+        (refused("missing_scope"), False),
+        (refused("already_reacted"), True),
+        (refused("message_not_found"), True),
+        (limited(30), True),
+        (Raw(status=500), True),
+        (CutOff(), True),
     ],
 )
-async def test_trouble_with_it_is_nobodys_trouble(
-    slack: WireSlack, web: SlackWeb, trouble: Json | Raw | CutOff, then: list[str]
+async def test_a_failed_reaction_does_not_fail_the_turn(
+    slack: WireSlack, web: SlackWeb, trouble: Json | Raw | CutOff, *, shown: bool
 ) -> None:
     slack.script[ADD] = [trouble]
     slack.script[REMOVE] = [trouble]
-    say = says(web, SCOPE)
 
-    await say.waits(WHOM, "1.2", in_line(2))
-    assert slack.methods() == then
-    await say.waits_no_more(CHANNEL, "1.2")
+    assert await indicators(web, SCOPE).add_queued_reaction(CHANNEL, "1.2") is shown
+    await indicators(web, SCOPE).remove_queued_reaction(CHANNEL, "1.2")

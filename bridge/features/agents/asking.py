@@ -21,6 +21,7 @@ from bridge.features.workflows.forms import (
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
+from bridge.slack.history import Place
 
 ASK_AN_AGENT: Final = "Ask an agent"
 _CHOOSE_AGENT_FROM_LIST: Final = "Choose an agent from the list."
@@ -50,14 +51,6 @@ class Question:
     agent: int
     message: str
     about: str
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where something from a form goes: a channel, and a thread in it."""
-
-    channel: str
-    thread_ts: str = ""
 
 
 def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -> View:

@@ -22,7 +22,9 @@ from bridge.queue.lanes import Taken
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.quotation import MESSAGE, Quoted, spoken, with_quotation
-from bridge.slack.ports import Directory, Place, Said, Say, ThreadRead
+from bridge.slack.history import Place, ThreadMessage, ThreadRead
+from bridge.slack.people import Directory
+from bridge.slack.post import Say
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +83,7 @@ class Context:
             log.info("a thread could not be read for its agent", extra={"detail": exc.detail})
             return _NOTHING
 
-    async def _names(self, everybody: Sequence[Said]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    async def _names(self, everybody: Sequence[ThreadMessage]) -> tuple[Mapping[str, str], Mapping[str, str]]:
         mentioned = [mentions_in(one.text) for one in everybody]
         people = _first(one.user for one in everybody) | _first(user for some in mentioned for user in some.users)
         channels = _first(channel for some in mentioned for channel in some.channels)
@@ -89,7 +91,7 @@ class Context:
         channel_names = await asyncio.gather(*map(self.directory.channel_name, list(channels)[:_MOST_NAMES]))
         return dict(zip(people, names, strict=False)), dict(zip(channels, channel_names, strict=False))
 
-    def _quoted(self, said: Said, people: Mapping[str, str], channels: Mapping[str, str]) -> Quoted:
+    def _quoted(self, said: ThreadMessage, people: Mapping[str, str], channels: Mapping[str, str]) -> Quoted:
         # Slack's escapes are longer than what they stand for, hardly ever six times.
         raw = kit.cut(said.text, 6 * MESSAGE)
         text = message_text(raw, bot_user=self.bot_user, user_names=people, channel_names=channels)

@@ -25,7 +25,9 @@ from bridge.queue.lanes import Taken
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.quotation import below_report
-from bridge.slack.ports import Directory, Place, Recalled, Say, ThreadRead
+from bridge.slack.history import Place, Recalled, ThreadRead
+from bridge.slack.people import Directory
+from bridge.slack.post import Say
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from bridge.features.reports.wording import Wanted, zone_called
 from bridge.features.stats.statistics import Statistics
 from bridge.ids import TurnId
 from bridge.queue.inbox import Inbox
-from bridge.slack.ports import Directory
+from bridge.slack.people import Directory
 
 UTC_NAME: Final = "UTC"
 

@@ -20,8 +20,10 @@ from bridge.queue.lanes import Taken
 from bridge.queue.patience import Patience
 from bridge.queue.records import Turn
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.ports import Directory, Found, Mark, Say
-from bridge.slack.progress import after_a_while
+from bridge.slack.history import MessageTag
+from bridge.slack.indicators import after_a_while
+from bridge.slack.people import Directory
+from bridge.slack.post import ExistingParts, Say
 
 log = logging.getLogger(__name__)
 
@@ -105,8 +107,8 @@ class Runs:
     async def _post_card(self, taken: Taken, run: cards.Run) -> Turn:
         """Show that it runs. Where Slack does not take that, the result is posted as a new message later."""
         try:
-            mark = Mark(RUN_MARK, taken.turn.id)
-            ts = await self._say.post(place_of(taken.turn.body), cards.running(run), mark, Found({}))
+            tag = MessageTag(RUN_MARK, taken.turn.id)
+            ts = await self._say.post(place_of(taken.turn.body), cards.running(run), tag, ExistingParts())
         except SlackError as exc:
             log.info("the card of a run could not be posted yet", extra={"detail": exc.detail})
             return replace(taken.turn, is_card_in_doubt=isinstance(exc, SlackAmbiguous))

@@ -13,14 +13,17 @@ that breaks, a 5xx, a time-out, an answer that is not Slack's: nobody knows.
 from __future__ import annotations
 
 import asyncio
+import bisect
 import json
+import logging
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -29,8 +32,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.metrics import Metrics
-from bridge.slack.ports import RESPONSE_URL
-from bridge.slack.token import REFUSALS, BotToken
+
+RESPONSE_URL = "response_url"
+"""The method of a `SlackError` that is about a post by response_url."""
+
 
 CALL_SECONDS = 10.0
 _CONNECT_SECONDS = 3.0
@@ -40,7 +45,7 @@ _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
 _CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to ten, and its date has whole seconds
 
-Answer = dict[str, Any]
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +110,12 @@ class SlackWeb:
         """
         return datetime.now(UTC) - self._clock_ahead
 
-    async def call(self, method: str, arguments: Mapping[str, Any], *, seconds: float = CALL_SECONDS) -> Answer:
+    async def call(self, method: str, arguments: Mapping[str, Any], *, seconds: float = CALL_SECONDS) -> Json:
         """Make a call that takes JSON. Raises `SlackError`."""
         answer, _ = await self._send(method, seconds, json=_without_none(arguments))
         return answer
 
-    async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Answer:
+    async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Json:
         """Make a call that reads; those do not take JSON. Raises `SlackError`."""
         answer, _ = await self._send(method, seconds, verb="GET", params=dict(arguments))
         return answer
@@ -147,7 +152,7 @@ class SlackWeb:
         )
         return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), _date(headers))
 
-    async def respond(self, response_url: str, body: Answer, *, seconds: float = CALL_SECONDS) -> None:
+    async def respond(self, response_url: str, body: Json, *, seconds: float = CALL_SECONDS) -> None:
         """Post to a ``response_url``. Raises `SlackError`; a used or expired one is `SlackRefused`."""
         with _counted(self._metrics, RESPONSE_URL):
             _judge_plain(RESPONSE_URL, *await self._exchange(RESPONSE_URL, seconds, response_url, json=body))
@@ -176,7 +181,7 @@ class SlackWeb:
 
     async def _send(
         self, method: str, seconds: float, *, token: str = "", **request: Any
-    ) -> tuple[Answer, Mapping[str, str]]:
+    ) -> tuple[Json, Mapping[str, str]]:
         """Make a call with *token*, or else with the bot's."""
         if not token and not self.token.is_accepted:
             raise SlackTokenRefused(method, self.token.refused_because)
@@ -275,7 +280,7 @@ def _outcome(error: SlackError) -> str:
     return "ambiguous"
 
 
-def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
+def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes) -> Json:
     """Tell what a call's answer means. https://docs.slack.dev/apis/web-api/#responses."""
     _judge_status(method, status, headers)
     try:
@@ -336,5 +341,154 @@ def _date(headers: Mapping[str, str]) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _without_none(arguments: Mapping[str, Any]) -> Answer:
+def _without_none(arguments: Mapping[str, Any]) -> Json:
     return {name: value for name, value in arguments.items() if value is not None}
+
+
+log = logging.getLogger(__name__)
+
+REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
+"""What Slack says of a token that it does not accept: https://docs.slack.dev/reference/methods/auth.test#errors."""
+
+
+class BotToken:
+    """The token's *value*; *refused_because* is Slack's word for why it does not accept it, ``""`` while it does."""
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+        self.refused_because = ""
+        self._accepted, self._refused = asyncio.Event(), asyncio.Event()
+        self._accepted.set()
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it works, as far as is known."""
+        return not self.refused_because
+
+    def refuse(self, value: str, because: str) -> None:
+        """Note that Slack does not accept *value*, unless it was replaced meanwhile; the log says so once."""
+        if value != self.value or not self.is_accepted:
+            return
+        log.error(
+            "slack does not accept the bot token: nothing is begun and all is kept until it works again",
+            extra={"error": because},
+        )
+        self.refused_because = because
+        self._accepted.clear()
+        self._refused.set()
+
+    def accept(self, value: str) -> None:
+        """Go on with *value*, which works."""
+        self.value, self.refused_because = value, ""
+        self._refused.clear()
+        self._accepted.set()
+
+    async def until_accepted(self) -> None:
+        """Wait until it works."""
+        await self._accepted.wait()
+
+    async def until_refused(self) -> None:
+        """Wait until it does not."""
+        await self._refused.wait()
+
+
+INTERVAL = 1.0
+QUIET = 5.0  # a channel that nobody wrote to for so long is free again
+
+Result = TypeVar("Result")
+Sleep = Callable[[float], Awaitable[None]]
+Monotonic = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The moment until which a caller can wait."""
+
+    at: float
+    monotonic: Monotonic = time.monotonic
+
+    @classmethod
+    def after(cls, seconds: float, monotonic: Monotonic = time.monotonic) -> Deadline:
+        """Begin to count now."""
+        return cls(monotonic() + seconds, monotonic)
+
+    def earlier(self, seconds: float) -> Deadline:
+        """Keep some of the time for what comes after."""
+        return Deadline(self.at - seconds, self.monotonic)
+
+    def left(self) -> float:
+        """Seconds until then; negative afterwards."""
+        return self.at - self.monotonic()
+
+
+@dataclass(slots=True)
+class _Slow:
+    """A channel that Slack has slowed down: when its next message may go, and who waits for that, in order."""
+
+    next_at: float
+    waiting: list[int] = field(default_factory=list)
+
+
+class Pace:
+    """Keeps each slowed-down channel in order and below its limit; channels at full speed cost nothing."""
+
+    def __init__(self, *, monotonic: Monotonic = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._slow: dict[tuple[str, str], _Slow] = {}
+        self._tickets = 0
+
+    @property
+    def slowed_down(self) -> int:
+        """How many channels are slowed down at the moment."""
+        return len(self._slow)
+
+    async def run(self, method: str, channel: str, send: Callable[[], Awaitable[Result]], deadline: Deadline) -> Result:
+        """Call *send* as soon as it may be, and again after each 429 that leaves time enough.
+
+        Raises `SlackUnreachable` with its ``retry_after`` where the wait would be longer than *deadline* allows.
+        """
+        key = (method, channel)
+        self._tickets = ticket = self._tickets + 1
+        while True:
+            await self._wait(key, ticket, deadline)
+            try:
+                return await send()
+            except SlackUnreachable as exc:
+                if exc.retry_after is None:
+                    raise
+                self._slow_down(key, exc.retry_after)
+
+    def _slow_down(self, key: tuple[str, str], retry_after: timedelta) -> None:
+        now = self._monotonic()
+        self._forget_quiet(now)
+        slow = self._slow.setdefault(key, _Slow(now))
+        slow.next_at = max(slow.next_at, now + retry_after.total_seconds())
+
+    def _forget_quiet(self, now: float) -> None:
+        for key in [key for key, slow in self._slow.items() if not slow.waiting and now > slow.next_at + QUIET]:
+            del self._slow[key]
+
+    async def _wait(self, key: tuple[str, str], ticket: int, deadline: Deadline) -> None:
+        slow = self._slow.get(key)
+        if slow is None:
+            return
+        if not slow.waiting and self._monotonic() > slow.next_at + QUIET:
+            del self._slow[key]
+            return
+        bisect.insort(slow.waiting, ticket)
+        try:
+            await self._wait_in_line(key[0], slow, ticket, deadline)
+        finally:
+            slow.waiting.remove(ticket)
+
+    async def _wait_in_line(self, method: str, slow: _Slow, ticket: int, deadline: Deadline) -> None:
+        while True:
+            ahead = bisect.bisect_left(slow.waiting, ticket)
+            wait = slow.next_at + ahead * INTERVAL - self._monotonic()
+            if not ahead and wait <= 0:
+                slow.next_at = self._monotonic() + INTERVAL
+                return
+            if wait > deadline.left():
+                raise SlackUnreachable(method, "ratelimited", timedelta(seconds=wait))
+            await self._sleep(max(wait, 0.01))  # never 0: somebody ahead may be due, and not yet awake

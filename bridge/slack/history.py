@@ -10,10 +10,69 @@ from typing import Any
 
 from bridge.errors import SlackUnreachable
 from bridge.ids import TurnId
-from bridge.slack.pace import Deadline
+from bridge.slack.api import Deadline, Identity, Json, SlackWeb
 from bridge.slack.parts import number_in
-from bridge.slack.ports import Mark, Place, Recalled, Said, ThreadRead
-from bridge.slack.web import Answer, Identity, SlackWeb
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where everybody sees a message: a *channel*, and a thread in it (``""``: the channel itself)."""
+
+    channel: str
+    thread_ts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTag:
+    """What a message carries as metadata, so that it is found again: ``event_type`` and its payload.
+
+    *kind* is ``bridge_turn`` (an agent's answer, or a notice in its place), ``bridge_run`` or ``bridge_root``.
+    Metadata is readable by everybody in the workspace: ids only.
+    """
+
+    kind: str
+    turn: TurnId
+    agent: int | None = None
+    session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the metadata of a thread's answers says: the *agent* and the *session* of the newest one."""
+
+    agent: int
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadMessage:
+    """What somebody said in a thread: a person by id, or an *app* by its name; *text* has Slack's escapes."""
+
+    user: str
+    app: str
+    text: str
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRead:
+    """What a thread says, read once: what the bot's own answers *recalled*, and what others said.
+
+    The *root*, whoever wrote it, and the *newest* after it, oldest first; *left_out* were more. A reading that was
+    *cut_short* has only the beginning.
+    """
+
+    recalled: Recalled | None = None
+    root: ThreadMessage | None = None
+    newest: tuple[ThreadMessage, ...] = ()
+    left_out: int = 0
+    cut_short: SlackUnreachable | None = None
+
+    @property
+    def all(self) -> tuple[ThreadMessage, ...]:
+        """Root and newest."""
+        return (*((self.root,) if self.root else ()), *self.newest)
+
 
 _PAGE = "200"  # apps that are sold outside the Marketplace get 15 at most, whatever they ask for
 _MARK_PREFIX = "bridge_"
@@ -21,11 +80,11 @@ NEWEST = 20  # of what was said in a thread, this much is read for an agent
 _SAID_BY_SOMEBODY = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 
 
-def metadata(mark: Mark, number: int, count: int) -> Answer:
+def metadata(tag: MessageTag, number: int, count: int) -> Json:
     """Write the mark of one message; anybody in the workspace can read it."""
-    payload = {"turn": mark.turn, "part": number, "parts": count, "agent": mark.agent, "session": mark.session}
+    payload = {"turn": tag.turn, "part": number, "parts": count, "agent": tag.agent, "session": tag.session}
     known = {name: value for name, value in payload.items() if value is not None}
-    return {"event_type": mark.kind, "event_payload": known}
+    return {"event_type": tag.kind, "event_payload": known}
 
 
 def is_about_metadata(error: str) -> bool:
@@ -36,10 +95,10 @@ def is_about_metadata(error: str) -> bool:
     return error.startswith(("metadata_", "invalid_metadata_"))
 
 
-def marked_in_a_block(body: Answer, mark: Mark, number: int) -> Answer:
+def marked_in_a_block(body: Json, tag: MessageTag, number: int) -> Json:
     """Write the mark of one message into the id of its first block, in the place of its metadata."""
     first, *more = body.get("blocks") or [None]
-    blocks = [{**first, "block_id": f"{_MARK_PREFIX}{mark.turn}:{number}"}, *more] if first else None
+    blocks = [{**first, "block_id": f"{_MARK_PREFIX}{tag.turn}:{number}"}, *more] if first else None
     return {**body, "blocks": blocks, "metadata": None}
 
 
@@ -72,7 +131,7 @@ class History:
         *after* is ``""`` for all, the root among it; *before* is ``""`` for all until now.
         """
         seen, recalled, root, count, cut_short = 0, None, None, 0, None
-        newest: deque[Said] = deque(maxlen=NEWEST)
+        newest: deque[ThreadMessage] = deque(maxlen=NEWEST)
         try:
             async for message in self._messages(place, {"oldest": after} if after else {}):
                 seen += 1
@@ -122,7 +181,7 @@ class History:
             if not cursor:
                 return
 
-    async def _page(self, place: Place, window: Mapping[str, str], cursor: str) -> Answer:
+    async def _page(self, place: Place, window: Mapping[str, str], cursor: str) -> Json:
         method = "conversations.replies" if place.thread_ts else "conversations.history"
         if self.deadline.left() <= 0:
             raise SlackUnreachable(method, "out of time", timedelta(0))
@@ -170,14 +229,14 @@ def _is_between(ts: str, after: str, before: str) -> bool:
         return False
 
 
-def _said(message: Mapping[str, Any]) -> Said | None:
+def _said(message: Mapping[str, Any]) -> ThreadMessage | None:
     """Read what somebody, or another app, said; None for a message about something: a join, a topic."""
     if str(message.get("subtype") or "") not in _SAID_BY_SOMEBODY or message.get("hidden"):
         return None
     profile = message.get("bot_profile")
     app = str(message.get("username") or (profile.get("name") if isinstance(profile, dict) else "") or "")
     files = [one for one in message.get("files") or [] if isinstance(one, dict)]
-    said = Said(
+    said = ThreadMessage(
         user="" if message.get("bot_id") and app else str(message.get("user") or ""),
         app=app,
         text=str(message.get("text") or "") or _text_of_attachments(message),

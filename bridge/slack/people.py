@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from bridge.errors import SlackError, SlackRefused
-from bridge.slack.remembered import Remembered
-from bridge.slack.web import Answer, Identity, SlackWeb
+from bridge.slack.api import Identity, Json, SlackWeb
 
 _NAMES_SECONDS = 600.0
 _NO_NAME_SECONDS = 60.0
@@ -38,7 +39,7 @@ class Person:
     time_zone: str = ""
 
 
-class SlackDirectory:
+class Directory:
     """Looks up people, channels and user groups, as the bot *identity* sees them."""
 
     def __init__(self, web: SlackWeb, identity: Identity, *, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -190,7 +191,7 @@ class SlackDirectory:
         return found
 
     async def _members(self, group: str) -> frozenset[str]:
-        answer: Answer = await self._web.read("usergroups.users.list", {"usergroup": group}, seconds=_CALL_SECONDS)
+        answer: Json = await self._web.read("usergroups.users.list", {"usergroup": group}, seconds=_CALL_SECONDS)
         users = answer.get("users")
         if not isinstance(users, list):
             raise SlackRefused("usergroups.users.list", "users_unknown")
@@ -233,3 +234,67 @@ def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
     if identity.is_org_wide and identity.enterprise:
         return identity.enterprise in {about.get("team_id"), organisation.get("enterprise_id")}
     return False if about.get("team_id") and identity.team else None
+
+
+FAILURE_SECONDS = 5.0  # long enough that a crowd does not ask one by one, short enough to recover
+MOST = 10_000
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[Value]):
+    value: Value | SlackError
+    until: float
+
+
+class Remembered(Generic[Value]):
+    """Values by id, fetched once for all who ask at the same time; kept for *seconds*, failures for less."""
+
+    def __init__(
+        self,
+        fetch: Callable[[str], Awaitable[Value]],
+        *,
+        seconds: float,
+        monotonic: Callable[[], float],
+        failure_seconds: float = FAILURE_SECONDS,
+        most: int = MOST,
+    ) -> None:
+        self._fetch = fetch
+        self._seconds = seconds
+        self._failure_seconds = failure_seconds
+        self._monotonic = monotonic
+        self._most = most
+        self._kept: OrderedDict[str, _Entry[Value]] = OrderedDict()
+        self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def get(self, key: str) -> Value:
+        """Give the value for *key*. Raises the `SlackError` that fetching it met."""
+        entry = self._fresh(key)
+        if entry is None:
+            # A lock for each key, alive while somebody holds it: if the one who fetches is cancelled, the next does.
+            lock = self._fetching.setdefault(key, asyncio.Lock())
+            async with lock:
+                entry = self._fresh(key) or await self._fetched(key)
+        if isinstance(entry.value, SlackError):
+            raise entry.value.with_traceback(None)
+        return entry.value
+
+    def _fresh(self, key: str) -> _Entry[Value] | None:
+        entry = self._kept.get(key)
+        return entry if entry is not None and self._monotonic() < entry.until else None
+
+    async def _fetched(self, key: str) -> _Entry[Value]:
+        entry: _Entry[Value]
+        try:
+            entry = _Entry(await self._fetch(key), self._monotonic() + self._seconds)
+        except SlackError as exc:
+            entry = _Entry(exc, self._monotonic() + self._failure_seconds)
+        self._keep(key, entry)
+        return entry
+
+    def _keep(self, key: str, entry: _Entry[Value]) -> None:
+        self._kept[key] = entry
+        self._kept.move_to_end(key)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)

@@ -1,0 +1,290 @@
+"""What an agent shows of itself in Slack: that it is working, a thread's title, prompts to begin with.
+
+All of it is best effort, never an error, never long in the way.
+
+Newer workspaces have ``agents.sessions.setStatus``, older ones ``assistant.threads.setStatus``, some neither. What
+was refused for good is not tried again for an hour. The newer one allows 50 calls a minute in a workspace; so that
+what was set can always be cleared, at most 20 are set in a minute, and clearing is not limited. One that is set anew,
+because Slack clears it after two minutes, counts as one more. As many titles are given; a thread beyond that has none.
+
+Prompts are sent without a ``thread_ts``: in an app with an agent view, one with it fails in silence.
+
+https://docs.slack.dev/reference/methods/agents.sessions.setStatus
+https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+https://docs.slack.dev/reference/methods/agents.sessions.rename
+https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+from bridge.errors import SlackError, SlackRefused, StoreUnavailable
+from bridge.ids import TurnId
+from bridge.inbound import InboundMessage
+from bridge.queue.waiting_marks import QueuedReactionClaims
+from bridge.slack.api import Identity, Json, SlackWeb
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.markdown import neutralised
+from bridge.slack.blockkit.reply import Reply
+from bridge.slack.history import Place
+from bridge.slack.post import Recipient, Say
+
+log = logging.getLogger(__name__)
+
+SETS_A_MINUTE = 20
+_MINUTE = 60.0
+_REMEMBERED = 3600.0
+_SECONDS = 2.0
+_MOST_LEFT_OUT = 10_000
+
+_AGENTS = "agents.sessions.setStatus"
+_ASSISTANT = "assistant.threads.setStatus"
+_RENAME = "agents.sessions.rename"
+_PROMPTS = "assistant.threads.setSuggestedPrompts"
+_NOT_HERE = frozenset(
+    {
+        "access_denied",
+        "feature_disabled",
+        "feature_not_enabled",
+        "method_deprecated",
+        "method_not_supported_for_channel_type",
+        "missing_scope",
+        "no_permission",
+        "not_agent_app",
+        "not_allowed_token_type",
+        "team_access_not_granted",
+        "unknown_method",
+    }
+)
+
+PATIENCE = timedelta(seconds=1)
+SHOWN_A_MINUTE = 20
+_MOST_WAITING = 1000  # for their second to be over; more than are shown in any case
+NAME = "hourglass_flowing_sand"
+SCOPE = "reactions:write"
+_NO_REACTIONS = frozenset({"missing_scope", "no_permission", "not_allowed_token_type", "not_in_channel"})
+
+
+class Indicators:
+    """Shows what the bot does, with whichever methods this workspace has, where the bot *identity* may."""
+
+    def __init__(self, web: SlackWeb, identity: Identity, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._web = web
+        self._may_react = SCOPE in identity.scopes
+        self._monotonic = monotonic
+        self._refused_until: dict[str, float] = {}
+        self._set_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
+        self._entitled_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
+        self._left_out: OrderedDict[Place, None] = OrderedDict()
+        self._shown: set[Place] = set()  # each is cleared by whoever showed it
+
+    async def show_working(self, place: Place, status: str) -> None:
+        """Show *status* in a thread, or show it still, unless too many were shown within a minute."""
+        if not place.thread_ts:
+            return
+        now = self._monotonic()
+        if len(self._set_at) == SETS_A_MINUTE and now - self._set_at[0] < _MINUTE:
+            if place not in self._shown:
+                self._leave_out(place)
+            return
+        self._set_at.append(now)
+        self._left_out.pop(place, None)
+        self._shown.add(place)
+        await self._tell(place, agents="processing", assistant=status)
+
+    async def clear_working(self, place: Place) -> None:
+        """Clear the sign in a thread; also where another process, dead by now, has set it."""
+        self._shown.discard(place)
+        if not place.thread_ts or place in self._left_out:
+            self._left_out.pop(place, None)
+            return
+        await self._tell(place, agents="active", assistant="")
+
+    async def set_title(self, place: Place, title: str) -> None:
+        """Name the conversation of a thread, unless too many were named within a minute."""
+        now = self._monotonic()
+        is_too_often = len(self._entitled_at) == SETS_A_MINUTE and now - self._entitled_at[0] < _MINUTE
+        if title and place.thread_ts and not is_too_often and not self._is_refused(_RENAME):
+            self._entitled_at.append(now)
+            body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "title": title}
+            await self._call(_RENAME, body)
+
+    async def suggest_prompts(self, channel: str, prompts: list[dict[str, str]]) -> None:
+        """Offer prompts in a direct message."""
+        if prompts and not self._is_refused(_PROMPTS):
+            await self._call(_PROMPTS, {"channel_id": channel, "prompts": prompts})
+
+    async def add_queued_reaction(self, channel: str, ts: str) -> bool:
+        """Show at a message that it waits; False where the bot may not, so that something else is to be done."""
+        return self._may_react and await self._react("reactions.add", channel, ts)
+
+    async def remove_queued_reaction(self, channel: str, ts: str) -> None:
+        """Take that away, whoever has shown it; where there is none, nothing happens."""
+        if self._may_react:
+            await self._react("reactions.remove", channel, ts)
+
+    async def _react(self, method: str, channel: str, ts: str) -> bool:
+        try:
+            await self._web.call(method, {"channel": channel, "timestamp": ts, "name": NAME}, seconds=_SECONDS)
+        except SlackRefused as exc:
+            return exc.error not in _NO_REACTIONS
+        except SlackError as exc:
+            log.debug("a sign at a message was left out", extra={"method": method, "detail": exc.detail})
+        return True
+
+    def _is_refused(self, method: str) -> bool:
+        return self._monotonic() < self._refused_until.get(method, float("-inf"))
+
+    def _leave_out(self, place: Place) -> None:
+        self._left_out[place] = None
+        if len(self._left_out) > _MOST_LEFT_OUT:
+            self._left_out.popitem(last=False)
+
+    async def _tell(self, place: Place, *, agents: str, assistant: str) -> None:
+        where = {"channel_id": place.channel, "thread_ts": place.thread_ts}
+        # Slack shows these in turn; the second is as true as the first.
+        rotating = {"loading_messages": [assistant, "is still waiting for the answer…"]} if assistant else {}
+        for method, more in ((_AGENTS, {"status": agents}), (_ASSISTANT, {"status": assistant, **rotating})):
+            if not self._is_refused(method) and await self._call(method, {**where, **more}):
+                return
+
+    async def _call(self, method: str, body: Json) -> bool:
+        """Make the call; False where this workspace does not have the method."""
+        try:
+            await self._web.call(method, body, seconds=_SECONDS)
+        except SlackRefused as exc:
+            if exc.error in _NOT_HERE:
+                self._refused_until[method] = self._monotonic() + _REMEMBERED
+                log.info("slack has no such status here", extra={"method": method, "error": exc.error})
+                return False
+        except SlackError as exc:
+            log.debug("status not told", extra={"method": method, "detail": exc.detail})
+        return True
+
+
+QUICK = timedelta(seconds=0.5)
+RENEW = timedelta(seconds=90)
+_NAME = 80
+
+
+@asynccontextmanager
+async def after_a_while(
+    show: Callable[[], Awaitable[None]], *, again: timedelta | None = None
+) -> AsyncIterator[Sequence[object]]:
+    """Call *show* once the block has taken longer than `QUICK`; yields what is empty until then.
+
+    It is called *again* and again after that, where so is said. On the way out a *show* that has begun is waited for,
+    so that nothing is shown after the end.
+    """
+    begun: list[asyncio.Future[None]] = []
+    loop = asyncio.get_running_loop()
+    timer: asyncio.TimerHandle
+
+    def begin() -> None:
+        nonlocal timer
+        begun.append(asyncio.ensure_future(show()))
+        if again is not None:
+            timer = loop.call_later(again.total_seconds(), begin)
+
+    timer = loop.call_later(QUICK.total_seconds(), begin)  # and no task: most blocks are over before that
+    try:
+        yield begun
+    finally:
+        timer.cancel()
+        if begun:
+            await asyncio.wait(begun)
+
+
+@asynccontextmanager
+async def working(
+    indicators: Indicators, place: Place, agent_name: str, *, renew: timedelta = RENEW
+) -> AsyncIterator[None]:
+    """Show in the thread that an agent works, for as long as the block runs; the sign is always taken away."""
+    name = neutralised(kit.one_line(agent_name, _NAME))  # Slack does not say whether it looks for mentions in a status
+    status = f"is asking {name}…" if name else "is working on it…"
+    begun: Sequence[object] = ()
+    try:
+        async with after_a_while(lambda: indicators.show_working(place, status), again=renew) as begun:
+            yield
+    finally:
+        if begun:
+            await indicators.clear_working(place)
+
+
+class QueuedReactions:
+    """Shows at messages that wait that they do; *in_line* writes the line for those where the bot may not react.
+
+    A message that still waits after *patience* gets the reaction, from the process that took it in: nothing waits for
+    that, neither Slack's answer nor the turn. That it has one is noted in the turn before it is shown, so that whoever
+    answers removes it. It may be answered while the reaction is on its way; whoever shows it looks once more, and
+    whoever answers removes it last of all: so one of the two comes after the other.
+
+    Slack allows some 50 reactions a minute in a workspace. So that each can be removed again, a process shows at most
+    20; where more wait, people see that as it is.
+    """
+
+    def __init__(
+        self,
+        indicators: Indicators,
+        say: Say,
+        claims: QueuedReactionClaims,
+        in_line: Callable[[int], Reply],
+        *,
+        patience: timedelta = PATIENCE,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._indicators = indicators
+        self._say = say
+        self._claims = claims
+        self._in_line = in_line
+        self._patience = patience.total_seconds()
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._waiting: asyncio.Queue[tuple[float, InboundMessage, TurnId, int]] = asyncio.Queue(_MOST_WAITING)
+        self._shown_at: deque[float] = deque(maxlen=SHOWN_A_MINUTE)
+
+    def waits_behind(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
+        """Note that *message*, whose *turn* this is, waits behind *ahead* others; returns at once."""
+        if not self._waiting.full():
+            self._waiting.put_nowait((self._monotonic() + self._patience, message, turn, ahead))
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[None]:
+        """Show the reactions while the block runs."""
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(self._show_them())
+            try:
+                yield
+            finally:
+                task.cancel()
+
+    async def _show_them(self) -> None:
+        while True:
+            due, message, turn, ahead = await self._waiting.get()
+            await self._sleep(max(0.0, due - self._monotonic()))
+            is_used_up = len(self._shown_at) == SHOWN_A_MINUTE and self._monotonic() - self._shown_at[0] < _MINUTE
+            if is_used_up:
+                continue
+            try:
+                await self._show(message, turn, ahead)
+            except StoreUnavailable:
+                log.debug("a queued message was left without its reaction", extra={"turn": turn})
+
+    async def _show(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
+        if not await self._claims.claim(turn):
+            return
+        self._shown_at.append(self._monotonic())
+        if not await self._indicators.add_queued_reaction(message.channel, message.ts):
+            with suppress(SlackError):
+                recipient = Recipient(message.channel, message.user, message.thread_ts)
+                await self._say.whisper(recipient, self._in_line(ahead + 1))
+        if await self._claims.is_over(turn):
+            await self._indicators.remove_queued_reaction(message.channel, message.ts)
