@@ -1,13 +1,33 @@
-"""Exhaustive model of the inbox and the journal: every interleaving that one lane can meet.
+"""Exhaustive model of the inbox, the journal and the handlers: every interleaving that one lane can meet.
 
 Two messages, each delivered twice; two workers; as many kills, lost leases, lost replies of Redis, requests that did
-not arrive, drains, withdrawals, dead letters and retries of these, refusals by which a message comes after a later one
-or after its own deletion, as a `Budget` says. The search visits every
-reachable state and checks the promises. The model is tested by its mutants: each leaves out one precaution, and has
-to be caught.
+not arrive, drains, edits, withdrawals, dead letters and retries of these, refusals by which a message comes after a
+later one or after its own deletion, as a `Budget` says. The search visits every reachable state and checks the
+promises. The model is tested by its mutants: each leaves out one precaution, and has to be caught.
 
-What is modelled is what ``bridge/store/scripts`` does: one yielded move is one script, one effect outside, or one
+What is modelled is what ``bridge/queue/scripts`` does: one yielded move is one script, one effect outside, or one
 misfortune. A stop is given at one moment and arrives at a later one. Run: ``python tests/model/inbox_model.py``
+
+How a turn is carried out:
+
+1. **Take.** A worker reads the head of the lane. The take writes nothing that the turn depends on.
+2. **Run.** A turn that is ``queued`` is given to its handler, from the handler's beginning. It may run again from there
+   at any time until its outcome is recorded: in another process after a crash, in the same one when Redis was away in
+   the middle, or because the message was edited or withdrawn meanwhile. What it awaits by itself has to be
+   repeatable, *by turn*: who won a choice is stored with the turn that won, so that a second run meets its own choice
+   and says the same.
+3. **Once.** The one effect that may not be repeated, the request. SENT is written before it, in a script of its own,
+   and only if the turn is still what the handler was given: not edited, withdrawn or stopped. A second `once` in the
+   same turn fails the handler. In this process its result is remembered (an answer, or that nobody knows), and a
+   handler that runs again gets that. Another process finds ``sent``, doesn't run the handler, and records *unknown*. A
+   request that surely did not arrive goes back to ``queued``.
+4. **Staged writes.** A handler only collects them: a push onto a list, a counter, a field that is set if it still has
+   the value that the handler read. They start from nothing in each run. The script that writes OUTCOME commits them,
+   the first time that it runs. A turn without an outcome of its handler (unknown, failed, withdrawn) writes none.
+5. **Outcome**, in the same script: ``posting``. It is never replaced. A handler that sent nothing may get here
+   straight from ``queued``, and then only with the message as it was given.
+6. **Post**, then **done**. Writes that need the ``ts`` of the post are recorded with OUTCOME, and committed by the
+   script that finishes the turn, if the reply is known to be in Slack.
 """
 
 from __future__ import annotations
@@ -20,6 +40,7 @@ from typing import NamedTuple
 MESSAGES = 2
 DEAD = -1  # the owner of an entry whose worker was killed
 NONE = -1
+SOMEBODY = -2
 
 
 class Budget(NamedTuple):
@@ -38,6 +59,12 @@ class Budget(NamedTuple):
     deletions: int = 0  # a message was refused, and is deleted before it comes again
     limits: int = 0  # Slack surely did not take a post
     doubts: int = 0  # nobody knows whether Slack took a post
+    edits: int = 0  # a message that is queued gets another text
+    reruns: int = 0  # Redis was away in the middle of a handler, which runs again in the same process
+    timeouts: int = 0  # nobody knows whether a request arrived, and its worker lives
+    bugs: int = 0  # a handler asks for a second `once`
+    rebinds: int = 0  # somebody else sets the field that handlers stage
+    is_choice: bool = False  # handlers send no request: each claims the one thing that there is to choose
     is_blind: bool = False  # nobody may look for a post in Slack
     is_by_url: bool = False  # answers go by response_url, where nobody can look
 
@@ -46,8 +73,9 @@ class Turn(NamedTuple):
     """One message: *by* is the token of the take that wrote SENT."""
 
     step: str = "queued"  # queued, sent, posting, done, dead, replaced
-    outcome: str = ""  # answer, unknown
+    outcome: str = ""  # answer, won, lost; unknown, failed
     by: int = NONE
+    text: int = 0  # how often it was edited
     is_withdrawn: bool = False
     died: str = ""  # at which step
     was_retried: bool = False  # and so it has lost its place
@@ -57,6 +85,11 @@ class Turn(NamedTuple):
     is_overtaken: bool = False  # when it came, a later one was being dealt with: its order can't be kept
     waits: bool = False  # its outcome waits for Slack, and nobody is about to post it
     out: int = NONE  # the take that marked that it goes out by response_url
+    is_doubtful: bool = False  # nobody can tell whether its outcome is in Slack
+    given: int = NONE  # the text by which it was dealt with
+    heard: str = ""  # what its handler made of the choice when it ran first
+    written: int = 0  # how often its staged writes were committed
+    begun: int = 0  # how often those were that need the ts of its post
 
 
 class Worker(NamedTuple):
@@ -68,6 +101,14 @@ class Worker(NamedTuple):
     token: int = NONE
     has_lease: bool = False
     must_look: bool = False  # its own post may have arrived
+    knows_ts: bool = False  # of the reply in Slack
+    text: int = 0  # that the handler was given
+    bound: int = NONE  # the field, as the handler read it
+    staged: int = 0  # how many pushes
+    result: str = ""  # of `once` or of the choice, which the handler's next run gets, too
+
+
+_IDLE = Worker()
 
 
 class Late(NamedTuple):
@@ -89,9 +130,11 @@ class State(NamedTuple):
     pending: frozenset[tuple[int, int]] = frozenset()  # (entry, owner)
     is_parked: bool = False
     is_held: bool = False  # one was stopped: what waits behind it does not go on by itself
-    is_left: bool = False  # a worker let a lane lie that it holds
     given: int = NONE  # how many messages there were when the stop was given that is under way
     has_agent: bool = True
+    winner: int = NONE  # the turn that has what there is to choose
+    bound: int = NONE  # the field that staged writes set if it is as they know it: the turn that has set it
+    is_overwritten: bool = False  # though it was not
     turns: tuple[Turn, ...] = (Turn(),) * MESSAGES
     late: tuple[Late, ...] = ()
     workers: tuple[Worker, ...] = (Worker(), Worker())
@@ -101,15 +144,13 @@ class State(NamedTuple):
 
     def with_turn(self, number: int, **changes: object) -> State:
         """Change one turn."""
-        turns = list(self.turns)
-        turns[number] = turns[number]._replace(**changes)  # type: ignore[arg-type]
-        return self._replace(turns=tuple(turns))
+        changed = self.turns[number]._replace(**changes)  # type: ignore[arg-type]
+        return self._replace(turns=(*self.turns[:number], changed, *self.turns[number + 1 :]))
 
     def with_worker(self, number: int, **changes: object) -> State:
         """Change one worker."""
-        workers = list(self.workers)
-        workers[number] = workers[number]._replace(**changes)  # type: ignore[arg-type]
-        return self._replace(workers=tuple(workers))
+        changed = self.workers[number]._replace(**changes)  # type: ignore[arg-type]
+        return self._replace(workers=(*self.workers[:number], changed, *self.workers[number + 1 :]))
 
     def spend(self, kind: str) -> State:
         """Take one from the budget."""
@@ -117,7 +158,7 @@ class State(NamedTuple):
 
     def idle(self, number: int) -> State:
         """Let a worker stop and touch nothing more."""
-        return self.with_worker(number, **Worker()._asdict())
+        return self._replace(workers=(*self.workers[:number], _IDLE, *self.workers[number + 1 :]))
 
     def woken(self) -> State:
         """Add an entry, by a number that nobody holds or remembers."""
@@ -133,7 +174,7 @@ class State(NamedTuple):
             *(put.token for put in self.late),
         }
         token = min(set(range(len(used) + 1)) - used)
-        return self.with_worker(number, at="held", turn=NONE, token=token)
+        return self.with_worker(number, at="held", turn=NONE, token=token, result="", knows_ts=False)
 
     def retired(self, entry: int) -> State:
         """Take an entry away, whoever has it."""
@@ -153,6 +194,9 @@ class State(NamedTuple):
 
 _MIRRORED = {0: 1, 1: 0, DEAD: DEAD}
 
+SAYS = {"answer", "won", "lost"}
+"""Outcomes of a handler that came to its end."""
+
 Move = tuple[str, State]
 
 MUTANTS = {
@@ -165,10 +209,25 @@ MUTANTS = {
     "no clock": Budget(stalls=1),
     "renewal steals": Budget(stalls=1),
     "no token": Budget(losses=1),
+    "once without a mark": Budget(),
+    "a second once": Budget(bugs=1),
+    "once forgotten in the same process": Budget(reruns=1),
+    "doubt forgotten in the same process": Budget(timeouts=1, reruns=1),
+    "sent in spite of an edit": Budget(edits=1),
+    "outcome in spite of an edit": Budget(edits=1, is_choice=True),
+    "outcome in spite of withdrawal": Budget(withdrawals=1, is_choice=True),
+    "staged beside the step": Budget(kills=1),
+    "staged again when the answer was lost": Budget(losses=1),
+    "staged of an earlier run kept": Budget(reruns=1),
+    "staged of a run that failed": Budget(bugs=1),
+    "staged whatever the field is": Budget(rebinds=1),
+    "after the post in a script of its own": Budget(kills=1),
+    "after the post without a post": Budget(stops=1),
+    "after the post forgotten on taking over": Budget(kills=1),
+    "choice without the winner's turn": Budget(kills=1, is_choice=True),
     "unsent without fence": Budget(stalls=1, losses=1, refusals=1),
     "unsent forgotten": Budget(refusals=1),
     "sent in spite of withdrawal": Budget(withdrawals=1),
-    "take in spite of withdrawal": Budget(withdrawals=1),
     "park without looking for the choice": Budget(),
     "park without looking for the withdrawal": Budget(withdrawals=1),
     "park without retiring": Budget(),
@@ -183,7 +242,6 @@ MUTANTS = {
     "retry asks what was answered": Budget(deaths=1, retries=1),
     "retry of the unknown as the same turn": Budget(kills=1, deaths=1, retries=1),
     "sent in spite of stop": Budget(stops=1),
-    "take in spite of stop": Budget(stops=1),
     "take over in spite of stop": Budget(kills=1, stops=1),
     "outcome in spite of stop": Budget(stops=1),
     "unsent in spite of stop": Budget(refusals=1, stops=1),
@@ -198,7 +256,6 @@ MUTANTS = {
     "hand over and wake": Budget(),
     "hand over what waits behind another": Budget(),
     "hand over and forget": Budget(losses=1),
-    "settle with a new token": Budget(losses=1),
     "settle without fence": Budget(stalls=1, losses=1),
     "settle without refusing what is late": Budget(losses=1),
     "a late message goes last": Budget(delays=1),
@@ -261,7 +318,8 @@ LIVES = {
     "a late message and a dead letter": (True, Budget(deaths=1, retries=1, delays=1)),
     "a late message and a menu": (False, Budget(withdrawals=1, delays=1)),
     "a late message, a menu and a stop": (False, Budget(stops=1, delays=1)),
-    "a deleted message": (True, Budget(kills=1, stalls=1, delays=1, deletions=1)),
+    "a deleted message and a kill": (True, Budget(kills=1, delays=1, deletions=1)),
+    "a deleted message and a slow worker": (True, Budget(stalls=1, delays=1, deletions=1)),
     "an answer that waits for Slack, and a stop": (True, Budget(stops=1, limits=1, doubts=1)),
     "an answer that waits for Slack, a kill and a stop": (True, Budget(kills=1, stops=1, limits=1)),
     "an answer that waits for Slack, a slow worker and a stop": (True, Budget(stalls=1, stops=1, limits=1)),
@@ -274,6 +332,22 @@ LIVES = {
     "answers by url and a slow worker": (True, Budget(stalls=1, limits=1, is_by_url=True)),
     "answers by url and lost replies": (True, Budget(losses=1, limits=1, is_by_url=True)),
     "answers by url and a drain": (True, Budget(kills=1, limits=1, releases=1, is_by_url=True)),
+    "handlers that run again": (True, Budget(kills=1, reruns=2)),
+    "handlers that run again, and a slow worker": (True, Budget(stalls=1, reruns=1)),
+    "handlers that run again, and lost replies": (True, Budget(losses=1, reruns=1, bugs=1)),
+    "handlers that run again, and requests in doubt": (True, Budget(kills=1, refusals=1, timeouts=1, reruns=1)),
+    "handlers that run again, and a stop": (True, Budget(reruns=1, timeouts=1, stops=1)),
+    "handlers that run again, and a dead letter": (True, Budget(reruns=1, deaths=1, retries=1)),
+    "edits": (True, Budget(kills=1, edits=1, reruns=1)),
+    "edits and lost replies": (True, Budget(losses=1, edits=1)),
+    "edits and requests that do not arrive": (True, Budget(refusals=1, edits=2)),
+    "edits and a menu": (False, Budget(edits=1, withdrawals=1)),
+    "a field that others set": (True, Budget(losses=1, rebinds=1, reruns=1)),
+    "a field that others set, and a kill": (True, Budget(kills=1, rebinds=1)),
+    "a choice": (True, Budget(kills=1, losses=1, reruns=1, is_choice=True)),
+    "a choice and a slow worker": (True, Budget(stalls=1, reruns=1, is_choice=True)),
+    "a choice, an edit and a withdrawal": (True, Budget(kills=1, edits=1, withdrawals=1, is_choice=True)),
+    "a choice and a dead letter": (True, Budget(kills=1, deaths=1, retries=1, is_choice=True)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
 
@@ -289,6 +363,8 @@ class Lane:
             "idle": self._idle,
             "in doubt": self._in_doubt,
             "held": self._held,
+            "choosing": self._choosing,
+            "chosen": self._chosen,
             "menu": self._menu,
             "decided": self._decided,
             "sending": self._sending,
@@ -318,26 +394,34 @@ class Lane:
 
     def _outside(self, s: State) -> Iterator[Move]:
         for m in range(MESSAGES):
-            is_next = all(s.delivered[:m])
-            if s.delivered[m] < 2 and (is_next or s.left.delays):  # as two events, or as a retry
-                sent = s if is_next else s.spend("delays")
-                put = self._put(sent, m)
-                if put != sent or not s.delivered[m]:  # what comes again and changes nothing leads nowhere
-                    yield f"deliver {m}", self._delivered(put, m)
-                yield from self._hand_over(sent, m)
-            if s.left.deletions and m not in s.seen | s.gone:
-                yield f"delete {m}", s._replace(gone=s.gone | {m}).spend("deletions")
-            if s.left.withdrawals and m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
-                yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
-        for put in s.late:
-            yield f"late PUT {put.message}", self._late(s, put)
+            yield from self._deliveries(s, m)
+            if m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
+                if s.left.edits:
+                    yield f"edit {m}", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
+                if s.left.withdrawals:
+                    yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
+        for late in s.late:
+            yield f"late PUT {late.message}", self._late(s, late)
         yield from self._stops(s)
         if not s.has_agent:
             yield "choose", self._choose(s)
-        for m, turn in enumerate(s.turns):
-            is_listed = turn.step == "dead" or (turn.died and self.mutant == "retry leaves it on the list")
-            if s.left.retries and is_listed:
+        if s.left.rebinds:
+            yield "rebind", s._replace(bound=SOMEBODY).spend("rebinds")
+        for m, turn in enumerate(s.turns if s.left.retries else ()):
+            if turn.step == "dead" or (turn.died and self.mutant == "retry leaves it on the list"):
                 yield f"retry {m}", self._retry(s.spend("retries"), m)
+
+    def _deliveries(self, s: State, m: int) -> Iterator[Move]:
+        """Deliver a message, as two events or as a retry; or delete it before it comes."""
+        is_next = all(s.delivered[:m])
+        if s.delivered[m] < 2 and (is_next or s.left.delays):
+            sent = s if is_next else s.spend("delays")
+            put = self._put(sent, m)
+            if put != sent or not s.delivered[m]:  # what comes again and changes nothing leads nowhere
+                yield f"deliver {m}", self._delivered(put, m)
+            yield from self._hand_over(sent, m)
+        if s.left.deletions and m not in s.seen | s.gone:
+            yield f"delete {m}", s._replace(gone=s.gone | {m}).spend("deletions")
 
     def _delivered(self, s: State, m: int) -> State:
         return s._replace(delivered=tuple(count + (k == m) for k, count in enumerate(s.delivered)))
@@ -351,7 +435,7 @@ class Lane:
                 continue
             mine = s.holding(i)
             token = mine.workers[i].token
-            ran = self._delivered(self._handed_over(mine, m, i, token), m)
+            ran = self._delivered(self._handed_over(mine, m, i), m)
             yield f"deliver {m} to w{i}", self._taken(ran, i)
             if s.left.losses:
                 doubts = {"at": "in doubt", "turn": m}
@@ -360,13 +444,13 @@ class Lane:
                 late = mine._replace(late=(*s.late, Late(m, i, token))).with_worker(i, **doubts)
                 yield f"deliver {m} to w{i}, late", late.spend("losses")
 
-    def _handed_over(self, s: State, m: int, owner: int, token: int) -> State:
+    def _handed_over(self, s: State, m: int, owner: int) -> State:
         """PUT and TAKE in one: the entry is *owner*'s from the start."""
         s = self._put(s, m)
         s = s if s.ready else s.woken()
         *others, entry = s.ready
         left = s.ready if self.mutant == "hand over and wake" else tuple(others)
-        s = self._sent_at_once(s._replace(ready=left, pending=s.pending | {(entry, owner)}), token)
+        s = s._replace(ready=left, pending=s.pending | {(entry, owner)}).with_turn(s.box[0], was_taken=True)
         return s if owner == DEAD else s.with_worker(owner, entry=entry, has_lease=True)
 
     def _late(self, s: State, put: Late) -> State:
@@ -378,7 +462,7 @@ class Lane:
         if s.box:
             return self._put(s, put.message)
         is_forgotten = put.owner != DEAD and s.workers[put.owner].token != put.token
-        ran = self._handed_over(s, put.message, put.owner, put.token)
+        ran = self._handed_over(s, put.message, put.owner)
         return ran._replace(workers=s.workers) if is_forgotten else ran
 
     def _put(self, s: State, m: int) -> State:
@@ -528,12 +612,11 @@ class Lane:
     def _script(self, s: State, i: int, what: str, after: State) -> Iterator[Move]:
         """Do a step behind the fence; its reply may be lost, and then the worker does it again."""
         if not self._owns(s, i):
-            is_left = (s.workers[i].entry, i) in s.pending  # until its lease is over
-            yield f"{what}: lost it", s.idle(i)._replace(is_left=s.is_left or is_left)
+            yield f"{what}: lost it", s.idle(i)
             return
         yield what, after
         if s.left.losses:
-            yield f"{what}, reply lost", after.with_worker(i, **s.workers[i]._asdict()).spend("losses")
+            yield f"{what}, reply lost", after._replace(workers=s.workers).spend("losses")
 
     def _claimed(self, s: State, entry: int, i: int) -> State:
         return s._replace(pending=s.retired(entry).pending | {(entry, i)})
@@ -550,36 +633,45 @@ class Lane:
                 yield "takes over", claimed.holding(i)
 
     def _held(self, s: State, i: int) -> Iterator[Move]:
-        """TAKE: read the head; for the second message, a plain reply, SENT is written in the same step."""
+        """TAKE: read the head."""
         if not s.box:
             yield from self._script(s, i, "finds nothing", s.retired(s.workers[i].entry).idle(i))
             return
-        taken = self._taken(self._sent_at_once(s, s.workers[i].token), i)
-        yield from self._script(s, i, f"takes {s.box[0]}", taken)
+        yield from self._script(s, i, f"takes {s.box[0]}", self._taken(s.with_turn(s.box[0], was_taken=True), i))
         yield from self._release(s, i)
 
-    def _sent_at_once(self, s: State, token: int) -> State:
-        """Write SENT for a head about which nothing is left to decide."""
-        head = s.box[0]
-        s = s.with_turn(head, was_taken=True)
-        turn = s.turns[head]
-        forgotten = self._is_off(turn, "take in spite of withdrawal", "take in spite of stop")
-        if head == 1 and turn.step == "queued" and s.has_agent and not forgotten:
-            return s.with_turn(head, step="sent", by=token)
-        return s
-
     def _taken(self, s: State, i: int) -> State:
+        """Go on with the head; one that is queued is given to its handler."""
         head = s.box[0]
-        return s.with_worker(i, at=self._next_place(s, s.turns[head], i), turn=head)
+        place = self._next_place(s, s.turns[head])
+        s = s.with_worker(i, at=place, turn=head, text=s.turns[head].text)
+        return self._run(s, i) if place in {"decided", "choosing"} else s
+
+    def _run(self, s: State, i: int) -> State:
+        """Begin a run of the handler: with the message as it was taken, what its `once` gave, and nothing staged yet.
+
+        It stages one push and one field at once.
+        """
+        worker = s.workers[i]
+        kept = worker.staged if self.mutant == "staged of an earlier run kept" else 0
+        forgets = {"once forgotten in the same process": "answer", "doubt forgotten in the same process": "unknown"}
+        run = {"staged": kept + 1, "bound": s.bound}
+        if s.left.is_choice:
+            return s.with_worker(i, at="choosing", result="", **run)
+        result = "" if worker.result == forgets.get(self.mutant) else worker.result
+        return s.with_worker(i, at="decided", result=result, **run)
+
+    def _run_again(self, s: State, i: int) -> Iterator[Move]:
+        if s.left.reruns:
+            yield "runs again", self._run(s, i).spend("reruns")
 
     def _in_doubt(self, s: State, i: int) -> Iterator[Move]:
         """SETTLE: look what became of a PUT whose reply was lost. One that has not run yet is refused when it comes."""
         worker = s.workers[i]
         is_ours = (worker.entry, i) in s.pending or (self.mutant == "settle without fence" and worker.turn in s.box[:1])
         if is_ours:
-            renewed = s.with_worker(i, has_lease=True)
-            mine = renewed.holding(i) if self.mutant == "settle with a new token" else renewed
-            yield "settles: has it", self._taken(self._sent_at_once(mine, mine.workers[i].token), i)
+            renewed = s.with_worker(i, has_lease=True).with_turn(s.box[0], was_taken=True)
+            yield "settles: has it", self._taken(renewed, i)
             return
         kept = tuple(put for put in s.late if put.owner != i)
         settled = s if self.mutant == "settle without refusing what is late" else s._replace(late=kept)
@@ -587,17 +679,16 @@ class Lane:
         if s.left.losses:
             yield "settles, reply lost", settled.spend("losses")
 
-    def _next_place(self, s: State, turn: Turn, i: int) -> str:
+    def _next_place(self, s: State, turn: Turn) -> str:
         if turn.stopped_at and turn.step != "queued" and self.mutant != "take over in spite of stop":
             return "posted"  # nothing to show: on to DONE
         if turn.step == "queued":
-            if self._is_off(turn, "take in spite of withdrawal", "take in spite of stop"):
+            if self._is_off(turn):
                 return "posted"
-            return "decided" if s.has_agent else "menu"
+            return "menu" if not s.has_agent else "choosing" if s.left.is_choice else "decided"
         if turn.step == "sent":
-            is_own = turn.by == s.workers[i].token and self.mutant != "no token"
-            return "sending" if is_own or self.mutant == "ask again" else "unsure"
-        if turn.outcome == "doubtful":
+            return "sending" if self.mutant == "ask again" else "unsure"
+        if turn.is_doubtful:
             return "telling"
         if s.left.is_by_url:
             return "going"
@@ -621,14 +712,41 @@ class Lane:
         yield from self._release(s, i)
 
     def _decided(self, s: State, i: int) -> Iterator[Move]:
-        """SENT, unless the message was withdrawn meanwhile."""
-        turn = s.workers[i].turn
-        forgotten = self._is_off(s.turns[turn], "sent in spite of withdrawal", "sent in spite of stop")
-        if forgotten and not self.mutant.startswith("take in spite"):
+        """SENT, unless the message was edited or withdrawn meanwhile; or what `once` gave this worker before."""
+        worker = s.workers[i]
+        turn = s.turns[worker.turn]
+        if worker.result:
+            yield "remembers", s.with_worker(i, at="calling")
+            return
+        is_edited = turn.text != worker.text and self.mutant != "sent in spite of an edit"
+        is_off = self._is_off(turn, "sent in spite of withdrawal", "sent in spite of stop")
+        if turn.step == "queued" and (is_edited or is_off):
             yield from self._script(s, i, "must look again", s.holding(i))
             return
-        sent = s.with_turn(turn, step="sent", by=s.workers[i].token).with_worker(i, at="sending")
-        yield from self._script(s, i, f"SENT {turn}", sent)
+        sent = s.with_worker(i, at="sending")
+        if turn.step == "sent" and (turn.by != worker.token or self.mutant == "no token"):
+            sent = s.with_worker(i, at="unsure")
+        elif self.mutant != "once without a mark":
+            sent = sent.with_turn(worker.turn, step="sent", by=worker.token)
+        yield from self._script(s, i, f"SENT {worker.turn}", sent)
+        yield from self._run_again(s, i)
+        yield from self._give_up(s, i)
+
+    def _choosing(self, s: State, i: int) -> Iterator[Move]:
+        """CHOOSE: an effect of the handler's own, not behind the fence. The first turn wins, in each of its runs."""
+        m = s.workers[i].turn
+        is_won = s.winner in {NONE, m}
+        winner = SOMEBODY if self.mutant == "choice without the winner's turn" else m
+        result = "won" if is_won else "lost"
+        heard = result if s.turns[m].heard in {"", result} else "both"
+        chosen = s.with_turn(m, heard=heard)._replace(winner=winner if is_won else s.winner)
+        yield f"CHOOSE {m}", chosen.with_worker(i, at="chosen", result=result)
+        if s.left.losses:
+            yield f"CHOOSE {m}, reply lost", chosen.spend("losses")
+
+    def _chosen(self, s: State, i: int) -> Iterator[Move]:
+        yield from self._outcome(s, i, s.workers[i].result)
+        yield from self._run_again(s, i)
         yield from self._give_up(s, i)
 
     def _sending(self, s: State, i: int) -> Iterator[Move]:
@@ -636,7 +754,12 @@ class Lane:
         if not worker.has_lease and self.mutant != "no clock":
             yield "gives up before the request", s.idle(i)
             return
-        yield f"asks {worker.turn}", s._replace(sent=(*s.sent, worker.turn)).with_worker(i, at="calling")
+        asked = s._replace(sent=(*s.sent, worker.turn)).with_turn(worker.turn, given=worker.text)
+        yield f"asks {worker.turn}", asked.with_worker(i, at="calling", result="answer")
+        if s.left.timeouts:
+            doubt = {"at": "calling", "result": "unknown"}
+            yield f"asks {worker.turn}, in doubt", asked.with_worker(i, **doubt).spend("timeouts")
+            yield f"cannot ask {worker.turn}, in doubt", s.with_worker(i, **doubt).spend("timeouts")
         if s.left.refusals:
             yield f"cannot ask {worker.turn}", s.with_worker(i, at="refused").spend("refusals")
         yield from self._give_up(s, i)
@@ -655,8 +778,15 @@ class Lane:
         yield from self._script(s, i, f"UNSENT {turn}", again)
 
     def _calling(self, s: State, i: int) -> Iterator[Move]:
-        yield from self._outcome(s, i, "answer")
-        if s.turns[s.workers[i].turn].stopped_at:
+        """The request has gone out. OUTCOME comes with its answer; before that, the handler may run again."""
+        worker = s.workers[i]
+        yield from self._outcome(s, i, worker.result)
+        yield from self._run_again(s, i)
+        if s.left.bugs and worker.result == "answer":
+            failed = s.with_worker(i, result="failed").spend("bugs")
+            asked = s._replace(sent=(*s.sent, worker.turn)) if self.mutant == "a second once" else failed
+            yield f"wants to ask {worker.turn} a second time", asked
+        if s.turns[worker.turn].stopped_at:
             yield "hears of the stop", s.with_worker(i, at="posted")
 
     def _unsure(self, s: State, i: int) -> Iterator[Move]:
@@ -686,13 +816,38 @@ class Lane:
         return s if self.mutant == mutant else s.woken()
 
     def _outcome(self, s: State, i: int, outcome: str) -> Iterator[Move]:
-        """OUTCOME and POSTING in one step. What is written already stays."""
-        turn = s.workers[i].turn
-        written = s if s.turns[turn].step == "posting" else s.with_turn(turn, step="posting", outcome=outcome)
-        is_shown = not s.turns[turn].stopped_at or self.mutant == "outcome in spite of stop"
+        """OUTCOME and POSTING in one step, with what the handler has staged. What is written already stays."""
+        worker = s.workers[i]
+        m, turn = worker.turn, s.turns[worker.turn]
+        is_edited = turn.text != worker.text and self.mutant != "outcome in spite of an edit"
+        is_off = turn.is_withdrawn and self.mutant != "outcome in spite of withdrawal"
+        if turn.step == "queued" and (is_edited or is_off or turn.stopped_at):
+            yield from self._script(s, i, "must look again", s.holding(i))
+            return
+        if self.mutant == "staged beside the step" and worker.staged and outcome in SAYS:
+            yield "writes what is staged", s.with_turn(m, written=turn.written + 1).with_worker(i, staged=0)
+            return
+        written = s
+        if turn.step != "posting":
+            given = worker.text if outcome in SAYS else turn.given
+            written = self._committed(s.with_turn(m, step="posting", outcome=outcome, given=given), i)
+        elif self.mutant == "staged again when the answer was lost":
+            written = self._committed(s, i)
+        is_shown = not turn.stopped_at or self.mutant == "outcome in spite of stop"
         shows = "going" if s.left.is_by_url else "posting"
         after = written.with_worker(i, at=shows if is_shown else "posted")
-        yield from self._script(s, i, f"OUTCOME {outcome} {turn}", after)
+        yield from self._script(s, i, f"OUTCOME {outcome} {m}", after)
+
+    def _committed(self, s: State, i: int) -> State:
+        """Commit what a run has staged that came to its end."""
+        worker = s.workers[i]
+        turn = s.turns[worker.turn]
+        if turn.outcome not in SAYS and self.mutant != "staged of a run that failed":
+            return s
+        s = s.with_turn(worker.turn, written=turn.written + worker.staged)
+        if s.bound != worker.bound and self.mutant != "staged whatever the field is":
+            return s
+        return s._replace(bound=worker.turn, is_overwritten=s.is_overwritten or s.bound != worker.bound)
 
     def _looking(self, s: State, i: int) -> Iterator[Move]:
         """Look for the post of an earlier worker, which is over: the lease outlasts it."""
@@ -703,7 +858,10 @@ class Lane:
             return
         is_there = any(posted == turn for posted, _ in s.posts) and not s.left.is_blind
         waits = s.turns[turn].waits and self.mutant != "post what still waits"
-        yield "looks", s.with_worker(i, at="posted" if is_there else "going" if waits else "posting", must_look=False)
+        looked = s.with_worker(i, must_look=False, knows_ts=is_there)
+        if self.mutant == "after the post forgotten on taking over":
+            looked = looked.with_worker(i, knows_ts=False)
+        yield "looks", looked.with_worker(i, at="posted" if is_there else "going" if waits else "posting")
         yield from self._release(s, i)
         yield from self._give_up(s, i)
 
@@ -728,7 +886,7 @@ class Lane:
             turn = s.turns[worker.turn]
             post = (worker.turn, "too late" if turn.stopped_at else turn.outcome)
             posted = s._replace(posts=(*s.posts, post))
-            yield f"posts {worker.turn}", posted.with_worker(i, at="posted")
+            yield f"posts {worker.turn}", posted.with_worker(i, at="posted", knows_ts=not s.left.is_by_url)
             if s.left.limits:
                 yield f"cannot post {worker.turn}", s.with_worker(i, at="held back").spend("limits")
             if s.left.doubts:
@@ -756,7 +914,7 @@ class Lane:
     def _in_doubt_about_it(self, s: State, i: int) -> Iterator[Move]:
         """DOUBT: from here on people are told so, and the outcome is kept for a button."""
         turn = s.workers[i].turn
-        doubtful = s.with_turn(turn, outcome="doubtful").with_worker(i, at="telling")
+        doubtful = s.with_turn(turn, is_doubtful=True).with_worker(i, at="telling")
         yield from self._script(s, i, f"DOUBT {turn}", doubtful)
 
     def _telling(self, s: State, i: int) -> Iterator[Move]:
@@ -767,9 +925,16 @@ class Lane:
         yield from self._give_up(s, i)
 
     def _posted(self, s: State, i: int) -> Iterator[Move]:
-        """DONE: pop, retire, and wake somebody if more waits."""
+        """DONE: write what was staged for after the post, pop, retire, and wake somebody if more waits."""
         worker = s.workers[i]
-        done = s.with_turn(worker.turn, step="done").retired(worker.entry).idle(i)
+        turn = s.turns[worker.turn]
+        knows_ts = worker.knows_ts or self.mutant == "after the post without a post"
+        begun = turn.begun + (knows_ts and turn.outcome in SAYS)
+        if begun != turn.begun and self.mutant == "after the post in a script of its own":
+            written = s.with_turn(worker.turn, begun=begun).with_worker(i, knows_ts=False)
+            yield "writes what comes after the post", written
+            return
+        done = s.with_turn(worker.turn, step="done", begun=begun).retired(worker.entry).idle(i)
         yield from self._script(s, i, f"DONE {worker.turn}", self._popped(done, "never wake after done"))
 
     def _release(self, s: State, i: int) -> Iterator[Move]:
@@ -797,11 +962,43 @@ def broken(s: State, budget: Budget) -> str:
             return f"message {m} was answered without being asked"
         if turn.is_withdrawn and (m in s.sent or said):
             return f"message {m} was dealt with though it was withdrawn"
-        if "unknown" in said and budget[:2] == s.left[:2]:
+    return (
+        _wrongly_run(s)
+        or (_wrongly_stopped(s) if budget.stops else "")
+        or (_wrongly_lost(s, budget) if budget[:2] == s.left[:2] else "")
+        or _out_of_order(s)
+        or _wrong_entries(s)
+    )
+
+
+def _wrongly_lost(s: State, budget: Budget) -> str:
+    """Check that nothing is lost where no worker was."""
+    for m, outcome in s.posts:
+        if outcome == "unknown" and budget.timeouts == s.left.timeouts:
             return f"message {m} has an unknown outcome, and no worker was lost"
-        if "doubtful" in told and budget[:2] == s.left[:2] and budget.doubts == s.left.doubts:
+        if outcome == "doubtful" and budget.doubts == s.left.doubts:
             return f"message {m} is in doubt, and nothing was lost"
-    return _wrongly_stopped(s) or _out_of_order(s) or _wrong_entries(s)
+    is_idle = any(owner != DEAD and s.workers[owner].at == "idle" for _, owner in s.pending)
+    return "nobody works on a lane that a worker holds" if is_idle else ""
+
+
+def _wrongly_run(s: State) -> str:
+    """Check what handlers did, and what was written for them."""
+    for m, turn in enumerate(s.turns):
+        if turn.written != (turn.outcome in SAYS):
+            return f"what message {m} staged was written {turn.written} times, with the outcome “{turn.outcome}”"
+        if turn.begun > 1:
+            return f"what message {m} staged for after its post was written {turn.begun} times"
+        if turn.heard == "both" or (turn.outcome in {"won", "lost"} and turn.outcome != turn.heard):
+            return f"message {m} heard one thing when its handler ran first, and another later"
+        if turn.given not in {NONE, turn.text}:
+            return f"message {m} was dealt with by a text that was edited before"
+        if turn.step == "done":
+            is_shown = turn.outcome in SAYS and (m, turn.outcome) in s.posts
+            is_known = is_shown and not (turn.is_doubtful or turn.stopped_at or s.left.is_by_url)
+            if (is_known and not turn.begun) or (turn.begun and not is_shown):
+                return f"what message {m} staged for after its post was written {turn.begun} times"
+    return "a field was overwritten that is not as its handler knew it" if s.is_overwritten else ""
 
 
 def _wrongly_stopped(s: State) -> str:
@@ -826,8 +1023,6 @@ def _out_of_order(s: State) -> str:
         return "out of order at the agent"
     if posted != sorted(posted):
         return "out of order in the thread"
-    if s.is_left:
-        return "a worker let a lane lie that it holds, because another message went before its own"
     at_work = {worker.turn for worker in s.workers if worker.at in {"calling", "posting"} and worker.has_lease}
     return "two turns at once" if len(at_work) > 1 else ""
 
