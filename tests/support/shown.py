@@ -11,6 +11,14 @@ from typing import Any
 
 from bridge.playground.emulator.server import ApiCall
 
+
+def text_length(shown: Any) -> int:
+    """Count the characters of text in blocks, for what Slack limits in their sum."""
+    if isinstance(shown, dict):
+        return sum(len(v) if k == "text" and isinstance(v, str) else text_length(v) for k, v in shown.items())
+    return sum(map(text_length, shown)) if isinstance(shown, (list, tuple)) else 0
+
+
 _PARSED = re.compile(r"<(?:[!@#][^<>\n]*>|[a-z][a-z0-9+.-]*:[^<>\n|]*\|)", re.IGNORECASE)
 _OUR_DATE = re.compile(r"<!date\^\d+\^[^<>|]*\|[^<>]*>")
 _BARE = re.compile(r"(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])", re.IGNORECASE)

@@ -21,6 +21,7 @@ from bridge.project.models import Agent, AgentDetail, Project, RunResult, Stats,
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import lay_out
+from support.shown import text_length
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"
 LONG = NASTY * 200
@@ -153,7 +154,7 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
 def test_every_reply_keeps_slack_s_limits_and_is_not_parsed(text: str) -> None:
     for reply in every_reply(text):
         assert 1 <= len(reply.blocks) <= 50 or reply.markdown
-        assert kit.text_length(list(reply.blocks)) + len(reply.markdown if text != LONG else "") <= kit.MESSAGE
+        assert text_length(list(reply.blocks)) + len(reply.markdown if text != LONG else "") <= kit.MESSAGE
         for shown in objects([*reply.blocks, *reply.plainer, *reply.footer]):
             if "type" in shown:
                 assert LENGTHS[shown["type"]](shown), shown

@@ -17,6 +17,7 @@ from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.numbers import ENGLISH, signed, style_of, whole
 from bridge.slack.blockkit.reply import Block, Reply
+from support.shown import text_length
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 GERMAN = style_of("de-DE")
@@ -267,7 +268,7 @@ def test_slack_takes_every_form_of_whatever_the_service_says(
 
     for form in forms(reply):
         check_blocks(list(form))
-        assert kit.text_length(list(form)) <= kit.MESSAGE
-        assert kit.text_length([block["rows"] for block in form if block["type"] == "data_table"]) <= kit.TABLES_TEXT
+        assert text_length(list(form)) <= kit.MESSAGE
+        assert text_length([block["rows"] for block in form if block["type"] == "data_table"]) <= kit.TABLES_TEXT
     assert len(reply.text) <= kit.FALLBACK_TEXT
     assert not re.search(r"<(?!!date)|(?<!\w)@here", reply.text)

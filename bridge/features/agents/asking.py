@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
-from bridge.features.conversations.menu import CHOOSE_AN_AGENT, UNNAMED_AGENT, agent_options
+from bridge.features.conversations.menu import CHOOSE_AN_AGENT, agent_option, agent_options
 from bridge.features.workflows.forms import (
     CHANNEL,
     ONLY_THE_FIRST,
@@ -179,7 +179,7 @@ def _where(origin: Origin) -> Block:
 
 
 def _chosen(agent: Agent | None) -> Block | None:
-    return kit.option(agent.name or UNNAMED_AGENT.format(id=agent.id), str(agent.id)) if agent else None
+    return agent_option(agent) if agent else None
 
 
 def _quoted(text: str) -> str:

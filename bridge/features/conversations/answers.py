@@ -9,13 +9,15 @@ from typing import Any, Final
 
 from bridge.ids import TurnId
 from bridge.slack.blockkit import kit, shapes
-from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.blockkit.reply import Audience, Reply
 
 FEEDBACK: Final = "answer:feedback"
 
 SESSION_GONE: Final = "The earlier conversation is no longer known to the service, so this answer begins a new one."
 
 _NOTIFICATION = 300
+_TOOLS = "Tools used: "
+_GOOD, _BAD = ({"text": kit.plain(text), "accessibility_label": text} for text in ("Good answer", "Bad answer"))
 _VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>\d{1,18}):(?P<session>\d{0,18})")
 
 
@@ -33,17 +35,26 @@ def answer(
 ) -> Reply:
     """Show what an agent answered, with the tools that it used and our own *notes* below.
 
-    With *feedback*, people can say what they think of it.
+    With *feedback*, people can say what they think of it, with Slack's own pair of buttons.
     """
-    if not message.strip():
-        message = "_The agent answered with an empty message._"
-    tools = shapes.listed(shapes.names_in(tools_used), kit.FOOTER_TEXT - len(f"Tools used: {''}"))
-    footer = [*notes, *([f"Tools used: {tools}"] if tools else [])]
+    # https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
+    shown = kit.clean(message) if message.strip() else "_The agent answered with an empty message._"
+    small, footer = [*notes], []
+    if tools_used and (tools := shapes.listed(shapes.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):
+        small.append(_TOOLS + tools)
+    if small:
+        footer.append(kit.context(*small))
+    if feedback:
+        which = f"{feedback.turn}:{feedback.agent}:{'' if feedback.session is None else feedback.session}"
+        buttons = {
+            "type": "feedback_buttons",
+            "action_id": FEEDBACK,
+            "positive_button": {**_GOOD, "value": f"up:{which}"},
+            "negative_button": {**_BAD, "value": f"down:{which}"},
+        }
+        footer.append({"type": "context_actions", "elements": [buttons]})
     return Reply(
-        text=kit.fallback(message, _NOTIFICATION),
-        markdown=kit.clean(message),
-        footer=(*((kit.context(*footer),) if footer else ()), *((_feedback(feedback),) if feedback else ())),
-        audience=Audience.THREAD,
+        text=kit.fallback(shown, _NOTIFICATION), markdown=shown, footer=tuple(footer), audience=Audience.THREAD
     )
 
 
@@ -54,22 +65,3 @@ def read_vote(value: str) -> tuple[bool, Answered] | None:
         return None
     session = int(match["session"]) if match["session"] else None
     return match[1] == "up", Answered(TurnId(match["turn"]), int(match["agent"]), session)
-
-
-def _feedback(of: Answered) -> Block:
-    """Make Slack's own pair of buttons.
-
-    https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
-    """
-    which = f"{of.turn}:{of.agent}:{'' if of.session is None else of.session}"
-    buttons = {
-        "type": "feedback_buttons",
-        "action_id": FEEDBACK,
-        "positive_button": _button("Good answer", f"up:{which}"),
-        "negative_button": _button("Bad answer", f"down:{which}"),
-    }
-    return {"type": "context_actions", "elements": [buttons]}
-
-
-def _button(text: str, value: str) -> Block:
-    return {"text": kit.plain(text), "value": value, "accessibility_label": text}

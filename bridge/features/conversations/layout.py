@@ -10,24 +10,6 @@ from bridge.project.models import Agent
 from bridge.slack.blockkit import kit, markdown
 from bridge.slack.blockkit.reply import Audience, Reply
 
-_MUTED: Final = (
-    "Muted: nothing said in this thread goes to the agent until somebody writes !unmute. Commands still work."
-)
-_HANDED_OVER: Final = "{agent} answers here from now on, in a new session that knows nothing of the earlier one."
-_BEFORE_AGENT: Final = "Before, {agent} did."
-_BEFORE_AGENT_IN_SESSION: Final = "Before, {agent} did (session {session})."
-_TAKES_PLACE_OF_SESSION: Final = (
-    "It takes the place of session {session}. To go back to that, write !session {session}."
-)
-_BEFORE_SESSION: Final = "Before, it was session {session}."
-_NO_SUCH_SESSION: Final = (
-    "No session {session} can be continued here. "
-    "It has to be one of this channel, or of your own direct message with me."
-)
-_HELLO_WRITE_HERE: Final = (
-    "Hello! Write here, and an agent of this project answers. Each message at the top begins a conversation."
-)
-
 CONTINUE: Final = "session:continue"
 """Its value is ``<session>:<the session that the thread had, or nothing>``."""
 
@@ -40,12 +22,13 @@ _WELCOME = 2000
 
 def muted() -> Reply:
     """Tell that nothing said here is for the agent."""
-    return _line(_MUTED)
+    text = "Muted: nothing said in this thread goes to the agent until somebody writes !unmute. Commands still work."
+    return kit.note(text, audience=Audience.THREAD)
 
 
 def unmuted() -> Reply:
     """Tell that what is said here is for the agent again."""
-    return _line("No longer muted: the agent gets what is said here from now on.")
+    return kit.note("No longer muted: the agent gets what is said here from now on.", audience=Audience.THREAD)
 
 
 def is_muted() -> Reply:
@@ -55,11 +38,11 @@ def is_muted() -> Reply:
 
 def handed_over(agent: str, before: str, session: int | None) -> Reply:
     """Tell which agent answers from now on, and which did before."""
-    told = _HANDED_OVER.format(agent=kit.named(agent, 100))
-    if not before:
-        return _line(told)
-    was = _BEFORE_AGENT if session is None else _BEFORE_AGENT_IN_SESSION
-    return _line(f"{told} {was.format(agent=kit.named(before, 100), session=session)}")
+    text = f"{kit.named(agent, 100)} answers here from now on, in a new session that knows nothing of the earlier one."
+    if before:
+        of = "" if session is None else f" (session {session})"
+        text = f"{text} Before, {kit.named(before, 100)} did{of}."
+    return kit.note(text, audience=Audience.THREAD)
 
 
 def answers_already(agent: str) -> Reply:
@@ -70,15 +53,17 @@ def answers_already(agent: str) -> Reply:
 def ask_to_continue(session: int, agent: str, before: int | None, value: str) -> Reply:
     """Ask before the session of a thread is replaced."""
     text = f"Continue session {session} with {kit.named(agent, 100)} in this thread?"
-    has = "It takes the place of what it has now." if before is None else _TAKES_PLACE_OF_SESSION.format(session=before)
-    yes = kit.button(f"Continue session {session}", CONTINUE, value)
-    return kit.reply(text, kit.section(text), kit.context(has), kit.actions(yes))
+    small = f"It takes the place of session {before}. To go back to that, write !session {before}."
+    if before is None:
+        small = "It takes the place of what it has now."
+    return kit.ask(text, kit.button(f"Continue session {session}", CONTINUE, value), small=small)
 
 
 def continued(session: int, agent: str, before: int | None) -> Reply:
     """Tell which session a thread continues now."""
-    told = f"This thread continues session {session} with {kit.named(agent, 100)}."
-    return _line(told if before is None else f"{told} {_BEFORE_SESSION.format(session=before)}")
+    was = "" if before is None else f" Before, it was session {before}."
+    text = f"This thread continues session {session} with {kit.named(agent, 100)}.{was}"
+    return kit.note(text, audience=Audience.THREAD)
 
 
 def continues_already(session: int) -> Reply:
@@ -88,7 +73,10 @@ def continues_already(session: int) -> Reply:
 
 def no_such_session(session: str) -> Reply:
     """Tell that a session cannot be continued here; not whether it exists elsewhere."""
-    return kit.reply(_NO_SUCH_SESSION.format(session=kit.one_line(session, 20)))
+    return kit.reply(
+        f"No session {kit.one_line(session, 20)} can be continued here. "
+        "It has to be one of this channel, or of your own direct message with me."
+    )
 
 
 def changed_meanwhile() -> Reply:
@@ -100,11 +88,13 @@ def greeting(agent: Agent | None) -> Reply:
     """Greet a person who opens the Messages tab for the first time."""
     welcome = kit.clean(agent.welcome_message or "").strip() if agent else ""
     if agent is None or not welcome:
-        return kit.reply(_HELLO_WRITE_HERE, kit.section(_HELLO_WRITE_HERE), audience=Audience.CHANNEL)
+        text = "Hello! Write here, and an agent of this project answers. Each message at the top begins a conversation."
+        return kit.ask(text, audience=Audience.CHANNEL)
+    unless = f"{kit.named(agent.name, 100)} answers here unless you begin with another agent's name."
     return Reply(
         text=kit.fallback(welcome, 300),
         markdown=markdown.neutralised(kit.cut(welcome, _WELCOME)),
-        footer=(kit.context(f"{kit.named(agent.name, 100)} answers here unless you begin with another agent's name."),),
+        footer=(kit.context(unless),),
         audience=Audience.CHANNEL,
     )
 
@@ -112,15 +102,10 @@ def greeting(agent: Agent | None) -> Reply:
 def prompts(agents: Sequence[Agent], default: Agent | None) -> list[dict[str, str]]:
     """Suggest how to begin: with the default agent, then with others by name, then with a look around."""
     others = [agent for agent in agents if default is None or agent.id != default.id]
-    named = [*([default] if default else []), *others][: PROMPTS - 1]
-    asked = [_prompt(agent) for agent in named if kit.one_line(agent.name, 100)]
+    first = [*([default] if default else []), *others][: PROMPTS - 1]
+    names = [name for agent in first if (name := kit.one_line(agent.name, 100))]
+    asked = [{"title": kit.cut(f"Ask {name}", _PROMPT_TITLE), "message": f"{name}: What can you do?"} for name in names]
     return [*asked, {"title": "What can I ask for?", "message": "!help"}]
-
-
-def _prompt(agent: Agent) -> dict[str, str]:
-    name = kit.one_line(agent.name, 100)
-    title = kit.cut(f"Ask {name}", _PROMPT_TITLE)
-    return {"title": title, "message": f"{name}: What can you do?"}
 
 
 _SECRET = re.compile(
@@ -139,7 +124,3 @@ def title_of(message: str) -> str:
         is_told = word not in _JOINS and _TELLS.search(" ".join(shown[-2:])) is not None
         shown.append("…" if is_told or _SECRET.search(word) else word)
     return markdown.neutralised(kit.cut(" ".join(shown), TITLE))
-
-
-def _line(text: str) -> Reply:
-    return kit.reply(text, kit.context(text), audience=Audience.THREAD)

@@ -10,7 +10,6 @@ from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
-UNNAMED_AGENT: Final = "agent {id}"
 CHOOSE_AN_AGENT: Final = "Choose an agent"
 
 CHOOSE: Final = "agent:choose"
@@ -30,15 +29,18 @@ def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
     """Offer the agents that fit what was typed so far, the best first."""
     ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
-    return [
-        kit.option(agent.name or UNNAMED_AGENT.format(id=agent.id), str(agent.id)) for _, agent in ranked[: kit.OPTIONS]
-    ]
+    return [agent_option(agent) for _, agent in ranked[: kit.OPTIONS]]
+
+
+def agent_option(agent: Agent) -> Block:
+    """Offer one agent."""
+    return kit.option(agent.name or f"agent {agent.id}", str(agent.id))
 
 
 def chosen(agent_name: str) -> Reply:
     """Take the menu's place."""
     text = f"{kit.named(agent_name, 100)} answers in this thread."
-    return kit.reply(text, kit.context(text), audience=Audience.THREAD, replaces_original=True)
+    return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def chosen_before() -> Reply:

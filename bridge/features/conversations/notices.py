@@ -21,27 +21,8 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
-_DID_YOU_MEAN: Final = "Did you mean {command}? Nothing was sent to the agent."
-_RUN_COMMAND: Final = "Use {command}"
-_GIVEN_COMMAND: Final = "Taken as {command}."
-_THREAD_FULL: Final = (
-    "{limit} messages wait in this thread already, so this one was not taken. Please send it again later."
-)
-_NO_THREAD_HERE: Final = (
-    "I cannot write in this channel, so nothing was sent to the agent. "
-    "Invite me with /invite and try again, or write to me directly."
-)
 SEND_IT_AGAIN: Final = "Send it again"
-_SHOWN_AFTER_ALL: Final = "Shown on request."
 SEND_IT_NOW: Final = "Send it now"
-_SENT_AGAIN: Final = "Sent again: the message waits for its turn at the end of this thread."
-_EDITED_TOO_LATE: Final = "The agent got this message before you changed it. Shall it get the new text, too?"
-_ASKED_EDITED: Final = "The new text waits for its turn at the end of this thread."
-_KEPT_WHILE_DOWN: Final = (
-    "The service is down at the moment. Your message is kept and will be answered as soon as it is back."
-)
-_BEGINS_ANEW: Final = "The next message begins a new conversation. What was said before is not remembered."
-_CANT_POST: Final = "I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
 _WHY_NOT_POSTED: Final = {
     "channel_not_found": "I'm not in the channel, or it no longer exists",
     "ekm_access_denied": "your organization's admins have suspended posting",
@@ -58,32 +39,35 @@ _WHY_NOT_POSTED: Final = {
 SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
 ASK_EDITED: Final = "turn:edited"
-_NOT_POSTED: Final = "not_posted:"
 SLIP_COMMAND: Final = "slip:command"
 SLIP_TEXT: Final = "slip:text"
-EDITED: Final = "edited:"  # what the name of such an offer begins with; the identity of the message follows
 
 
 def told(what: str) -> Reply:
     """Find the words for a notice that was decided at the door; a later release may know more names than this one."""
+    kind, _, facts = what.partition(":")
     if what in _AT_THE_DOOR:
         return _AT_THE_DOOR[what]()
     if what.startswith(PAUSED_REPORT):
         return told_paused(what)
     if what.startswith(CHANGED):
         return told_of_change(what)
-    if what.startswith(_PAUSED):
-        return _paused(what.removeprefix(_PAUSED))
-    if what.startswith(_NOT_POSTED):
-        return _not_posted(what.removeprefix(_NOT_POSTED))
-    if what.startswith(EDITED):
-        return edited_too_late(what.removeprefix(EDITED))
+    match kind:
+        case "paused":
+            limited, audience, seconds = (*facts.split(":"), "", "")[:3]
+            wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
+            shown_to = Audience.THREAD if audience == Audience.THREAD else Audience.PRIVATE
+            return failure(TooOften(limited, wait), audience=shown_to)
+        case "not_posted":
+            return _not_posted(facts)
+        case "edited":
+            return edited_too_late(facts)
     return failure(NotAllowed(what))
 
 
 def not_posted(channel: str, error: str) -> str:
     """Name, for `told`, that Slack refuses an answer for good, by its word *error*."""
-    return f"{_NOT_POSTED}{error}:{channel}"
+    return f"not_posted:{error}:{channel}"
 
 
 def _not_posted(what: str) -> Reply:
@@ -91,32 +75,28 @@ def _not_posted(what: str) -> Reply:
     error, _, channel = what.partition(":")
     base = "restricted_action" if error.startswith("restricted_action") else error
     named = f"Slack does not allow it ({kit.one_line(error, 60)})"
-    text = _CANT_POST.format(why=_WHY_NOT_POSTED.get(error) or _WHY_NOT_POSTED.get(base, named))
+    why = _WHY_NOT_POSTED.get(error) or _WHY_NOT_POSTED.get(base, named)
+    text = f"I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
+    return kit.reply(text, _with_channel(text, channel), audience=Audience.CHANNEL)
+
+
+def _with_channel(text: str, channel: str, ending: str = "") -> Block:
+    """Make paragraphs of *text* and of where it was for; a direct message has no name to show."""
+    if channel[:1] not in {"C", "G"}:
+        return kit.rich(kit.paragraph(text))
     where: Block = {"type": "channel", "channel_id": channel}
-    was_for = [kit.paragraph(*kit.filled("It was for {channel}", channel=where))] if channel[:1] in {"C", "G"} else []
-    return kit.reply(text, kit.rich(kit.paragraph(text), *was_for), audience=Audience.CHANNEL)
+    return kit.rich(kit.paragraph(text), kit.paragraph("It was for ", where, ending))
 
 
 def mention_without_text() -> Reply:
     """Answer a mention that says nothing."""
-    return kit.reply(
-        "Hello!",
-        kit.rich(
-            kit.paragraph("Hello! Mention me with a question, and an agent of this project answers in a thread."),
-            kit.bullets(
-                [
-                    kit.paragraph(
-                        *kit.filled(
-                            "Begin with an agent's name to choose it: {example}",
-                            example=kit.words("Support: how do I …?", code=True),
-                        )
-                    ),
-                    kit.paragraph("In the thread just go on writing; no mention is needed there."),
-                    kit.paragraph(*kit.filled("{help} shows all commands.", help=kit.words("!help", code=True))),
-                ]
-            ),
-        ),
-    )
+    ways = [
+        kit.paragraph("Begin with an agent's name to choose it: ", kit.words("Support: how do I …?", code=True)),
+        kit.paragraph("In the thread just go on writing; no mention is needed there."),
+        kit.paragraph(kit.words("!help", code=True), " shows all commands."),
+    ]
+    hello = kit.paragraph("Hello! Mention me with a question, and an agent of this project answers in a thread.")
+    return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))
 
 
 def file_without_text() -> Reply:
@@ -149,34 +129,27 @@ class Slip(BaseModel):
 
 def did_you_mean(command: str, slip: str) -> Reply:
     """Ask whether one word was meant as a *command*; meanwhile it is sent nowhere. A button's value is the *slip*."""
-    text = _DID_YOU_MEAN.format(command=f"!{kit.one_line(command, 20)}")
-    run = kit.button(_RUN_COMMAND.format(command=f"!{kit.one_line(command, 20)}"), SLIP_COMMAND, slip)
-    return kit.reply(text, kit.section(text), kit.actions(run, kit.button("Send as text", SLIP_TEXT, slip)))
+    meant = f"!{kit.one_line(command, 20)}"
+    run, send = kit.button(f"Use {meant}", SLIP_COMMAND, slip), kit.button("Send as text", SLIP_TEXT, slip)
+    return kit.ask(f"Did you mean {meant}? Nothing was sent to the agent.", run, send)
 
 
 def slip_settled(command: str) -> Reply:
     """Take the question's place: *command* was given, or (``""``) the word was sent as text."""
-    text = _GIVEN_COMMAND.format(command=f"!{kit.one_line(command, 20)}") if command else "Sent to the agent as text."
-    return kit.reply(text, kit.context(text), replaces_original=True)
+    text = f"Taken as !{kit.one_line(command, 20)}." if command else "Sent to the agent as text."
+    return kit.note(text, replaces_original=True)
 
 
 def thread_full() -> Reply:
     """Refuse a message because too many wait before it."""
-    return kit.reply(_THREAD_FULL.format(limit=WAITING_LIMIT))
+    waiting = f"{WAITING_LIMIT} messages wait in this thread already"
+    return kit.reply(f"{waiting}, so this one was not taken. Please send it again later.")
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
     """Name, for `told`, that a limit is used up. The first in a thread is told to everybody there."""
     audience = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
-    return f"{_PAUSED}{limited}:{audience}:{math.ceil(wait.total_seconds())}"
-
-
-def _paused(facts: str) -> Reply:
-    """Tell that a limit is used up, and until when."""
-    limited, audience, seconds = (*facts.split(":"), "", "")[:3]
-    wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
-    shown_to = Audience.THREAD if audience == Audience.THREAD else Audience.PRIVATE
-    return failure(TooOften(limited, wait), audience=shown_to)
+    return f"paused:{limited}:{audience}:{math.ceil(wait.total_seconds())}"
 
 
 def not_taken() -> Reply:
@@ -186,16 +159,19 @@ def not_taken() -> Reply:
 
 def no_thread_here() -> Reply:
     """Tell that a conversation cannot begin where the bot may not post."""
-    return kit.reply(_NO_THREAD_HERE)
+    return kit.reply(
+        "I cannot write in this channel, so nothing was sent to the agent. "
+        "Invite me with /invite and try again, or write to me directly."
+    )
 
 
 def outcome_unknown(turn: str) -> Reply:
     """Tell that a message may have reached the agent, and offer to send it again."""
-    again = kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn)
-    return _offer(
+    return kit.ask(
         "It is not known whether the agent got this message, and no answer came back.",
-        "Sending it again may make the agent do it twice.",
-        again,
+        kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
+        small="Sending it again may make the agent do it twice.",
+        audience=Audience.THREAD,
     )
 
 
@@ -204,24 +180,18 @@ def in_doubt(turn: str, channel: str = "") -> Reply:
 
     What is missing may be here, or in the *channel* that is named, where nobody but one person is told.
     """
-    show = kit.actions(kit.button("Show it", SHOW, turn))
-    if not channel:
-        text, where = "Slack didn't confirm my last message, so it may be missing here.", []
-    else:
-        element: Block = {"type": "channel", "channel_id": channel}
+    text = "Slack didn't confirm my last message, so it may be missing here."
+    if channel:
         text = "Slack didn't confirm my last answer to you, so it may be missing."
-        where = (
-            [kit.paragraph(*kit.filled("It was for {channel}.", channel=element))] if channel[:1] in {"C", "G"} else []
-        )
-    shown = kit.rich(kit.paragraph(text), *where)
-    return kit.reply(
-        text, shown, kit.context("If you can see it, there's nothing to do."), show, audience=Audience.CHANNEL
-    )
+    shown = _with_channel(text, channel, ".")
+    small = kit.context("If you can see it, there's nothing to do.")
+    show = kit.actions(kit.button("Show it", SHOW, turn))
+    return kit.reply(text, shown, small, show, audience=Audience.CHANNEL)
 
 
 def shown_after_all() -> Reply:
     """Take the place of that offer after its button was pressed."""
-    return kit.reply(_SHOWN_AFTER_ALL, kit.context(_SHOWN_AFTER_ALL), audience=Audience.THREAD)
+    return kit.note("Shown on request.", audience=Audience.THREAD)
 
 
 def shown_already() -> Reply:
@@ -236,46 +206,44 @@ def answer_gone() -> Reply:
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:
     """Tell that a message waited too long to be sent without asking."""
-    waited = f"This message waited for {kit.spoken(waited_for)}, so it was not sent to the agent."
-    return _offer(waited, "Is it still wanted?", kit.button(SEND_IT_NOW, SEND_AGAIN, turn))
+    text = f"This message waited for {kit.spoken(waited_for)}, so it was not sent to the agent."
+    again = kit.button(SEND_IT_NOW, SEND_AGAIN, turn)
+    return kit.ask(text, again, small="Is it still wanted?", audience=Audience.THREAD)
 
 
 def sent_again() -> Reply:
     """Take the place of the offer after its button was pressed."""
-    return kit.reply(_SENT_AGAIN, kit.context(_SENT_AGAIN), audience=Audience.THREAD, replaces_original=True)
+    text = "Sent again: the message waits for its turn at the end of this thread."
+    return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def edited(message: str) -> str:
     """Name, for `told`, that the *message* of this identity was changed after an agent had got it."""
-    return f"{EDITED}{message}"
+    return f"edited:{message}"
 
 
 def edited_too_late(message: str) -> Reply:
     """Offer to ask with the new text of a message."""
-    again = kit.button("Ask again", ASK_EDITED, message)
-    return kit.reply(_EDITED_TOO_LATE, kit.section(_EDITED_TOO_LATE), kit.actions(again))
+    text = "The agent got this message before you changed it. Shall it get the new text, too?"
+    return kit.ask(text, kit.button("Ask again", ASK_EDITED, message))
 
 
 def asked_edited() -> Reply:
     """Take the place of that offer after its button was pressed."""
-    return kit.reply(_ASKED_EDITED, kit.context(_ASKED_EDITED), replaces_original=True)
+    return kit.note("The new text waits for its turn at the end of this thread.", replaces_original=True)
 
 
 def in_line(place: int) -> Reply:
     """Tell that a message waits behind others."""
     is_teen = place // 10 % 10 == 1
     ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    text = f"Your message is {place}{ending} in line here. It will be answered in its turn."
-    return kit.reply(text, kit.context(text))
+    return kit.note(f"Your message is {place}{ending} in line here. It will be answered in its turn.")
 
 
 def thanks(*, is_up: bool) -> Reply:
     """Thank for a vote on an answer."""
-    return kit.reply(
-        "Thank you, this is noted."
-        if is_up
-        else "Thank you, this is noted. It helps to write in the thread what was missing."
-    )
+    more = "" if is_up else " It helps to write in the thread what was missing."
+    return kit.reply(f"Thank you, this is noted.{more}")
 
 
 def message_gone() -> Reply:
@@ -285,7 +253,8 @@ def message_gone() -> Reply:
 
 def service_down() -> Reply:
     """Tell that the service is down, and that nothing is lost."""
-    return kit.reply(_KEPT_WHILE_DOWN, kit.context(_KEPT_WHILE_DOWN), audience=Audience.THREAD)
+    text = "The service is down at the moment. Your message is kept and will be answered as soon as it is back."
+    return kit.note(text, audience=Audience.THREAD)
 
 
 def no_agents() -> Reply:
@@ -295,10 +264,8 @@ def no_agents() -> Reply:
 
 def session_info(agent_name: str, session: int | None) -> Reply:
     """Tell which conversation a thread is."""
-    name = kit.named(agent_name, 100)
-    if session is None:
-        return kit.reply(f"{name} answers here. The session begins with the next answer.")
-    return kit.reply(f"{name} answers here, in session {session}.")
+    what = ". The session begins with the next answer." if session is None else f", in session {session}."
+    return kit.reply(f"{kit.named(agent_name, 100)} answers here{what}")
 
 
 def no_conversation() -> Reply:
@@ -308,7 +275,8 @@ def no_conversation() -> Reply:
 
 def conversation_begins_anew() -> Reply:
     """Tell that the session was dropped."""
-    return kit.reply(_BEGINS_ANEW, kit.context(_BEGINS_ANEW), audience=Audience.THREAD)
+    text = "The next message begins a new conversation. What was said before is not remembered."
+    return kit.note(text, audience=Audience.THREAD)
 
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:
@@ -319,12 +287,6 @@ def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> 
     return kit.reply(f"{title}\n{text}", kit.header(title), kit.rich(kit.bullets(shown)), *notes)
 
 
-def _offer(text: str, warning: str, button: Block) -> Reply:
-    small = [kit.context(warning)] if warning else []
-    return kit.reply(text, kit.section(text), *small, kit.actions(button), audience=Audience.THREAD)
-
-
-_PAUSED: Final = "paused:"
 _AT_THE_DOOR: Final[dict[str, Callable[[], Reply]]] = {
     "mention_without_text": mention_without_text,
     "file_without_text": file_without_text,

@@ -20,20 +20,14 @@ def stopped_unsent(turn: str, waiting: int) -> Reply:
 
 def stopped_at_work(turn: str, waiting: int) -> Reply:
     """Tell that an answer will not be shown; nobody can take the message back from the agent."""
-    return _told(
-        "Stopped. The agent may have the message already, but no answer to it will be shown.",
-        waiting,
-        kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
-    )
+    text = "Stopped. The agent may have the message already, but no answer to it will be shown."
+    return _told(text, waiting, kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn))
 
 
 def stopped_answered(turn: str, waiting: int) -> Reply:
     """Tell that an answer that waited for Slack will not be posted; it is kept for a button."""
-    return _told(
-        "Stopped. The agent had already answered; whatever isn't here yet won't be posted.",
-        waiting,
-        kit.button("Show the answer", SHOW, turn),
-    )
+    text = "Stopped. The agent had already answered; whatever isn't here yet won't be posted."
+    return _told(text, waiting, kit.button("Show the answer", SHOW, turn))
 
 
 def answered_already() -> Reply:
@@ -55,12 +49,14 @@ def nothing_to_stop(waiting: int) -> Reply:
 
 def gone_on(count: int) -> Reply:
     """Take the place of the question: what waited goes on."""
-    return _decided(f"{kit.counted(count, 'message')} {'goes' if count == 1 else 'go'} on.")
+    text = f"{kit.counted(count, 'message')} {'goes' if count == 1 else 'go'} on."
+    return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def dropped(count: int) -> Reply:
     """Take the place of the question: what waited is taken back."""
-    return _decided(f"{kit.counted(count, 'message')} {'was' if count == 1 else 'were'} dropped.")
+    text = f"{kit.counted(count, 'message')} {'was' if count == 1 else 'were'} dropped."
+    return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def nothing_is_held() -> Reply:
@@ -69,17 +65,11 @@ def nothing_is_held() -> Reply:
 
 
 def _told(text: str, waiting: int, *buttons: Block) -> Reply:
-    if waiting:
-        buttons = (
-            kit.button(f"Go on with {kit.counted(waiting, 'message')}", GO_ON, "held"),
-            kit.button("Drop them" if waiting > 1 else "Drop it", DROP, "held"),
-            *buttons,
-        )
-    waits = f"{kit.counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}"
-    small = [kit.context(f"{waits}. Choose what becomes of that, or write on.")] if waiting else []
-    shown = [kit.section(text), *small, *([kit.actions(*buttons)] if buttons else [])]
-    return kit.reply(text, *shown, audience=Audience.THREAD)
-
-
-def _decided(text: str) -> Reply:
-    return kit.reply(text, kit.context(text), audience=Audience.THREAD, replaces_original=True)
+    """Tell what a stop did, and ask about what waits behind it."""
+    if not waiting:
+        return kit.ask(text, *buttons, audience=Audience.THREAD)
+    count = kit.counted(waiting, "message")
+    go_on = kit.button(f"Go on with {count}", GO_ON, "held")
+    drop = kit.button("Drop them" if waiting > 1 else "Drop it", DROP, "held")
+    small = f"{count} {'waits' if waiting == 1 else 'wait'}. Choose what becomes of that, or write on."
+    return kit.ask(text, go_on, drop, *buttons, small=small, audience=Audience.THREAD)

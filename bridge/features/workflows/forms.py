@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bridge.errors import BadInput
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.failures import where_json_breaks
 from bridge.slack.blockkit.json_text import typed_json
 from bridge.slack.blockkit.reply import Block, View
 
@@ -183,15 +184,12 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
         try:
             value = typed_json(typed)
         except BadInput as exc:
-            errors[INPUT] = json_problem(exc) if typed.strip() else "Write a JSON value, or choose Text."
+            errors[INPUT] = (
+                f"This isn't JSON. {where_json_breaks(exc)}" if typed.strip() else "Write a JSON value, or choose Text."
+            )
     if errors:
         return FormErrors(errors)
     return RunRequest(int(workflow), value, typed, str(values.get(KIND) or ""), bool(values.get(REMEMBER)))
-
-
-def json_problem(error: BadInput) -> str:
-    """Say where JSON is broken."""
-    return f"This isn't JSON. Line {error.line}, character {error.column}: {error.problem}."
 
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:

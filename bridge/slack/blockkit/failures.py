@@ -1,28 +1,42 @@
 """Which words tell what went wrong.
 
-`bridge.errors` has a class for each kind of failure; here each has a sentence, in `_WORDS`. A class
-without one takes its base's, which a test forbids. Sentences are plain words: `failure` makes a reply of them, and
-whoever puts one elsewhere uses `bridge.slack.blockkit.kit`, which keeps it from being parsed.
+`bridge.errors` has a class for each kind of failure; here each has a sentence: in `sentence` where it tells facts, else
+in `_SENTENCES`. A class without one takes its base's, which a test forbids. Sentences are plain words: `failure` makes
+a reply of them, and whoever puts one elsewhere uses `bridge.slack.blockkit.kit`, which keeps it from being parsed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from bridge import errors
 from bridge.errors import BridgeError
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
-from bridge.slack.blockkit.shapes import NAMES_AND_MORE
 
-_SERVICE_DID_NOT_ACCEPT: Final = "The service did not accept this{said}"
-_SERVICE_STATUS: Final = "(status {status})."
-_STORE_AWAY: Final = (
-    "The bridge cannot reach its own store at the moment, so nothing was done. Please try again in a minute."
-)
-_INPUT_NOT_JSON: Final = "This input isn't JSON, so nothing was started. Line {line}, character {column}: {problem}."
+_SENTENCES: Final[dict[type, str]] = {
+    BridgeError: "Sorry, this did not work.",
+    errors.ConfigurationError: "The bridge is not set up completely. Please tell whoever runs it.",
+    errors.ProjectError: "The service did not carry this out. Please try again in a moment.",
+    errors.CannotConnect: "The service is not reachable at the moment. Please try again in a minute.",
+    errors.ConnectionLost: "The connection to the service broke off, so it is not known whether this was done.",
+    errors.NotUnderstood: "The service gave an answer that the bridge does not understand.",
+    errors.NotSignedIn: "The service does not accept the bridge's key. Please tell whoever runs the bridge.",
+    errors.Outage: "The service is down at the moment. Please try again in a few minutes.",
+    errors.SlackError: "Slack did not carry this out. Please try again in a moment.",
+    errors.SlackUnreachable: "Slack is not reachable or asks for patience. Please try again in a minute.",
+    errors.SlackTokenRefused: "Slack no longer accepts my sign-in. Your admin needs to install the app again.",
+    errors.SlackAmbiguous: "It is not known whether Slack took this. Please look before you try again.",
+    errors.SlackGone: "The bridge has lost its connection to Slack, and starts again.",
+    errors.StoreError: (  # and whatever keeps Redis away
+        "The bridge cannot reach its own store at the moment, so nothing was done. Please try again in a minute."
+    ),
+    errors.NamespaceTaken: "The bridge's store belongs to another bot. Please tell whoever runs the bridge.",
+    errors.LaneLost: "Another process of the bridge goes on with this.",
+    errors.RecordNotUnderstood: "This was kept by another release of the bridge, which cannot be read any more.",
+    errors.CommandError: "I do not understand this command. Try !help.",
+}
 _NOT_ALLOWED: Final = {
     "stranger": "This bridge is only for people of the workspace that it belongs to.",
     "channel": "The bridge is not open in this channel. Please ask whoever runs it to add the channel.",
@@ -67,138 +81,64 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
     return kit.reply(sentence(error), audience=audience)
 
 
-def sentence(error: BridgeError) -> str:
+def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for each failure that has facts to tell
     """Say what went wrong, in plain words that are not escaped yet."""
-    return next(_WORDS[base](error) for base in type(error).__mro__ if base in _WORDS)
+    match error:
+        case errors.CircuitOpen():
+            return f"The service is not reachable at the moment. The next try is {_soon(error.retry_in)}."
+        case errors.TimedOut():
+            return f"The service gave no answer within {kit.spoken(error.after)}. It may still be working on it."
+        case errors.NotFound():
+            return f"The service does not know this any more{_said(error) or '.'}"
+        case errors.Busy():
+            when = _soon(error.retry_after) if error.retry_after else "in a moment"
+            return f"The service is busy{_said(error) or '.'} Please try again {when}."
+        case errors.ServiceRefused() if type(error) not in _SENTENCES:
+            if error.status >= 500:  # noqa: PLR2004 - HTTP's own border between "you" and "I"
+                return f"The service had a problem of its own{_said(error) or '.'} Please try again in a moment."
+            return f"The service did not accept this{_said(error) or f' (status {error.status}).'}"
+        case errors.SlackRefused(needed=""):
+            return f"Slack did not allow this ({kit.one_line(error.error, 80)})."
+        case errors.SlackRefused():
+            return f"Slack did not allow this: the app needs the permission {kit.one_line(error.needed, 80)}."
+        case errors.UnknownCommand():
+            near = f"Did you mean {' or '.join(error.nearest)}?" if error.nearest else "Try !help."
+            return f"I do not know {kit.quoted(error.typed, 60)}. {near}"
+        case errors.BadUsage():
+            return f"Please write it like this: {error.usage}"
+        case errors.NoSuch():
+            names = " or ".join(kit.named(name, 80) for name in error.nearest)
+            hint = f"Did you mean {names}?" if names else "The list shows which there are."
+            return f"There is no {error.kind} {kit.quoted(error.name, 60)}. {hint}"
+        case errors.SeveralFit():
+            names = ", ".join(f"{kit.named(name, 80)} (id {id_})" for id_, name in error.matches[:_MOST_NAMES])
+            if len(error.matches) > _MOST_NAMES:
+                names = f"{names} and {len(error.matches) - _MOST_NAMES} more"
+            return f"Several {error.kind}s fit {kit.quoted(error.name, 60)}: {names}. Please use the id."
+        case errors.BadInput():
+            return f"This input isn't JSON, so nothing was started. {where_json_breaks(error)}"
+        case errors.BadSchedule():
+            name = kit.quoted(error.typed, 80)
+            typed = f"I do not understand {name}" if error.typed else "Something is missing"
+            return _BAD_SCHEDULE.get(error.part, _BAD_SCHEDULE["often"]).format(typed=typed, name=name)
+        case errors.NotAllowed():
+            return _NOT_ALLOWED.get(error.reason, "You may not do this here.")
+        case errors.TooOften():
+            why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
+            return f"{why} It goes on {_soon(max(error.wait, timedelta(seconds=1)))}."
+        case _:
+            return next(_SENTENCES[base] for base in type(error).__mro__ if base in _SENTENCES)
 
 
-def worded() -> frozenset[type]:
-    """Tell which classes have words of their own."""
-    return frozenset(_WORDS)
+def where_json_breaks(error: errors.BadInput) -> str:
+    """Say where typed JSON is broken, and how."""
+    return f"Line {error.line}, character {error.column}: {error.problem}."
 
 
-def _says(text: str) -> Callable[[Any], str]:
-    return lambda _error: text
-
-
-def _circuit_open(error: errors.CircuitOpen) -> str:
-    return f"The service is not reachable at the moment. The next try is {_soon(error.retry_in)}."
-
-
-def _timed_out(error: errors.TimedOut) -> str:
-    return f"The service gave no answer within {kit.spoken(error.after)}. It may still be working on it."
-
-
-def _refused(error: errors.ServiceRefused) -> str:
-    said = _quoted(error.said)
-    if error.status >= 500:  # noqa: PLR2004 - HTTP's own border between "you" and "I"
-        return f"The service had a problem of its own{said or '.'} Please try again in a moment."
-    return _SERVICE_DID_NOT_ACCEPT.format(said=said or f" {_SERVICE_STATUS.format(status=error.status)}")
-
-
-def _not_found(error: errors.NotFound) -> str:
-    return f"The service does not know this any more{_quoted(error.said) or '.'}"
-
-
-def _busy(error: errors.Busy) -> str:
-    when = _soon(error.retry_after) if error.retry_after else "in a moment"
-    return f"The service is busy{_quoted(error.said) or '.'} Please try again {when}."
-
-
-def _slack_refused(error: errors.SlackRefused) -> str:
-    if error.needed:
-        return f"Slack did not allow this: the app needs the permission {kit.one_line(error.needed, 80)}."
-    return f"Slack did not allow this ({kit.one_line(error.error, 80)})."
-
-
-def _unknown_command(error: errors.UnknownCommand) -> str:
-    typed = kit.quoted(error.typed, 60)
-    if error.nearest:
-        return f"I do not know {typed}. Did you mean {' or '.join(error.nearest)}?"
-    return f"I do not know {typed}. Try !help."
-
-
-def _bad_usage(error: errors.BadUsage) -> str:
-    return f"Please write it like this: {error.usage}"
-
-
-def _no_such(error: errors.NoSuch) -> str:
-    name = kit.quoted(error.name, 60)
-    if error.nearest:
-        names = " or ".join(kit.named(near, 80) for near in error.nearest)
-        return f"There is no {error.kind} {name}. Did you mean {names}?"
-    return f"There is no {error.kind} {name}. The list shows which there are."
-
-
-def _several_fit(error: errors.SeveralFit) -> str:
-    shown = [f"{kit.named(name, 80)} (id {id_})" for id_, name in error.matches[:_MOST_NAMES]]
-    names, left = ", ".join(shown), len(error.matches) - _MOST_NAMES
-    if left > 0:
-        names = NAMES_AND_MORE.format(names=names, count=left)
-    return f"Several {error.kind}s fit {kit.quoted(error.name, 60)}: {names}. Please use the id."
-
-
-def _bad_input(error: errors.BadInput) -> str:
-    return _INPUT_NOT_JSON.format(problem=error.problem, line=error.line, column=error.column)
-
-
-def _bad_schedule(error: errors.BadSchedule) -> str:
-    name = kit.quoted(error.typed, 80)
-    typed = f"I do not understand {name}" if error.typed else "Something is missing"
-    return _BAD_SCHEDULE.get(error.part, _BAD_SCHEDULE["often"]).format(typed=typed, name=name)
-
-
-def _not_allowed(error: errors.NotAllowed) -> str:
-    return _NOT_ALLOWED.get(error.reason, "You may not do this here.")
-
-
-def _too_often(error: errors.TooOften) -> str:
-    why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
-    return f"{why} It goes on {_soon(max(error.wait, timedelta(seconds=1)))}."
-
-
-def _quoted(said: str) -> str:
+def _said(error: errors.ServiceRefused) -> str:
     """Quote the service's own message, behind a colon."""
-    return f": {kit.quoted(said, 300)}." if kit.one_line(said) else ""
+    return f": {kit.quoted(error.said, 300)}." if kit.one_line(error.said) else ""
 
 
 def _soon(wait: timedelta) -> str:
     return f"in {kit.spoken(wait)}"
-
-
-_WORDS: Final[dict[type, Callable[[Any], str]]] = {
-    BridgeError: _says("Sorry, this did not work."),
-    errors.ConfigurationError: _says("The bridge is not set up completely. Please tell whoever runs it."),
-    errors.ProjectError: _says("The service did not carry this out. Please try again in a moment."),
-    errors.CannotConnect: _says("The service is not reachable at the moment. Please try again in a minute."),
-    errors.CircuitOpen: _circuit_open,
-    errors.TimedOut: _timed_out,
-    errors.ConnectionLost: _says("The connection to the service broke off, so it is not known whether this was done."),
-    errors.NotUnderstood: _says("The service gave an answer that the bridge does not understand."),
-    errors.ServiceRefused: _refused,
-    errors.NotSignedIn: _says("The service does not accept the bridge's key. Please tell whoever runs the bridge."),
-    errors.NotFound: _not_found,
-    errors.Busy: _busy,
-    errors.Outage: _says("The service is down at the moment. Please try again in a few minutes."),
-    errors.SlackError: _says("Slack did not carry this out. Please try again in a moment."),
-    errors.SlackRefused: _slack_refused,
-    errors.SlackUnreachable: _says("Slack is not reachable or asks for patience. Please try again in a minute."),
-    errors.SlackTokenRefused: _says("Slack no longer accepts my sign-in. Your admin needs to install the app again."),
-    errors.SlackAmbiguous: _says("It is not known whether Slack took this. Please look before you try again."),
-    errors.SlackGone: _says("The bridge has lost its connection to Slack, and starts again."),
-    errors.StoreError: _says(_STORE_AWAY),
-    errors.StoreUnavailable: _says(_STORE_AWAY),
-    errors.StoreWiped: _says(_STORE_AWAY),
-    errors.NamespaceTaken: _says("The bridge's store belongs to another bot. Please tell whoever runs the bridge."),
-    errors.LaneLost: _says("Another process of the bridge goes on with this."),
-    errors.RecordNotUnderstood: _says("This was kept by another release of the bridge, which cannot be read any more."),
-    errors.CommandError: _says("I do not understand this command. Try !help."),
-    errors.UnknownCommand: _unknown_command,
-    errors.BadUsage: _bad_usage,
-    errors.NoSuch: _no_such,
-    errors.SeveralFit: _several_fit,
-    errors.BadSchedule: _bad_schedule,
-    errors.BadInput: _bad_input,
-    errors.NotAllowed: _not_allowed,
-    errors.TooOften: _too_often,
-}

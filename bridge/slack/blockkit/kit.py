@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from string import Formatter
-from typing import Any, Final
+from typing import Final
 
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
@@ -119,17 +119,15 @@ def named(text: str, limit: int) -> str:
 def spoken(duration: timedelta) -> str:
     """Say how long: ``0.4 s``, ``12 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 days``."""
     seconds = max(duration.total_seconds(), 0)
+    minutes, rest = divmod(round(seconds), 60)
+    hours, of_hour = divmod(minutes, 60)
     if seconds < _FEW_SECONDS:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
     if minutes < 1:
         return f"{rest} s"
-    hours, minutes = divmod(minutes, 60)
     if hours < 1:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    if hours < _TWO_DAYS:
-        return f"{hours} h {minutes} min"
-    return f"{hours // 24} days"
+    return f"{hours} h {of_hour} min" if hours < _TWO_DAYS else f"{hours // 24} days"
 
 
 def counted(number: int, noun: str) -> str:
@@ -162,14 +160,11 @@ def plain(text: str, limit: int = SECTION_TEXT) -> Block:
 
 def trusted(template: str, **moments: datetime) -> Block:
     """Make a parsed text object of our own words and moments; nothing that came from outside belongs here."""
-    dates = {name: date(moment) for name, moment in moments.items()}
+    dates = {  # shown in the reader's own time zone
+        name: f"<!date^{int(moment.timestamp())}^{MOMENT}|{DATE_AND_TIME.format(moment=moment.astimezone(UTC))}>"
+        for name, moment in moments.items()
+    }
     return {"type": "mrkdwn", "text": template.format(**dates), "verbatim": True}
-
-
-def date(moment: datetime) -> str:
-    """Write a moment so that `trusted` shows it in the reader's own time zone."""
-    written = DATE_AND_TIME.format(moment=moment.astimezone(UTC))
-    return f"<!date^{int(moment.timestamp())}^{MOMENT}|{written}>"
 
 
 def header(text: str) -> Block:
@@ -310,13 +305,6 @@ def rich(*elements: Block) -> Block:
     return {"type": "rich_text", "elements": list(elements)}
 
 
-def text_length(shown: Any) -> int:
-    """Count the characters of text in blocks, for what Slack limits in their sum."""
-    if isinstance(shown, dict):
-        return sum(len(v) if k == "text" and isinstance(v, str) else text_length(v) for k, v in shown.items())
-    return sum(map(text_length, shown)) if isinstance(shown, (list, tuple)) else 0
-
-
 def reply(
     text: str,
     *blocks: Block,
@@ -332,3 +320,14 @@ def reply(
         audience=audience,
         replaces_original=replaces_original,
     )
+
+
+def note(text: str, *, audience: Audience = Audience.PRIVATE, replaces_original: bool = False) -> Reply:
+    """Make a reply of one small grey line."""
+    return reply(text, context(text), audience=audience, replaces_original=replaces_original)
+
+
+def ask(text: str, *elements: Block, small: str = "", audience: Audience = Audience.PRIVATE) -> Reply:
+    """Make a reply of a sentence with buttons or a menu below it, and a *small* grey line between the two."""
+    lines = [section(text), context(small)] if small else [section(text)]
+    return reply(text, *lines, *([actions(*elements)] if elements else []), audience=audience)
