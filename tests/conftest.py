@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,13 +14,14 @@ from hypothesis import settings
 from redis.asyncio import Redis
 
 from support import waiting
-from support.fake_redis import InProcessRedis
 from support.leaks import pytest_runtest_makereport  # noqa: F401 - a hook, found by its name
 from support.lifetimes import keys_without_lifetime
+from support.real_redis import RealRedis
 
 settings.register_profile("any machine", deadline=None)  # speed is measured in the benchmark, never in a test
 settings.load_profile("any machine")
 
+EMPTIED = 9  # the number of the database that a test has for itself
 HERE = Path(__file__).parent
 KINDS = frozenset({"unit", "proof", "contract", "integration", "e2e"})
 
@@ -53,14 +55,24 @@ def _logging_as_before() -> Iterator[None]:
             logger.setLevel(level)
 
 
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RealRedis]:
+    """The server that tests share, in namespaces or a database of their own; they leave it alive and well."""
+    # Not below pytest's own temporary folder, whose path may be too long for a socket.
+    with tempfile.TemporaryDirectory(prefix="br-") as folder, RealRedis(Path(folder), is_durable=False) as server:
+        yield server
+
+
 @pytest.fixture
-async def redis() -> AsyncIterator[Redis]:
-    """A Redis in this process, with Lua, that fails a test which leaves keys behind for ever.
+async def redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
+    """An empty database of a real server, which fails a test that leaves keys behind for ever.
 
     What may stay is in the store's own table of keys.
     """
     permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
-    async with InProcessRedis(decode_responses=True, protocol=2, version=(7,)) as client:
+    connect = import_module("bridge.queue.redis.connection").connect
+    async with connect(f"{redis_server.url}?db={EMPTIED}") as client:
+        await client.flushdb()
         yield client
         assert await keys_without_lifetime(client, permanent) == [], "keys were left without a lifetime"
 

@@ -16,14 +16,6 @@ from support.real_redis import RealRedis
 from support.world import World, a_world
 
 
-@pytest.fixture(scope="session")
-def redis_server() -> Iterator[RealRedis]:
-    """The server that integration tests share, each in a namespace of its own; they leave it alive and well."""
-    # Not below pytest's own temporary folder, whose path may be too long for a socket.
-    with tempfile.TemporaryDirectory(prefix="br-") as folder, RealRedis(Path(folder)) as server:
-        yield server
-
-
 @pytest.fixture
 def private_redis() -> Iterator[Callable[[], RealRedis]]:
     """Start a server that belongs to one test, which may kill, stop and start it again."""

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
 from redis.asyncio import Redis
 
-from support.fake_redis import InProcessRedis
+from bridge.queue.redis.connection import connect
 from support.inbox_machine import InboxMachine
+from support.real_redis import RealRedis
+
+DATABASE = 8  # of these tests alone
 
 
-class InProcess(InboxMachine):
-    """On the Redis in this process."""
+@asynccontextmanager
+async def emptied(url: str) -> AsyncIterator[Redis]:
+    async with connect(url) as redis:
+        await redis.flushdb()
+        yield redis
+        await redis.flushdb()
 
-    def opened(self) -> AbstractAsyncContextManager[Redis]:
-        return InProcessRedis(decode_responses=True, protocol=2, version=(7,))
 
+def test_whatever_happens_in_whatever_order_redis_does_what_the_model_does(redis_server: RealRedis) -> None:
+    class OnAServer(InboxMachine):
+        def opened(self) -> AbstractAsyncContextManager[Redis]:
+            return emptied(f"{redis_server.url}?db={DATABASE}")
 
-TestInProcess = InProcess.TestCase
-TestInProcess.settings = settings(
-    max_examples=20, stateful_step_count=50, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+    run_state_machine_as_test(
+        OnAServer,
+        settings=settings(
+            max_examples=20,
+            stateful_step_count=50,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -7,10 +7,13 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ConnectionError as NoConnection, TimeoutError as NoAnswer
 
 START_SECONDS = 20.0  # it may have to load its data
@@ -28,11 +31,23 @@ def server_program() -> str:
     return str(next(Path(spec.origin).parent.glob("_binaries/*/valkey-server")))
 
 
-class RealRedis:
-    """A server with an append-only file in *folder*, as durable as the embedded one, on a unix socket."""
+@contextmanager
+def away(redis: AsyncRedis) -> Iterator[None]:
+    """Let the server of *redis* refuse every command meanwhile."""
+    with Redis(unix_socket_path=redis.connection_pool.connection_kwargs["path"]) as server:
+        server.execute_command("ACL", "SETUSER", "default", "-@all", "+acl")  # type: ignore[no-untyped-call]
+        try:
+            yield
+        finally:
+            server.execute_command("ACL", "SETUSER", "default", "+@all")  # type: ignore[no-untyped-call]
 
-    def __init__(self, folder: Path) -> None:
+
+class RealRedis:
+    """A server on a unix socket in *folder*, with an append-only file as durable as the embedded one's."""
+
+    def __init__(self, folder: Path, *, is_durable: bool = True) -> None:
         self.folder = folder
+        self._is_durable = is_durable
         self.socket = folder / "r.sock"
         self.url = f"unix://{self.socket}"
         self._process: subprocess.Popen[bytes] | None = None
@@ -47,7 +62,7 @@ class RealRedis:
     def start(self, *options: str) -> None:
         """Start it, over what an earlier one left, and wait until it answers; *options* are for this time."""
         words = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", ""]
-        words += ["--appendonly", "yes", "--appendfsync", "always"]
+        words += ["--appendonly", "yes" if self._is_durable else "no", "--appendfsync", "always"]
         words += ["--loglevel", "warning", "--logfile", "redis.log", *options]
         self.socket.unlink(missing_ok=True)
         self._process = subprocess.Popen([server_program(), *words], stdin=subprocess.DEVNULL)  # noqa: S603

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from fakeredis import FakeAsyncRedis
+from redis.asyncio import Redis
 
 from bridge.queue.keys import TABLE, Keys, helpers, markdown
 
@@ -46,12 +46,11 @@ def test_a_key_spelled_elsewhere_is_found(code: str) -> None:
     assert list(spelled(code))
 
 
-async def test_helpers_and_functions_spell_the_same_keys() -> None:
+async def test_helpers_and_functions_spell_the_same_keys(redis: Redis) -> None:
     calls = {key.name: [f"{part}-{n}" for n, part in enumerate(key.parts)] for key in TABLE}
     script = ", ".join(f"{name}_key({', '.join(map(repr, parts))})" for name, parts in calls.items())
 
-    async with FakeAsyncRedis(decode_responses=True) as redis:
-        keys = await redis.eval(f"{helpers(script)}\nreturn {{{script}}}", 1, "{test}:")
+    keys = await redis.eval(f"{helpers(script)}\nreturn {{{script}}}", 1, "{test}:")
 
     assert keys == [getattr(Keys("test"), name)(*parts) for name, parts in calls.items()]
     assert keys[:3] == ["{test}:owner", "{test}:ready", "{test}:box:lane-0"]

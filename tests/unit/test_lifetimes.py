@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from fakeredis import FakeAsyncRedis
+from redis.asyncio import Redis
 
 from support.lifetimes import keys_without_lifetime
 
 
-async def test_only_keys_that_stay_and_are_not_listed_are_found() -> None:
-    async with FakeAsyncRedis(decode_responses=True) as redis:
-        await redis.set("{b}:brief", "1", ex=60)
-        await redis.set("{b}:owner", "1")
-        await redis.set("{b}:forgotten", "1")
+async def test_only_keys_that_stay_and_are_not_listed_are_found(redis: Redis) -> None:
+    await redis.set("{b}:brief", "1", ex=60)
+    await redis.set("{b}:owner", "1")
+    await redis.set("{b}:forgotten", "1")
 
-        assert await keys_without_lifetime(redis, [r"^\{b\}:owner$"]) == ["{b}:forgotten"]
+    assert await keys_without_lifetime(redis, [r"^\{b\}:owner$"]) == ["{b}:forgotten"]
+    await redis.flushdb()

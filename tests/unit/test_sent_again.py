@@ -8,16 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from fakeredis import FakeServer
 from redis.asyncio import Redis
 
 from bridge.ops.trace import steps_of
-from bridge.queue.keys import PERMANENT_PATTERNS
 from bridge.queue.trace import trace_of
 from bridge.slack.api import SlackWeb
-from support.fake_redis import InProcessRedis
+from support import real_redis
 from support.front_door import FrontDoor, a_front_door
-from support.lifetimes import keys_without_lifetime
 from support.saying import US
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, THREAD, USER, a_store, key_of, ts
 from support.turns import SALES, SUPPORT
@@ -25,14 +22,6 @@ from support.waiting import wait_until
 from support.wire_slack import WireSlack, limited, refused
 
 BOT = US.bot_user
-
-
-@pytest.fixture
-async def redis() -> AsyncIterator[Redis]:
-    """A Redis that can be away."""
-    async with InProcessRedis(server=FakeServer(version=(7,)), decode_responses=True, protocol=2) as client:
-        yield client
-        assert await keys_without_lifetime(client, PERMANENT_PATTERNS) == []
 
 
 @pytest.fixture
@@ -87,10 +76,8 @@ def _seconds(moment: str) -> str:
 @contextmanager
 def away(door: FrontDoor) -> Iterator[None]:
     """Let Redis be away."""
-    server = door.bench.store.redis.connection_pool.connection_kwargs["server"]
-    server.connected = False
-    yield
-    server.connected = True
+    with real_redis.away(door.bench.store.redis):
+        yield
 
 
 async def traced(door: FrontDoor, at: str, count: int = 1) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from fakeredis import FakeServer
 from redis.asyncio import Redis
 
 from bridge.errors import ProjectError
@@ -21,7 +20,7 @@ from bridge.project.client import ProjectClient
 from bridge.queue.patience import Draining
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.reply import Reply
-from support.fake_redis import InProcessRedis
+from support.real_redis import away
 from support.store import NAMESPACE, PREFIX, Clock
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -159,14 +158,10 @@ async def test_the_last_report_comes_first(statistics: Statistics, service: Serv
     assert "Changes are since the last report" in reply.text
 
 
-async def test_without_redis_the_statistics_are_shown_all_the_same(service: Service, clock: Clock) -> None:
-    server = FakeServer()
-    server.connected = False
-    async with (
-        InProcessRedis(server=server, decode_responses=True, protocol=2) as redis,
-        ProjectClient("http://project.example", "key", transport=httpx.MockTransport(service)) as client,
-    ):
-        statistics = Statistics(client, SnapshotStore(Scripts(redis, NAMESPACE, Metrics())), clock)
+async def test_without_redis_the_statistics_are_shown_all_the_same(
+    statistics: Statistics, service: Service, redis: Redis
+) -> None:
+    with away(redis):
         reply = await shown(statistics)
         await statistics.take_hour("a")
 

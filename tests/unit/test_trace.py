@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import httpx
 import pytest
-from fakeredis import FakeServer
 from redis.asyncio import Redis
 
 from bridge.errors import SlackRefused
@@ -18,7 +17,7 @@ from bridge.ops.trace import Address, TraceStep, address_of, steps_of, table, to
 from bridge.queue.deliveries import Delivery, PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.trace import Known, Owner, owner_of, trace_of
-from support.fake_redis import InProcessRedis
+from support.real_redis import away
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
 from support.turns import a_bench
 from support.waiting import wait_until
@@ -339,25 +338,22 @@ def test_for_people_there_is_a_table_that_nothing_from_outside_can_disturb() -> 
     assert "\x1b" not in lines
 
 
-async def test_while_redis_is_away_nobody_waits_and_later_ones_are_written_again() -> None:
-    server = FakeServer()
-    async with InProcessRedis(server=server, decode_responses=True, protocol=2, version=(7,)) as redis:
-        store = await a_store(redis)
-        server.connected = False
-        slept = asyncio.Event()
+async def test_while_redis_is_away_nobody_waits_and_later_ones_are_written_again(redis: Redis) -> None:
+    store = await a_store(redis)
+    slept = asyncio.Event()
 
-        async def sleep(_seconds: float) -> None:
-            slept.set()
+    async def sleep(_seconds: float) -> None:
+        slept.set()
 
-        passed = PassedOver(store.scripts, sleep)
+    passed = PassedOver(store.scripts, sleep)
+    with away(redis):
         passed.add(key_of(ROOT), Delivery(START, "a"))
         await slept.wait()
         await asyncio.sleep(0)
-        server.connected = True
-        passed.add(key_of(ts(1)), Delivery(START, "a", why="no text"))
+    passed.add(key_of(ts(1)), Delivery(START, "a", why="no text"))
 
-        async def is_written() -> bool:
-            return bool((await trace_of(store.scripts, key_of(ts(1)))).passed_over)
+    async def is_written() -> bool:
+        return bool((await trace_of(store.scripts, key_of(ts(1)))).passed_over)
 
-        await wait_until(is_written, "what came later is written down")
-        assert not await trace_of(store.scripts, key_of(ROOT))
+    await wait_until(is_written, "what came later is written down")
+    assert not await trace_of(store.scripts, key_of(ROOT))

@@ -7,7 +7,7 @@
 - Callers wait for a free connection instead of failing at the hundredth (redis-py's own pool raises), and a
   read that blocks has connections of its own, or 64 waiting readers would be the whole pool.
 - RESP2: the answers that are used here look the same in both protocols, except that RESP3 gives a stream's
-  entries another shape in fakeredis and in real servers of different age.
+  entries another shape in servers of different age.
 - Options in the URL's query are honoured (``?ssl_ca_certs=…``), except those that the code itself relies on.
 - Behind Sentinel and in a cluster it is the same pool of the same connections, which follow the one server that has
   our keys (`masters`). Nothing above knows the difference. The Sentinels' own user and password go into

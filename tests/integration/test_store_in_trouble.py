@@ -1,11 +1,10 @@
-"""The store's behaviour once more, on a real server: Lua and streams in the fake are not those of Redis."""
+"""The store while its server is killed, wiped, or has lost its replica."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
 from redis.asyncio import Redis
@@ -16,35 +15,10 @@ from bridge.metrics import Metrics
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.lanes import Taken
 from bridge.queue.redis.connection import connect
-from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 from support.store import CHANNEL, TEAM, USER, a_store, message
 from support.turns import a_bench
 from support.waiting import wait_until
-
-# Every test of these files is collected here, too, and gets the fixture below.
-from unit.test_store_audit import *  # noqa: F403
-from unit.test_store_fence import *  # noqa: F403
-from unit.test_store_handed import *  # noqa: F403
-from unit.test_store_limits import *  # noqa: F403
-from unit.test_store_namespace import *  # noqa: F403
-from unit.test_store_put import *  # noqa: F403
-from unit.test_store_sessions import *  # noqa: F403
-from unit.test_store_steps import *  # noqa: F403
-from unit.test_store_waiting import *  # noqa: F403
-
-DATABASE = 9  # of these tests alone
-
-
-@pytest.fixture
-async def redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
-    """A database of a real server, checked as the fake one is."""
-    permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
-    async with connect(f"{redis_server.url}?db={DATABASE}") as client:
-        await client.flushdb()
-        yield client
-        assert await keys_without_lifetime(client, permanent) == [], "keys were left without a lifetime"
-        await client.flushdb()
 
 
 async def test_what_was_handed_over_is_still_held_after_the_server_was_killed(
