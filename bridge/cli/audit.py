@@ -43,9 +43,9 @@ def length_of_time(text: str) -> timedelta:
     """Read a length of time as the settings do."""
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415
 
-    from bridge import shapes  # noqa: PLC0415
+    from bridge.setting_types import duration  # noqa: PLC0415
 
-    shape = Annotated[timedelta, shapes.duration("d", upto=timedelta(days=3650))]
+    shape = Annotated[timedelta, duration("d", upto=timedelta(days=3650))]
     try:
         length: timedelta = TypeAdapter(shape).validate_python(text)
     except ValidationError as exc:

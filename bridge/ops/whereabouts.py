@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from bridge.ops.rows import printable
 from bridge.queue.tenants import Tenant, tenants
-from bridge.shapes import redis_servers
+from bridge.setting_types import redis_servers
 
 _UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
 

@@ -12,7 +12,7 @@ from redis.asyncio.connection import Connection, SSLConnection
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.queue.redis.connection import connect, translated
 from bridge.queue.redis.redis_py import Mended, TcpConnection
-from bridge.shapes import redis_servers
+from bridge.setting_types import redis_servers
 
 PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # an argument says nothing of the answer
 

@@ -46,7 +46,7 @@ from redis.exceptions import (
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.queue.redis.masters import Cluster, FollowingConnection, FollowingTlsConnection, OneSlot, Sentinels
 from bridge.queue.redis.redis_py import MENDED, TlsConnection
-from bridge.shapes import RedisServers, redis_servers
+from bridge.setting_types import RedisServers, redis_servers
 
 CONNECTIONS = 64  # a turn needs a connection for a millisecond at a time; 64 carry thousands of turns
 BLOCKING_CONNECTIONS = 4  # the readers of a process: the ready stream, and room for subscriptions
