@@ -13,15 +13,15 @@ import signal
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import aiohttp
-from slack_bolt.async_app import AsyncApp
 
 from bridge import __version__
 from bridge.app.parts import Parts, build as build_parts
 from bridge.app.wires import Wires, opened_wires
 from bridge.errors import SlackError, SlackRefused
-from bridge.listeners.app import over_http, over_socket
+from bridge.listeners.app import dispatcher
 from bridge.logs import configure
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
@@ -29,8 +29,9 @@ from bridge.queue.scripting import Scripts
 from bridge.settings import Settings
 from bridge.slack.api import Identity
 from bridge.slack.guard import Guard
+from bridge.slack.http import Reach, Readiness, build, serving, settle_memory
+from bridge.slack.payloads import Dispatch
 from bridge.slack.scopes import missing, required_by
-from bridge.slack.server import NotYet, Reach, Readiness, build, serving, settle_memory
 from bridge.slack.sockets import Sockets
 
 __all__ = ["Bridge", "Wires", "serve"]
@@ -72,9 +73,8 @@ class Bridge:
 
         What Slack sends while the last turns are finished is still accepted, into the queue.
         """
-        door, secret = NotYet(), self._settings.slack_signing_secret
-        uses_http = secret is not None and self._settings.slack_app_token is None
-        guard = Guard(door, secret.get_secret_value(), self._wires.metrics) if secret and uses_http else None
+        secret, uses_socket = self._settings.slack_signing_secret, self._settings.slack_app_token is not None
+        guard = Guard(secret.get_secret_value(), self._wires.metrics) if secret and not uses_socket else None
         pages = build(guard, self._readiness, self._wires.metrics)
         async with (
             asyncio.TaskGroup() as group,
@@ -82,7 +82,7 @@ class Bridge:
         ):
             log.info("listening", extra={"address": address.url, "version": __version__})
             keeping = group.create_task(self._wires.keeper.run()) if self._wires.keeper else None
-            work = group.create_task(self._reach_and_work(door))
+            work = group.create_task(self._reach_and_work(guard))
             await asyncio.wait({work, group.create_task(self._draining.wait())}, return_when=asyncio.FIRST_COMPLETED)
             if self._namespace is None or self._namespace.since is None:
                 work.cancel()  # nothing was begun yet
@@ -90,7 +90,7 @@ class Bridge:
             if keeping is not None:
                 keeping.cancel()
 
-    async def _reach_and_work(self, door: NotYet) -> None:
+    async def _reach_and_work(self, guard: Guard | None) -> None:
         self._identity = identity = await self._who_we_are()
         self._namespace = namespace = Namespace(
             self._scripts,
@@ -113,21 +113,23 @@ class Bridge:
             draining=self._draining,
         )
         settle_memory()
-        door.opens(over_http(parts.app))
-        async with self._listening_to_sockets(parts.app):
+        dispatch = dispatcher(parts.app, self._wires.metrics)
+        if guard is not None:
+            guard.dispatch = dispatch
+        async with self._listening_to_sockets(dispatch):
             self._accepts = True
             log.info("ready")
             await self._work(parts)
 
     @asynccontextmanager
-    async def _listening_to_sockets(self, app: AsyncApp) -> AsyncIterator[None]:
+    async def _listening_to_sockets(self, dispatch: Dispatch) -> AsyncIterator[None]:
         """In Socket Mode, have a socket open meanwhile."""
         token = self._settings.slack_app_token
         if token is None:
             yield
             return
-        dispatch = over_socket(app, self._wires.metrics)
-        self._sockets = sockets = Sockets(lambda: self._open_socket(token.get_secret_value()), dispatch)
+        opened = partial(self._open_socket, token.get_secret_value())
+        self._sockets = sockets = Sockets(opened, dispatch, self._wires.metrics)
         closing = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             group.create_task(sockets.run(closing))

@@ -32,16 +32,11 @@ from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
 from bridge.features.turn import Turns
 from bridge.features.workflows.runs import Runs
-from bridge.listeners.actions import Actions
-from bridge.listeners.agent_view import AgentView
 from bridge.listeners.app import slack_app
-from bridge.listeners.commands import Commands
 from bridge.listeners.door import Door
-from bridge.listeners.home import Home
-from bridge.listeners.messages import Messages
-from bridge.listeners.rereading import KeptReplies
-from bridge.listeners.shortcuts import Shortcuts
-from bridge.listeners.stops import StopsSurface
+from bridge.listeners.events import EventListeners
+from bridge.listeners.interactions import InteractionListeners
+from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.listeners.token_watch import TokenWatch
 from bridge.project import Catalog
 from bridge.queue.inbox import Inbox
@@ -130,7 +125,7 @@ def build(
         waits_behind=queued_reactions.waits_behind,
     )
     door = Door(inbox, access, wires.metrics)
-    messages = Messages(receiver, identity, wires.metrics)
+    messages = MessageListeners(receiver, identity, wires.metrics)
     token_watch = TokenWatch(wires.web, identity, settings.bot_token_now)
     app = slack_app(
         wires.web,
@@ -138,13 +133,9 @@ def build(
         wires.metrics,
         say,
         messages,
-        Commands(door, identity, settings.command_prefix),
-        StopsSurface(Stopping(inbox, access), identity, wires.metrics),
-        AgentView(door, identity),
+        InteractionListeners(door, identity, catalog, settings.command_prefix),
+        EventListeners(door, Stopping(inbox, access), identity),
         token_watch,
-        Home(door, identity),
-        Shortcuts(door, identity),
-        Actions(door, identity, catalog, access),
     )
 
     # What is decided

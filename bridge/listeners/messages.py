@@ -6,31 +6,29 @@ undelivered, sometimes hours later. https://docs.slack.dev/reference/events/mess
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
 
-from bridge.errors import SlackError, StoreUnavailable
 from bridge.features.conversations.receive import Received, Receiver
-from bridge.ids import MessageKey
+from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
-from bridge.listeners.door import IN_TIME, Body, NotTaken
-from bridge.logs import facts
+from bridge.listeners.door import NotTaken, in_time
 from bridge.metrics import Metrics
-from bridge.slack.api import Identity
-from bridge.slack.payloads import mapping, retry_of, text
+from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.payloads import Json, mapping, retry_of, text, timestamp
 
 log = logging.getLogger(__name__)
 
-ORDINARY = frozenset({"", "file_share", "thread_broadcast", "me_message"})
+ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote. Every other one is a message about something: joins, topics, bots."""
 
-_ABOUT_ANOTHER = frozenset({"message_changed", "message_deleted"})
+_PAGE: Final = "200"
+_MOST_PAGES: Final = 5  # a thread is minutes old then
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +64,7 @@ def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
         case "message_changed":
             return _parse_edit(body, event, identity)
         case "message_deleted":
-            return _parse_deletion(event, text(event, "deleted_ts"), identity)
-    if not _is_ordinary(event):
-        return Ignored("a message about something")
+            return _parse_deletion(event, timestamp(event, "deleted_ts"), identity)
     parsed = _parse_message(body, event, event, identity)
     # Any edit that adds or keeps a mention brings another ``app_mention``, with the old ts: slackapi/bolt-js#960.
     if event.get("type") == "app_mention" and isinstance(parsed, InboundMessage) and parsed.edited_ts:
@@ -77,41 +73,40 @@ def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
 
 
 def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> Deleted | Ignored:
-    if not _is_ts(ts):
+    if not ts:
         return Ignored("not the deletion of a message")
-    at = text(event, "event_ts") or text(event, "ts")
-    return Deleted(MessageKey(identity.team, text(event, "channel"), ts), at if _is_ts(at) else ts)
+    at = timestamp(event, "event_ts") or timestamp(event, "ts") or ts
+    return Deleted(MessageKey(identity.team, text(event, "channel"), ts), at)
 
 
 def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity) -> Parsed:
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
     if message.get("subtype") == "tombstone":  # a root that was deleted, and whose replies stay
-        return _parse_deletion(event, text(message, "ts"), identity)
-    if not _is_ordinary(message):
-        return Ignored("a message about something was changed")
+        return _parse_deletion(event, timestamp(message, "ts"), identity)
     if message.get("text") == previous.get("text"):
         return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
     parsed = _parse_message(body, event, message, identity)
     if not isinstance(parsed, InboundMessage):
         return parsed
-    at = text(event, "event_ts") or text(event, "ts")
-    return Edited(parsed if parsed.edited_ts or not _is_ts(at) else parsed.model_copy(update={"edited_ts": at}))
+    at = timestamp(event, "event_ts") or timestamp(event, "ts")
+    return Edited(parsed if parsed.edited_ts else parsed.model_copy(update={"edited_ts": at}))
 
 
 def _parse_message(
     body: Mapping[str, Any], event: Mapping[str, Any], message: Mapping[str, Any], identity: Identity
 ) -> InboundMessage | Ignored:
-    user, channel, ts = text(message, "user"), text(event, "channel"), text(message, "ts")
-    words = text(message, "text")
+    user, words = text(message, "user"), text(message, "text")
+    channel, ts = text(event, "channel"), timestamp(message, "ts")
+    if message.get("subtype") not in ORDINARY:
+        return Ignored("a message about something")
     if message.get("bot_id") or message.get("app_id") or user == identity.bot_user:
         return Ignored("written by a bot")
     if user in SLACK_ITSELF:
         return Ignored("written by Slack itself")
     if message.get("hidden"):
         return Ignored("hidden")
-    if not (user and channel and _is_ts(ts)):
+    if not (user and channel and ts):
         return Ignored("not a message that a person wrote")
-    thread_ts, edited_ts = text(message, "thread_ts"), text(mapping(message.get("edited")), "ts")
     return InboundMessage(
         team=identity.team,
         channel=channel,
@@ -120,79 +115,76 @@ def _parse_message(
         is_shared=body.get("is_ext_shared_channel") is not False,  # where Slack does not say, it may be
         text=words,
         ts=ts,
-        thread_ts=thread_ts if _is_ts(thread_ts) else "",
+        thread_ts=timestamp(message, "thread_ts"),
         event_id=text(body, "event_id"),
         retry=retry_of(body),
-        is_mention=event.get("type") == "app_mention" or mentions(words, identity.bot_user),
+        is_mention=event.get("type") == "app_mention" or _mentions(words, identity.bot_user),
         is_direct=event.get("channel_type") == "im" or channel.startswith("D"),
         has_files=bool(message.get("files")),
-        edited_ts=edited_ts if _is_ts(edited_ts) else "",
+        edited_ts=timestamp(mapping(message.get("edited")), "ts"),
         is_typed=bool(message.get("client_msg_id")),
     )
 
 
-def mentions(words: str, bot_user: str) -> bool:
-    """Whether *words*, with Slack's escapes, mentions the bot."""
-    return f"<@{bot_user}" in words and re.search(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", words) is not None
+def _mentions(words: str, user: str) -> bool:
+    return f"<@{user}" in words and re.search(rf"<@{re.escape(user)}(?:\|[^<>]*)?>", words) is not None
 
 
-class Messages:
-    """The surface: parse, let the receiver decide and keep, and only then tell Slack."""
+@dataclass(frozen=True, slots=True)
+class MessageListeners:
+    """The listeners of messages: parse, let the receiver decide and keep, and only then tell Slack."""
 
-    def __init__(self, receiver: Receiver, identity: Identity, metrics: Metrics) -> None:
-        self._receiver = receiver
-        self._identity = identity
-        self._metrics = metrics
+    receiver: Receiver
+    identity: Identity
+    metrics: Metrics
 
     def register(self, app: AsyncApp) -> None:
         """Listen to messages of all kinds, and to what Slack sends beside them for a mention."""
         app.event("message")(self.on_message)
         app.event("app_mention")(self.on_message)
 
-    async def on_message(self, body: Body) -> None:
+    async def on_message(self, body: Json) -> None:
         """Take one event in. Raises `NotTaken`."""
-        kind = str(mapping(body.get("event")).get("type", "message"))
-        parsed = parse(body, self._identity)
+        kind = text(mapping(body.get("event")), "type")
+        parsed = parse(body, self.identity)
         try:
-            async with asyncio.timeout(IN_TIME.total_seconds()):
-                received = await self._take(body, parsed)
-        except (StoreUnavailable, SlackError, TimeoutError) as exc:
-            log.warning("an event could not be taken in, slack will repeat it", extra={"why": type(exc).__name__})
+            async with in_time(kind, self.metrics):
+                received = await self.take(body, parsed)
+        except NotTaken:
             self._note_refusal(parsed)
-            self._metrics.event(kind, "not taken")
-            raise NotTaken from exc
-        self._metrics.event(kind, received.decision)
+            raise
+        self.metrics.event(kind, received.decision)
         if received.decision == "early":
             raise NotTaken
 
-    async def take_again(self, body: Body) -> None:
-        """Take in a message that was read in Slack's history. Raises `StoreUnavailable` and `SlackError`."""
-        await self._take(body, parse(body, self._identity))
-
-    async def _take(self, body: Body, parsed: Parsed) -> Received:
+    async def take(self, body: Json, parsed: Parsed) -> Received:
+        """Take in what was *parsed* of *body*. Raises `StoreUnavailable` and `SlackError`."""
+        if not isinstance(parsed, Ignored):
+            await self.receiver.inbox.refusals.write()  # what is to be decided may hang on it
         match parsed:
-            case Ignored(reason):
-                log.debug("message ignored", extra={"reason": reason})
-                received = Received("ignored", reason)
+            case InboundMessage():
+                received = await self.receiver.receive(parsed)
             case Edited(message, is_mention):
-                await self._receiver.inbox.refusals.write()
-                with facts(thread=str(message.thread)):
-                    received = await self._receiver.edited(message, is_mention=is_mention)
-                    log.info("edit received", extra={"decision": received.decision, "reason": received.reason})
+                received = await self.receiver.edited(message, is_mention=is_mention)
             case Deleted(key, at):
-                await self._receiver.inbox.refusals.write()
-                received = await self._receiver.deleted(key, at)
-            case InboundMessage() as message:
-                await self._receiver.inbox.refusals.write()  # what is to be decided may hang on it
-                with facts(thread=str(message.thread)):
-                    received = await self._receiver.receive(message)
-                    log.info("message received", extra={"decision": received.decision, "reason": received.reason})
-        if received.is_passed_over:
-            self._pass_over(body, received.reason)
+                received = await self.receiver.deleted(key, at)
+            case Ignored(reason):
+                received = Received("ignored", reason)
+        event = mapping(body.get("event"))
+        channel, ts = text(event, "channel"), timestamp(event, "ts")
+        log.debug(
+            "message received",
+            extra={"channel": channel, "ts": ts, "decision": received.decision, "reason": received.reason},
+        )
+        is_about_another = event.get("subtype") in ("message_changed", "message_deleted")
+        if received.is_passed_over and ts and not is_about_another and not self.identity.wrote(event):
+            # For the trace. The bot's own are known from their turns.
+            key = MessageKey(self.identity.team, channel, ts)
+            self.receiver.inbox.pass_over(key, event=text(body, "event_id"), retry=retry_of(body), why=received.reason)
         return received
 
     def _note_refusal(self, parsed: Parsed) -> None:
-        refusals = self._receiver.inbox.refusals
+        refusals = self.receiver.inbox.refusals
         match parsed:
             case InboundMessage():
                 refusals.message(parsed.ts, is_repeated=parsed.retry > 0)
@@ -201,19 +193,32 @@ class Messages:
             case Deleted(key):
                 refusals.deleted(key)
 
-    def _pass_over(self, body: Body, why: str) -> None:
-        """Let the trace know of a message that is not for the bot; the bot's own are known from their turns."""
-        event = mapping(body.get("event"))
-        key = MessageKey(self._identity.team, text(event, "channel"), text(event, "ts"))
-        if text(event, "subtype") in _ABOUT_ANOTHER or self._identity.wrote(event) or not _is_ts(key.ts):
-            return
-        self._receiver.inbox.pass_over(key, event=text(body, "event_id"), retry=retry_of(body), why=why)
 
+@dataclass(frozen=True, slots=True)
+class KeptReplies:
+    """Replies that came before the refused root of their thread: only their ``ts`` was kept, so they are read again.
 
-def _is_ordinary(message: Mapping[str, Any]) -> bool:
-    subtype = message.get("subtype")
-    return subtype is None or (isinstance(subtype, str) and subtype in ORDINARY)
+    *messages* takes them in as if Slack sent them only now: with the text that they have by now.
+    https://docs.slack.dev/reference/methods/conversations.replies
+    """
 
+    web: SlackWeb
+    messages: MessageListeners
 
-def _is_ts(value: str) -> bool:
-    return re.fullmatch(r"\d{1,12}\.\d{1,9}", value) is not None
+    async def __call__(self, thread: ThreadKey, replies: Sequence[str]) -> None:
+        """Read *replies*, each by its ``ts``, and take them in. Raises `SlackError` and `StoreUnavailable`."""
+        arguments = {"channel": thread.channel, "ts": thread.root, "limit": _PAGE, "inclusive": "true"}
+        arguments |= {"oldest": min(replies, key=float), "latest": max(replies, key=float)}
+        found: dict[str, dict[str, Any]] = {}
+        for _ in range(_MOST_PAGES):
+            page = await self.web.read("conversations.replies", arguments)
+            found |= {str(one.get("ts")): one for one in page.get("messages") or [] if isinstance(one, dict)}
+            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor:
+                break
+            arguments["cursor"] = cursor
+        for ts in sorted(set(replies) & found.keys(), key=float):  # one that was deleted is not there any more
+            event = {"type": "message", **found[ts], "channel": thread.channel}
+            identity = f"history:{MessageKey(thread.team, thread.channel, ts)}"
+            body = {"type": "event_callback", "event_id": identity, "event": event}
+            await self.messages.take(body, parse(body, self.messages.identity))

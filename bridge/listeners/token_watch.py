@@ -19,9 +19,8 @@ from typing import Final
 from slack_bolt.async_app import AsyncApp
 
 from bridge.errors import SlackError
-from bridge.listeners.door import Body
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import items, mapping, text
+from bridge.slack.payloads import Json, items, mapping, text
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +52,7 @@ class TokenWatch:
         app.event("tokens_revoked")(self.on_end)
         app.event("app_uninstalled")(self.on_end)
 
-    async def on_end(self, body: Body) -> None:
+    async def on_end(self, body: Json) -> None:
         """Stop using the token; where it was another one, or an old event comes late, it is accepted again soon."""
         event = mapping(body.get("event"))
         is_here = text(body, "team_id") in {"", *self._identity.home}

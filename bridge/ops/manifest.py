@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from bridge.errors import ConfigurationError
 from bridge.features.routing import SlashCommand
 from bridge.features.shortcuts import SHORTCUTS
+from bridge.slack.http import EVENTS_PATH
 from bridge.slack.scopes import EVENTS, SCOPES
-from bridge.slack.server import EVENTS_PATH
 
 _APP_PROMPTS: Final = {
     "What can you do?": "What can you do?",

@@ -1,34 +1,151 @@
-"""Reading Slack's payloads without trusting their shape: what is missing or of another type is empty."""
+"""What Slack sends, read without trusting its shape.
+
+At the door a body is read far enough to know that Bolt can go on with it: Bolt looks into payloads without a look at
+their types, and a surprise there is a 500. Slack sends none of those; but what it sends tomorrow, and what somebody
+sends who got hold of the secret, is not for Bolt to break over. Further in, what is missing or of another type is
+empty.
+
+Bolt gets the body as it was read here, over HTTP too (``mode="socket_mode"``): its own parser takes a command whose
+text has the word "payload" in it for an interaction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+
+Json = dict[str, Any]
+Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
+"""What is behind the door (`bridge.listeners.app`): it answers, and raises nothing."""
+
+MESSAGES: Final = ("message", "app_mention")
+RETRY: Final = "retry_attempt"
+"""Where a payload says how often Slack has sent it before: in Socket Mode its envelope says so, over HTTP a header."""
+
+_INTERACTIONS: Final = frozenset(
+    {
+        "block_actions", "view_submission", "view_closed", "block_suggestion", "shortcut", "message_action",
+        "interactive_message", "dialog_submission", "dialog_cancellation", "dialog_suggestion", "workflow_step_edit",
+    }
+)  # fmt: skip
+_MOST_FIELDS: Final = 100  # of a form; a command has some 15
+_TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
+
+
+class Malformed(Exception):
+    """Nothing of Slack's: *reason* is for the metrics."""
+
+    def __init__(self, reason: str = "malformed") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBoltRequest | str]:
+    """Read a signed body: what kind it is, for the metrics, and what Bolt gets, or the answer where that is known.
+
+    Raises `Malformed`.
+    """
+    try:
+        words = body.strip().decode()
+    except UnicodeDecodeError:
+        raise Malformed("not_utf8") from None
+    if words.startswith("{") or headers.get(b"content-type", b"").startswith(b"application/json"):
+        event = _object(words)
+        match event:
+            case {"type": "url_verification", "challenge": str() as challenge}:
+                return "verification", challenge
+            case {"type": "app_rate_limited"}:
+                return "rate_limited", ""
+        if retry := headers.get(b"x-slack-retry-num"):  # https://docs.slack.dev/apis/events-api/#retries
+            event[RETRY] = retry.decode("latin-1")
+        return _read("events_api", event)
+    try:
+        form = dict(parse_qsl(words, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        raise Malformed from None
+    if "payload" in form:
+        return _read("interactive", _object(form["payload"]))
+    if "command" in form:
+        return _read("slash_commands", dict(form))
+    if form.get("ssl_check") == "1":
+        return "verification", ""
+    raise Malformed
+
+
+def read_envelope(envelope: Mapping[str, Any]) -> tuple[str, AsyncBoltRequest]:
+    """Read what came over a socket: what kind it is, and what Bolt gets. Raises `Malformed`."""
+    payload = dict(mapping(envelope.get("payload")))
+    if envelope.get(RETRY):
+        payload[RETRY] = envelope[RETRY]
+    return _read(envelope.get("type"), payload)
+
+
+def _read(envelope: object, payload: Json) -> tuple[str, AsyncBoltRequest]:
+    """Read what an *envelope* of this type carries; the types are Socket Mode's."""
+    kind = _kind(envelope, payload)
+    try:
+        return kind, AsyncBoltRequest(mode="socket_mode", body=payload)
+    except (AttributeError, IndexError, KeyError, TypeError, RecursionError):  # it expected an object or an id there
+        raise Malformed from None
+
+
+def _kind(envelope: object, payload: Json) -> str:
+    """Name a payload that has all that Bolt's matchers look for. Raises `Malformed`."""
+    if isinstance(payload.get("command", ""), str) and isinstance(payload.get("event", {}), dict):
+        match envelope, payload:
+            case "events_api", {"type": "event_callback", "event": {"type": str() as kind}}:
+                return kind if kind in MESSAGES else "event"
+            case "slash_commands", {"command": str()}:
+                return "command"
+            case "interactive", _:
+                return _kind_of_interaction(payload)
+    raise Malformed
+
+
+def _kind_of_interaction(payload: Json) -> str:
+    match payload:
+        case {"type": "block_actions", "actions": [{"action_id": str()}, *_]}:
+            return "click"
+        case {"type": "view_submission", "view": {"type": "workflow_step", "callback_id": str()}}:
+            if isinstance(payload.get("workflow_step"), dict):
+                return "submission"
+        case {"type": "view_submission" | "view_closed", "view": {"callback_id": str(), "type": str()}}:
+            return "submission"
+        case {"type": "block_suggestion", "action_id": str()}:
+            return "options"
+        case {"type": "shortcut" | "message_action", "callback_id": str()}:
+            return "shortcut"
+        # What Slack sends to older kinds of apps. https://docs.slack.dev/legacy/legacy-messaging
+        case (
+            {"type": "interactive_message", "callback_id": str(), "actions": [{}, *_]}
+            | {"type": "workflow_step_edit", "callback_id": str(), "workflow_step": {}}
+            | {"type": "dialog_submission" | "dialog_cancellation" | "dialog_suggestion", "callback_id": str()}
+        ):
+            return "other"
+        case {"type": str() as kind} if kind not in _INTERACTIONS:
+            return "other"
+    raise Malformed
+
+
+def _object(words: str) -> Json:
+    try:
+        value = json.loads(words)
+    except (ValueError, RecursionError):  # a number of 5,000 digits is a ValueError, 100,000 brackets the other
+        raise Malformed from None
+    if not isinstance(value, dict):
+        raise Malformed
+    return value
 
 
 def mapping(value: object) -> Mapping[str, Any]:
     """*value* if it is an object, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def is_message(payload: Mapping[str, Any]) -> bool:
-    """Whether *payload* is an ``event_callback`` about a message: a mention or any other, new or changed."""
-    return payload.get("type") == "event_callback" and mapping(payload.get("event")).get("type") in _MESSAGES
-
-
-_MESSAGES = ("message", "app_mention")
-
-
-RETRY = "retry_attempt"
-"""Where a payload says how often Slack has sent it before: in Socket Mode its envelope says so, over HTTP a header."""
-
-
-def retry_of(payload: Mapping[str, Any]) -> int:
-    """How often Slack has sent *payload* before."""
-    try:
-        return int(payload.get(RETRY, 0))
-    except (ValueError, TypeError):
-        return 0
+    return value if isinstance(value, dict) else {}
 
 
 def items(value: object) -> list[Any]:
@@ -37,11 +154,25 @@ def items(value: object) -> list[Any]:
 
 
 def text(where: Mapping[str, Any], name: str) -> str:
-    """The text that *where* has under *name*, else ``""``."""
+    """The text that *where* has under *name*, else ``""``.
+
+    Half characters (lone surrogates) are replaced, which JSON can write and UTF-8, and so Redis, cannot.
+    """
     value = where.get(name)
-    return whole(value) if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else value.encode(errors="replace").decode()
 
 
-def whole(words: str) -> str:
-    """*words* without half characters (lone surrogates), which JSON can write and UTF-8, and so Redis, cannot."""
-    return words if words.isascii() else words.encode(errors="replace").decode()
+def timestamp(where: Mapping[str, Any], name: str) -> str:
+    """The ``ts`` that *where* has under *name*, else ``""``."""
+    value = where.get(name)
+    return value if isinstance(value, str) and _TS.fullmatch(value) else ""
+
+
+def retry_of(payload: Mapping[str, Any]) -> int:
+    """How often Slack has sent *payload* before."""
+    try:
+        return int(payload.get(RETRY, 0))
+    except (ValueError, TypeError):
+        return 0

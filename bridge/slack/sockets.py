@@ -17,12 +17,13 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
+from http import HTTPStatus
 
 import aiohttp
 
 from bridge.errors import SlackError, SlackGone, SlackRefused
-from bridge.slack.payloads import RETRY, mapping, text
+from bridge.metrics import Metrics
+from bridge.slack.payloads import Dispatch, Json, Malformed, mapping, read_envelope, text
 
 log = logging.getLogger(__name__)
 
@@ -35,22 +36,20 @@ _LASTS = timedelta(seconds=10)  # whoever closes sooner, again and again, is not
 _ACK_WITHIN = timedelta(seconds=3)
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
 
-Json = dict[str, Any]
 Open = Callable[[], Awaitable[aiohttp.ClientWebSocketResponse]]
-Dispatch = Callable[[str, Json], Awaitable[Json | None]]
-"""Takes an envelope's type and payload; gives the payload of the ack, or None where it is not to be acknowledged."""
 
 
 class Sockets:
     """Keeps one socket open (two while one takes over from the other), and hands on what comes in.
 
-    *open_socket* opens a new one, *dispatch* takes what comes in.
+    *open_socket* opens a new one, *dispatch* answers what comes in.
     """
 
     def __init__(
         self,
         open_socket: Open,
         dispatch: Dispatch,
+        metrics: Metrics,
         *,
         monotonic: Callable[[], float] = time.monotonic,
         silence: timedelta = SILENCE,
@@ -59,6 +58,7 @@ class Sockets:
     ) -> None:
         self._open_socket = open_socket
         self._dispatch = dispatch
+        self._metrics = metrics
         self._monotonic = monotonic
         self._silence = silence.total_seconds()
         self._give_up = give_up.total_seconds()
@@ -70,6 +70,23 @@ class Sockets:
     def is_up(self) -> bool:
         """Whether a socket is open on which something was heard lately."""
         return any(connection.silent_for() < self._silence for connection in self._connections)
+
+    async def acknowledgement(self, envelope: Json) -> Json | None:
+        """Take in what an *envelope* carries; None where it was not kept, and Slack shall send it again."""
+        began = self._monotonic()
+        ack: Json = {"envelope_id": envelope.get("envelope_id")}
+        try:
+            kind, request = read_envelope(envelope)
+        except Malformed as exc:
+            self._metrics.rejected(exc.reason)
+            return ack  # it would be no better the next time
+        response = await self._dispatch(request)
+        self._metrics.acked(kind, self._monotonic() - began)
+        if response.status != HTTPStatus.OK:
+            return None
+        if response.body and envelope.get("accepts_response_payload"):
+            ack["payload"] = json.loads(response.body)
+        return ack
 
     async def run(self, closing: asyncio.Event) -> None:
         """Keep a socket open until *closing*, then finish what has come in.
@@ -116,7 +133,7 @@ class Sockets:
 
     async def _connected(self) -> _Connection:
         socket = await self._open_socket()
-        connection = _Connection(socket, self._dispatch, self._monotonic)
+        connection = _Connection(socket, self.acknowledgement, self._monotonic)
         try:
             async with asyncio.timeout(_HELLO_WITHIN.total_seconds()):
                 await connection.hello()
@@ -157,11 +174,14 @@ class _Connection:
     """One socket, from its hello to its end."""
 
     def __init__(
-        self, socket: aiohttp.ClientWebSocketResponse, dispatch: Dispatch, monotonic: Callable[[], float]
+        self,
+        socket: aiohttp.ClientWebSocketResponse,
+        acknowledgement: Callable[[Json], Awaitable[Json | None]],
+        monotonic: Callable[[], float],
     ) -> None:
         self.is_leaving = asyncio.Event()
         self._socket = socket
-        self._dispatch = dispatch
+        self._acknowledgement = acknowledgement
         self._monotonic = monotonic
         self._heard_at = monotonic()
         self._in_work: set[asyncio.Task[None]] = set()
@@ -200,17 +220,10 @@ class _Connection:
         self.is_leaving.set()
 
     async def _take(self, envelope: Json) -> None:
-        payload = dict(mapping(envelope.get("payload")))
-        if envelope.get(RETRY):
-            payload[RETRY] = envelope[RETRY]
-        answer = await self._dispatch(text(envelope, "type"), payload)
-        if answer is None:
-            return  # not kept: Slack sends an event again
-        ack: Json = {"envelope_id": envelope["envelope_id"]}
-        if answer and envelope.get("accepts_response_payload"):
-            ack["payload"] = answer
-        with suppress(aiohttp.ClientError, ConnectionError):  # closed meanwhile: it is repeated, and known by then
-            await self._socket.send_str(json.dumps(ack))
+        ack = await self._acknowledgement(envelope)
+        if ack is not None:
+            with suppress(aiohttp.ClientError, ConnectionError):  # closed meanwhile: it is repeated, and known by then
+                await self._socket.send_str(json.dumps(ack))
 
     async def ping(self) -> None:
         """Ask for a sign of life."""
@@ -238,11 +251,7 @@ class _Connection:
                 with suppress(aiohttp.ClientError, ConnectionError):
                     await self._socket.pong(frame.data)
             elif frame.type is aiohttp.WSMsgType.TEXT:
-                return _json(frame.data)
-
-
-def _json(data: str) -> Json:
-    try:
-        return dict(mapping(json.loads(data)))
-    except (ValueError, RecursionError):  # the second over thousands of brackets
-        return {}
+                try:
+                    return dict(mapping(json.loads(frame.data)))
+                except (ValueError, RecursionError):  # the second over thousands of brackets
+                    return {}

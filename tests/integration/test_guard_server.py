@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 
 import aiohttp
 import pytest
-from starlette.types import Receive, Scope, Send
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 
 from bridge.errors import ConfigurationError
 from bridge.metrics import Metrics
 from bridge.slack.guard import Guard
-from bridge.slack.server import Address, Reach, Readiness, build, serving, settle_memory
+from bridge.slack.http import Address, Reach, Readiness, build, serving, settle_memory
 
 SECRET = "a-signing-secret"
 BODY = json.dumps({"type": "event_callback", "event": {"type": "app_mention"}}).encode()
@@ -47,15 +48,14 @@ class Bridge:
     may_answer: asyncio.Event = field(default_factory=asyncio.Event)
     began: int = 0
 
-    async def inside(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+    async def inside(self, _request: AsyncBoltRequest) -> BoltResponse:
         self.began += 1
         await self.may_answer.wait()
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
-        await send({"type": "http.response.body", "body": b"done"})
+        return BoltResponse(status=200, body="done")
 
     @asynccontextmanager
     async def served(self, port: int = 0) -> AsyncIterator[Address]:
-        app = build(Guard(self.inside, SECRET, self.metrics), lambda: self.readiness, self.metrics)
+        app = build(Guard(SECRET, self.metrics, self.inside), lambda: self.readiness, self.metrics)
         async with asyncio.TaskGroup() as group, serving(app, "127.0.0.1", port, group) as address:
             yield address
 

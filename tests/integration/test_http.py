@@ -145,6 +145,8 @@ async def test_odd_commands_and_clicks_are_never_answered_with_an_error_of_the_s
         {"type": "message", "subtype": "message_deleted", "deleted_ts": 7, "channel": None},
         {"type": "app_mention"},
         {"type": "something_new", "user": ALICE},
+        {"type": "message", "text": "hi", "user": ["U1"], "channel": GENERAL},
+        {"type": "message", "subtype": "message_changed", "message": 7, "channel": GENERAL},
     ],
 )
 async def test_odd_events_are_taken_and_left(world: World, event: dict[str, object]) -> None:
@@ -158,8 +160,8 @@ async def test_odd_events_are_taken_and_left(world: World, event: dict[str, obje
 @pytest.mark.parametrize(
     "event",
     [
-        {"type": "message", "text": "hi", "user": ["U1"], "channel": GENERAL},
-        {"type": "message", "subtype": "message_changed", "message": 7, "channel": GENERAL},
+        {"type": "message", "text": "hi", "user": 7, "channel": GENERAL},
+        {"type": "message", "text": "hi", "user": "U1", "channel": True},
     ],
 )
 async def test_an_event_that_bolt_would_break_over_is_a_bad_request(world: World, event: dict[str, object]) -> None:

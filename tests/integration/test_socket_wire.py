@@ -6,12 +6,14 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 
+from bridge.metrics import Metrics
 from bridge.slack.sockets import Sockets
 from support.waiting import wait_until
 
@@ -31,8 +33,8 @@ async def sockets_to(serve: Serve) -> AsyncIterator[Sockets]:
         await serve(socket)
         return socket
 
-    async def dispatch(_kind: str, _payload: dict[str, Any]) -> dict[str, Any]:
-        return {}
+    async def dispatch(_request: AsyncBoltRequest) -> BoltResponse:
+        return BoltResponse(status=200)
 
     app = web.Application()
     app.router.add_get("/", handle)
@@ -44,7 +46,7 @@ async def sockets_to(serve: Serve) -> AsyncIterator[Sockets]:
     host, port = runner.addresses[0][:2]
     try:
         async with aiohttp.ClientSession() as http, asyncio.TaskGroup() as group:
-            sockets = Sockets(lambda: http.ws_connect(f"ws://{host}:{port}/"), dispatch)
+            sockets = Sockets(lambda: http.ws_connect(f"ws://{host}:{port}/"), dispatch, Metrics())
             group.create_task(sockets.run(closing))
             try:
                 yield sockets

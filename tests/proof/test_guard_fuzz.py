@@ -18,13 +18,14 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 from redis.asyncio import Redis
-from starlette.types import Receive, Scope, Send
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 
 from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card as runs
 from bridge.metrics import Metrics
 from bridge.slack.api import SlackWeb
-from bridge.slack.guard import LARGEST_BODY, PAYLOAD, Guard
+from bridge.slack.guard import LARGEST_BODY, Guard
 from support.front_door import FORM, JSON, SECRET, FrontDoor, Headers, a_front_door, request, signed
 
 EXAMPLES = int(os.environ.get("FUZZ", "250"))
@@ -56,15 +57,14 @@ VALUES = st.recursive(
 
 
 class Inside:
-    """The application behind the guard: what reaches it was signed."""
+    """What is behind the guard: all that reaches it was signed."""
 
     def __init__(self) -> None:
         self.payloads: list[object] = []
 
-    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        self.payloads.append(scope[PAYLOAD])
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
+    async def __call__(self, request: AsyncBoltRequest) -> BoltResponse:
+        self.payloads.append(request.body)
+        return BoltResponse(status=200)
 
 
 @st.composite
@@ -97,7 +97,7 @@ async def test_whatever_bytes_and_headers_come_the_guard_answers_once_and_keeps_
     chunks, headers, is_signed, method = what
     inside = Inside()
 
-    response = await request(Guard(inside, SECRET, Metrics()), chunks, headers, method)
+    response = await request(Guard(SECRET, Metrics(), inside), chunks, headers, method)
 
     assert response.status in {200, 400, 401, 405, 413}
     assert response.taken <= LARGEST_BODY + max(map(len, chunks)), "no more is read than is needed to refuse it"
@@ -253,7 +253,7 @@ async def test_whatever_an_envelope_carries_nothing_breaks_behind_the_socket(
     caplog.set_level(logging.DEBUG)
     caplog.clear()
 
-    json.dumps(await door.dispatch(*carried))
+    json.dumps(await door.envelope(*carried, accepts_response_payload=True))
 
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
     assert not door.counted("broken_inside")
@@ -285,10 +285,10 @@ async def test_a_signed_interaction_that_is_incomplete_gets_400_and_no_traceback
     payload: dict[str, Any], door: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = await door.interaction(payload)
-    acknowledged = await door.dispatch("interactive", payload)
+    acknowledged = await door.envelope("interactive", payload)
 
     assert response.status == 400
-    assert acknowledged == {}, "over a socket it is acknowledged, or it would come again"
+    assert acknowledged == {"envelope_id": "e1"}, "over a socket it is acknowledged, or it would come again"
     assert door.counted('bridge_rejected_requests_total{reason="malformed"} 2.0')
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 

@@ -17,29 +17,25 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+import aiohttp
 from redis.asyncio import Redis
 from starlette.types import ASGIApp, Message
 
 from bridge.features.access import Access
 from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.stopping import Stopping
-from bridge.listeners.actions import Actions
-from bridge.listeners.agent_view import AgentView
-from bridge.listeners.app import over_http, over_socket, slack_app
-from bridge.listeners.commands import Commands
+from bridge.listeners.app import dispatcher, slack_app
 from bridge.listeners.door import Door
-from bridge.listeners.home import Home
-from bridge.listeners.messages import Messages
-from bridge.listeners.rereading import KeptReplies
-from bridge.listeners.shortcuts import Shortcuts
-from bridge.listeners.stops import StopsSurface
+from bridge.listeners.events import EventListeners
+from bridge.listeners.interactions import InteractionListeners
+from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.metrics import Metrics
 from bridge.project import Catalog
 from bridge.queue.limits import UNLIMITED, Limits
 from bridge.slack.api import SlackWeb
 from bridge.slack.guard import Guard
-from bridge.slack.server import EVENTS_PATH
-from bridge.slack.sockets import Dispatch
+from bridge.slack.http import EVENTS_PATH
+from bridge.slack.sockets import Sockets
 from support.saying import US
 from support.store import START
 from support.turns import Bench, a_bench
@@ -109,7 +105,7 @@ class FrontDoor:
     bench: Bench
     metrics: Metrics
     guard: Guard
-    dispatch: Dispatch
+    sockets: Sockets
 
     async def send(self, body: bytes, *headers: tuple[bytes, bytes]) -> Response:
         """Send *body* with exactly these *headers*."""
@@ -128,6 +124,10 @@ class FrontDoor:
     async def interaction(self, payload: dict[str, Any]) -> Response:
         """Send an interaction, signed."""
         return await self.form({"payload": json.dumps(payload)})
+
+    async def envelope(self, kind: str, payload: Any, **more: Any) -> dict[str, Any] | None:
+        """Send an envelope of a socket; gives what it is acknowledged with, or None."""
+        return await self.sockets.acknowledgement({"type": kind, "envelope_id": "e1", "payload": payload, **more})
 
     async def wait_until_asked(self, count: int) -> None:
         """Wait until agents were asked *count* times."""
@@ -160,15 +160,14 @@ async def a_front_door(
         receiver = Receiver(
             inbox=inbox, access=access, bot_user=US.bot_user, mentions_only=False, store_since=lambda: since
         )
-        messages, door = Messages(receiver, US, metrics), Door(inbox, access, metrics)
+        messages, door = MessageListeners(receiver, US, metrics), Door(inbox, access, metrics)
         bench.follow = KeptReplies(web, messages)
-        surfaces = (
-            StopsSurface(Stopping(inbox, access), US, metrics),
-            AgentView(door, US),
-            Home(door, US),
-            Shortcuts(door, US),
-            Actions(door, US, Catalog(bench.project), access),
-        )
-        app = slack_app(web, US, metrics, bench.say, messages, Commands(door, US, ""), *surfaces)
-        guard, dispatch = Guard(over_http(app), SECRET, metrics), over_socket(app, metrics)
-        yield FrontDoor(bench, metrics, guard, dispatch)
+        interactions = InteractionListeners(door, US, Catalog(bench.project))
+        events = EventListeners(door, Stopping(inbox, access), US)
+        dispatch = dispatcher(slack_app(web, US, metrics, bench.say, messages, interactions, events), metrics)
+        yield FrontDoor(bench, metrics, Guard(SECRET, metrics, dispatch), Sockets(no_socket, dispatch, metrics))
+
+
+async def no_socket() -> aiohttp.ClientWebSocketResponse:
+    """Open no socket: envelopes are handed over by `FrontDoor.envelope`."""
+    raise NotImplementedError

@@ -24,12 +24,10 @@ from bridge.features.plan import AskAgent, ChooseAgent, OpenForm, Plan, RunWorkf
 from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
 from bridge.inbound import Notice
-from bridge.listeners.actions import Actions
 from bridge.listeners.app import slack_app
-from bridge.listeners.commands import Commands
 from bridge.listeners.door import Door
-from bridge.listeners.messages import Messages
-from bridge.listeners.rereading import KeptReplies
+from bridge.listeners.interactions import InteractionListeners
+from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.metrics import Metrics
 from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View
@@ -99,13 +97,9 @@ class Gate:
         inbox, metrics, catalog = self.store.process().inbox, Metrics(), Catalog(self.project)
         receiver = Receiver(inbox, self.access, sample.BRIDGE, mentions_only=False, store_since=lambda: None)
         door, say = Door(inbox, self.access, metrics), MemorySay()
-        messages = Messages(receiver, self.identity, metrics)
-        self.app = slack_app(
-            self.web, self.identity, metrics, say,
-            messages,
-            Commands(door, self.identity, ""),
-            Actions(door, self.identity, catalog, self.access),
-        )  # fmt: skip
+        messages = MessageListeners(receiver, self.identity, metrics)
+        interactions = InteractionListeners(door, self.identity, catalog)
+        self.app = slack_app(self.web, self.identity, metrics, say, messages, interactions)
         chats = Chats(
             catalog=catalog, sessions=self.store.sessions, directory=directory, say=say, bot_user=sample.BRIDGE,
             default_agent="", store_since=lambda: None, context=Context(say, directory, sample.BRIDGE),

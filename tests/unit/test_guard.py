@@ -12,10 +12,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from starlette.types import Message
 
+from bridge.listeners.app import dispatcher
 from bridge.metrics import Metrics
-from bridge.slack.guard import LARGEST_BODY, PAYLOAD, Guard
+from bridge.slack.guard import LARGEST_BODY, Guard
+from bridge.slack.sockets import Sockets
+from support.front_door import no_socket, request
 
 SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
 NOW = 1_700_000_000
@@ -35,23 +41,19 @@ def signed(body: bytes, at: int = NOW) -> Headers:
     return [(b"x-slack-request-timestamp", stamp), (b"x-slack-signature", signature(body, stamp))]
 
 
-@dataclass
-class Inner:
-    """The application behind the guard: notes the payloads it gets and answers as it is told."""
+class Inner(AsyncApp):
+    """What is behind the guard: notes the payloads it gets and answers as it is told."""
 
-    status: int = 200
-    error: Exception | None = None
-    is_silent: bool = False
-    payloads: list[Any] = field(default_factory=list)
+    def __init__(self, status: int = 200, error: Exception | None = None) -> None:
+        """Need nothing that an app needs."""
+        self.status, self.error = status, error
+        self.payloads: list[Any] = []
 
-    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
-        self.payloads.append(scope[PAYLOAD])
+    async def async_dispatch(self, req: AsyncBoltRequest) -> BoltResponse:
+        self.payloads.append(req.body)
         if self.error is not None:
             raise self.error
-        if not self.is_silent:
-            headers = [(b"content-type", b"application/json")]
-            await send({"type": "http.response.start", "status": self.status, "headers": headers})
-            await send({"type": "http.response.body", "body": b'{"from":"inside"}'})
+        return BoltResponse(status=self.status, body={"from": "inside"})
 
 
 @dataclass
@@ -90,7 +92,8 @@ class Door:
             else:
                 response.body += message["body"]
 
-        guard = Guard(self.inner, SECRET, self.metrics, now=lambda: NOW, **more)
+        dispatch = dispatcher(self.inner, self.metrics)
+        guard = Guard(SECRET, self.metrics, dispatch, now=lambda: NOW, **more)
         await guard({"type": "http", "method": method, "path": "/slack/events", "headers": headers}, receive, send)
         return response
 
@@ -109,8 +112,8 @@ def door() -> Door:
 async def test_what_is_signed_and_well_formed_goes_in_parsed(door: Door) -> None:
     response = await door.post(EVENT)
 
-    assert (response.status, response.body) == (200, b'{"from":"inside"}')
-    assert response.headers[b"content-type"] == b"application/json"
+    assert (response.status, response.body) == (200, b'{"from": "inside"}')
+    assert response.headers[b"content-type"] == b"application/json;charset=utf-8"
     assert door.inner.payloads == [json.loads(EVENT)]
     assert door.count('bridge_ack_seconds_count{kind="message"} 1.0')
 
@@ -209,7 +212,7 @@ async def test_who_trickles_is_sent_away(door: Door) -> None:
     async def send(message: Message) -> None:
         statuses.append(message.get("status", 0))
 
-    guard = Guard(door.inner, SECRET, door.metrics, now=lambda: NOW, body_seconds=0.01)
+    guard = Guard(SECRET, door.metrics, now=lambda: NOW, body_seconds=0.01)
     await guard({"type": "http", "method": "POST", "path": "/", "headers": signed(EVENT)}, receive, send)
 
     assert statuses == [408, 0]
@@ -331,29 +334,41 @@ async def test_what_other_apps_write_into_a_message_may_look_like_anything(door:
     assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 200
 
 
-@pytest.mark.parametrize("inner", [Inner(status=500), Inner(status=502), Inner(is_silent=True)])
-async def test_an_error_from_inside_becomes_503(inner: Inner) -> None:
-    response = await Door(inner).post(EVENT)
-
-    assert (response.status, response.body) == (503, b"unavailable")
-
-
-async def test_an_exception_from_inside_becomes_503_and_is_logged_with_a_reference_only(
+async def test_what_breaks_inside_becomes_503_and_is_logged_with_a_reference_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     door = Door(Inner(error=RuntimeError("broken")))
 
-    response = await door.send([EVENT], [*JSON, *signed(EVENT)], new_reference=lambda: "ref-1")
+    response = await door.post(EVENT)
 
-    assert response.status == 503
+    assert (response.status, response.body) == (503, b"unavailable")
+    assert door.count('bridge_rejected_requests_total{reason="broken_inside"} 1.0')
     (record,) = caplog.records
-    assert vars(record)["reference"] == "ref-1"
+    assert len(vars(record)["reference"]) == 8
     assert record.exc_info is not None
     assert "hello" not in caplog.text
 
 
 @pytest.mark.parametrize("status", [200, 404, 503])
 async def test_other_answers_from_inside_are_passed_on(status: int) -> None:
-    response = await Door(Inner(status=status)).post(EVENT)
+    response = await Door(Inner(status)).post(EVENT)
 
-    assert (response.status, response.body) == (status, b'{"from":"inside"}')
+    assert (response.status, response.body) == (status, b'{"from": "inside"}')
+
+
+async def test_until_there_is_somebody_inside_slack_is_asked_to_come_again(door: Door) -> None:
+    guard = Guard(SECRET, door.metrics, now=lambda: NOW)
+
+    response = await request(guard, [EVENT], [*JSON, *signed(EVENT)])
+
+    assert (response.status, response.body) == (503, b"starting")
+
+
+async def test_an_envelope_that_breaks_inside_is_not_acknowledged(door: Door) -> None:
+    door.inner.error = TypeError("broken")
+    sockets = Sockets(no_socket, dispatcher(door.inner, door.metrics), door.metrics)
+
+    ack = await sockets.acknowledgement({"type": "events_api", "envelope_id": "e1", "payload": json.loads(EVENT)})
+
+    assert ack is None
+    assert door.count('bridge_rejected_requests_total{reason="broken_inside"} 1.0')

@@ -71,17 +71,13 @@ async def test_the_parts_that_hold_secrets_show_none() -> None:
         ProjectClient(settings.project_base_url, settings.project_api_key.get_secret_value()) as project,
         opened("http://127.0.0.1:9/api/", BOT_TOKEN, Metrics()) as web,
     ):
-        guard = Guard(_nobody, SIGNING_SECRET, Metrics())
+        guard = Guard(SIGNING_SECRET, Metrics())
         parts = [project, redis, redis.connection_pool, blocking, web, web.client, guard]
         shown = "\n".join(form for part in parts for form in every_form(part))
     await redis.aclose()
     await blocking.aclose()
 
     assert secrets_in(shown) == []
-
-
-async def _nobody(*_: Any) -> None:
-    """The application that is never reached."""
 
 
 @contextmanager

@@ -550,14 +550,14 @@ async def test_a_reply_to_a_refused_root_that_is_edited_comes_with_its_new_text(
 
 async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with_its_root(door: FrontDoor) -> None:
     with away(door):
-        assert await door.dispatch("events_api", enveloped(said(f"<@{BOT}> begin"))) is None
+        assert await door.envelope("events_api", enveloped(said(f"<@{BOT}> begin"))) is None
 
-    early = await door.dispatch("events_api", enveloped(said("and this", ts(1)), retry=1))
-    root = await door.dispatch("events_api", enveloped(said(f"<@{BOT}> begin"), retry=2))
-    reply = await door.dispatch("events_api", enveloped(said("and this", ts(1)), retry=2))
+    early = await door.envelope("events_api", enveloped(said("and this", ts(1)), retry=1))
+    root = await door.envelope("events_api", enveloped(said(f"<@{BOT}> begin"), retry=2))
+    reply = await door.envelope("events_api", enveloped(said("and this", ts(1)), retry=2))
     await door.bench.work()
 
-    assert (early, root, reply) == (None, {}, {})
+    assert (early, root, reply) == (None, {"envelope_id": "e1"}, {"envelope_id": "e1"})
     assert door.bench.service.messages == ["begin", "and this"]
 
 

@@ -14,9 +14,7 @@ from bridge.features.agents import asking
 from bridge.features.workflows.forms import FormErrors, Origin
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
-from bridge.listeners.actions import parse_submission
-from bridge.listeners.home import parse as parse_home
-from bridge.listeners.shortcuts import parse
+from bridge.listeners.interactions import parse_shortcut, parse_submission
 from bridge.playground.emulator import payloads
 from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.limits import check_view
@@ -259,7 +257,9 @@ def test_what_slack_sends_of_a_shortcut_on_a_message_is_read() -> None:
     message = {"type": "message", "text": "hi", "user": "U2", "ts": "2.0", "thread_ts": "1.0"}
     where = {"container": {"message_ts": "2.0"}, "channel": {"id": "C1"}, "message": message}
 
-    shortcut = parse(payloads.message_action(person, where, "ask_about", "3.0", trigger_id="t", response_url="u"), US)
+    shortcut = parse_shortcut(
+        payloads.message_action(person, where, "ask_about", "3.0", trigger_id="t", response_url="u"), US
+    )
 
     assert (shortcut.name, shortcut.channel, shortcut.user, shortcut.user_team) == ("ask_about", "C1", "U1", "T1")
     assert (shortcut.text, shortcut.author, shortcut.message_ts, shortcut.thread_ts) == ("hi", "U2", "2.0", "1.0")
@@ -268,8 +268,7 @@ def test_what_slack_sends_of_a_shortcut_on_a_message_is_read() -> None:
 
 @pytest.mark.parametrize("odd", [{}, {"channel": 3, "message": [], "user": None}, {"message": {"text": 1}}])
 def test_what_is_odd_in_a_payload_is_empty(odd: dict[str, Any]) -> None:
-    assert parse(odd, US).is_shared, "nobody says where they belong"
-    assert parse_home({"event": odd}, US).is_shared
+    assert parse_shortcut(odd, US).is_shared, "nobody says where they belong"
     assert parse_submission({"view": odd}, US).channel == ""
 
 

@@ -1,4 +1,9 @@
-"""The HTTP server: Slack's door, three pages for whoever runs the bridge, and nothing else."""
+"""The HTTP server: Slack's door, three pages for whoever runs the bridge, and nothing else.
+
+It is uvicorn with the bounds that uvicorn does not have. Left alone, it keeps every header line that anybody sends,
+waits for ever for a request to be completed, and resets a connection whose request was answered before it was read, so
+that the client never sees the answer.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import asyncio
 import contextlib
 import gc
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,12 +21,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bridge.errors import ConfigurationError
 from bridge.metrics import CONTENT_TYPE, Metrics
-from bridge.slack.http11 import BoundedHttp
 
 EVENTS_PATH = "/slack/events"
+
+LARGEST_HEAD = 64 * 1024  # request line and headers; Slack's are about 1 KiB
+HEAD_SECONDS = 10.0
+LINGER_SECONDS = 2.0  # how long the rest of a request is thrown away after its answer
+LINGER_BYTES = 32 * 1024 * 1024
 
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 75  # longer than the usual proxy's 60: so the proxy closes first, and never onto a request
@@ -77,57 +87,16 @@ class Address:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
-class NotYet:
-    """Stands for Bolt until Slack and Redis have been reached: Slack shall come again."""
-
-    def __init__(self) -> None:
-        self._inner: ASGIApp = _unavailable
-
-    def opens(self, inner: ASGIApp) -> None:
-        """From now on *inner* answers."""
-        self._inner = inner
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let whoever is there answer."""
-        await self._inner(scope, receive, send)
-
-
-async def _unavailable(scope: Scope, receive: Receive, send: Send) -> None:
-    await PlainTextResponse("starting", status_code=503)(scope, receive, send)
-
-
 def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Metrics) -> ASGIApp:
     """Build the application: *guard* at ``/slack/events``, beside it ``/healthz``, ``/readyz`` and ``/metrics``.
 
     Without *guard*, in Socket Mode, there is nothing at ``/slack/events``.
     """
-    pages = Starlette(
-        routes=[
-            Route("/healthz", _health),
-            Route("/readyz", _ready_page(readiness)),
-            Route("/metrics", _metrics_page(metrics)),
-        ]
-    )
 
-    async def door(scope: Scope, receive: Receive, send: Send) -> None:
-        # Past Starlette's routing and its two layers of middleware: they cost as much as checking the signature.
-        if guard is not None and scope["type"] == "http" and scope["path"] == EVENTS_PATH:
-            await guard(scope, receive, send)
-        else:
-            await pages(scope, receive, send)
+    async def health(_: Request) -> Response:
+        return PlainTextResponse("ok")
 
-    return door
-
-
-async def _health(_: Request) -> Response:
-    return PlainTextResponse("ok")
-
-
-_Page = Callable[[Request], Awaitable[Response]]  # a plain function would go to a thread
-
-
-def _ready_page(readiness: Callable[[], Readiness]) -> _Page:
-    async def page(_: Request) -> Response:
+    async def ready(_: Request) -> Response:
         state = readiness()
         body = {
             "ready": state.is_ready,
@@ -142,14 +111,19 @@ def _ready_page(readiness: Callable[[], Readiness]) -> _Page:
             body["redis_trouble"] = state.redis_trouble
         return JSONResponse(body, status_code=200 if state.is_ready else 503)
 
-    return page
-
-
-def _metrics_page(metrics: Metrics) -> _Page:
-    async def page(_: Request) -> Response:
+    async def numbers(_: Request) -> Response:
         return Response(metrics.exposition(), headers={"content-type": CONTENT_TYPE})
 
-    return page
+    pages = Starlette(routes=[Route("/healthz", health), Route("/readyz", ready), Route("/metrics", numbers)])
+
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+        # Past Starlette's routing and its two layers of middleware: they cost as much as checking the signature.
+        if guard is not None and scope["type"] == "http" and scope["path"] == EVENTS_PATH:
+            await guard(scope, receive, send)
+        else:
+            await pages(scope, receive, send)
+
+    return door
 
 
 @contextlib.asynccontextmanager
@@ -160,7 +134,21 @@ async def serving(app: ASGIApp, host: str, port: int, group: asyncio.TaskGroup) 
     Raises `ConfigurationError` where the address cannot be had.
     """
     listener = await _listen(host, port)
-    server = _Server(_settings(app))
+    config = uvicorn.Config(
+        app,
+        loop="none",  # the one that runs already
+        http=BoundedHttp,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=_BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
+    )
+    server = _Server(config)
     task = group.create_task(server.serve([listener]), name="http server")
     try:
         yield Address(*listener.getsockname()[:2])
@@ -181,29 +169,73 @@ def settle_memory() -> None:
     gc.set_threshold(50_000, 50, 100)
 
 
+class BoundedHttp(HttpToolsProtocol):
+    """One connection, with a bound on the size and the time of a request's head, and on what follows an answer."""
+
+    _head_bytes = 0
+    _thrown_away = 0
+    _is_in_head = True
+    _is_lingering = False
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        """Expect a request's head, soon."""
+        super().connection_made(transport)
+        self._close_in(HEAD_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer, which would keep the connection's objects alive."""
+        self._close_in(None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count what is not yet, or no longer, part of a request that is being read."""
+        if self._is_in_head:
+            self._head_bytes += len(data)
+        elif self._is_lingering:
+            self._thrown_away += len(data)
+        super().data_received(data)
+        is_head_begun = self._is_in_head and self._head_bytes > 0
+        if is_head_begun and self._timer is None:
+            self._close_in(HEAD_SECONDS)
+        if (is_head_begun and self._head_bytes > LARGEST_HEAD) or self._thrown_away > LINGER_BYTES:
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        """Hand the request on; its body is the application's to bound."""
+        self._is_in_head = False
+        self._head_bytes = 0
+        if self._timer is not None:
+            self._close_in(None)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Expect the next head."""
+        super().on_message_complete()
+        self._is_in_head = True
+        if self._is_lingering:
+            self._is_lingering = False
+            self._close_in(None)
+
+    def on_response_complete(self) -> None:
+        """Throw the rest of an unread request away for a while: closing at once would reset the answer too."""
+        super().on_response_complete()
+        if self.cycle.more_body and not self.transport.is_closing():
+            self._is_lingering = True
+            self._close_in(LINGER_SECONDS)
+
+    def _close_in(self, seconds: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self.transport.close)
+
+
 class _Server(uvicorn.Server):
     """uvicorn without its signal handlers."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-def _settings(app: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        loop="none",  # the one that runs already
-        http=BoundedHttp,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        backlog=_BACKLOG,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
-    )
 
 
 async def _listen(host: str, port: int) -> socket.socket:

@@ -1,0 +1,207 @@
+"""What people type, press, choose and fill in: kept first, carried out by a worker; and the options of a menu.
+
+Slack repeats none of these. https://docs.slack.dev/interactivity
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from slack_bolt.async_app import AsyncAck, AsyncApp
+
+from bridge.errors import BridgeError
+from bridge.features.agents import asking
+from bridge.features.conversations import menu
+from bridge.features.home import layout as home
+from bridge.features.reports.commands import problems_of
+from bridge.features.reports.layout import FORM as REPORT
+from bridge.features.workflows import forms, run_card as runs
+from bridge.inbound import Click, Shortcut, SlashCommand, Submission
+from bridge.listeners.door import IN_TIME, Door
+from bridge.project import Catalog
+from bridge.slack.api import Identity
+from bridge.slack.blockkit.reply import Block
+from bridge.slack.payloads import Json, items, mapping, text
+
+log = logging.getLogger(__name__)
+
+_ANY: Final = re.compile(".*", re.DOTALL)  # the registry of the features knows which there are
+_READERS: Final[dict[str, Callable[[Mapping[str, Any]], object]]] = {
+    forms.RUN: forms.read_run_form,
+    asking.ASK: asking.read_ask_form,
+    asking.DEFAULT: asking.read_default_form,
+}
+"""Who checks a form at the door, so that what is wrong is shown under its fields."""
+
+
+def parse_command(body: Json, identity: Identity, prefix: str) -> SlashCommand:
+    """Make a value of a command's payload; the configured *prefix* is taken off its name."""
+    name = text(body, "command").removeprefix("/").removeprefix(prefix)
+    return SlashCommand(
+        team=identity.team,
+        channel=text(body, "channel_id"),
+        user=text(body, "user_id"),
+        user_team=text(body, "team_id"),
+        is_shared=not body.get("team_id"),  # where Slack does not say whose workspace it is, it may be another one
+        command=f"/{name}",
+        text=text(body, "text"),
+        response_url=text(body, "response_url"),
+        trigger_id=text(body, "trigger_id"),
+    )
+
+
+def parse_click(body: Json, identity: Identity) -> Click:
+    """Make a value of a ``block_actions`` payload; a person presses one thing at a time."""
+    action = mapping(next(iter(items(body.get("actions"))), None))
+    container, message, view = mapping(body.get("container")), mapping(body.get("message")), mapping(body.get("view"))
+    option, carried = mapping(action.get("selected_option")), text(view, "private_metadata")
+    origin = forms.Origin.parse(carried)
+    # A click in a modal or in Home belongs to a channel which the bridge itself put there.
+    opened_in = home.Spot.parse(carried).channel if view.get("type") == "home" else origin.opened_in
+    message_ts = text(container, "message_ts") or text(message, "ts")
+    thread_ts = text(container, "thread_ts") or text(message, "thread_ts")
+    return Click(
+        team=identity.team,
+        channel=text(mapping(body.get("channel")), "id") or text(container, "channel_id") or opened_in,
+        user=text(mapping(body.get("user")), "id"),
+        **_home_of(body),
+        action_id=text(action, "action_id"),
+        value=text(option, "value") or text(action, "value"),
+        message_ts=message_ts,
+        thread_ts="" if thread_ts == message_ts else thread_ts,  # the root of a thread is not in it
+        is_ephemeral=container.get("is_ephemeral") is True,
+        response_url=text(body, "response_url") or origin.response_url,
+        trigger_id=text(body, "trigger_id"),
+        view=text(view, "type"),
+        view_hash=text(view, "hash"),
+        private_metadata=carried,
+    )
+
+
+def parse_submission(body: Json, identity: Identity) -> Submission:
+    """Make a value of a ``view_submission`` payload. Where it was opened is in its private_metadata."""
+    view = mapping(body.get("view"))
+    origin = forms.Origin.parse(text(view, "private_metadata"))
+    form, values = text(view, "callback_id"), forms.form_values(mapping(mapping(view.get("state")).get("values")))
+    place = asking.place_of(form, values, origin)
+    return Submission(
+        team=identity.team,
+        channel=place.channel,
+        thread_ts=place.thread_ts,
+        opened_in=origin.opened_in,
+        user=text(mapping(body.get("user")), "id"),
+        **_home_of(body),
+        form=form,
+        values=values,
+        private_metadata=text(view, "private_metadata"),
+        response_url=origin.response_url,
+        trigger_id=text(body, "trigger_id"),
+    )
+
+
+def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
+    """Make a value of a ``shortcut`` or ``message_action`` payload."""
+    message = mapping(body.get("message"))
+    message_ts = text(body, "message_ts") or text(message, "ts")
+    return Shortcut(
+        team=identity.team,
+        channel=text(mapping(body.get("channel")), "id"),
+        user=text(mapping(body.get("user")), "id"),
+        **_home_of(body),
+        name=text(body, "callback_id"),
+        text=text(message, "text"),
+        author=text(message, "user"),
+        message_ts=message_ts,
+        thread_ts=text(message, "thread_ts") or message_ts,
+        response_url=text(body, "response_url"),
+        trigger_id=text(body, "trigger_id"),
+    )
+
+
+def first_field(body: Json) -> str:
+    """Find a field under which Slack can show what is wrong with a form as a whole."""
+    blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
+    return next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
+
+
+def _home_of(body: Json) -> dict[str, Any]:
+    """Say where the person is from. ``team`` is where the app is; where the person's is missing, it may be another."""
+    team = text(mapping(body.get("user")), "team_id")
+    return {"user_team": team, "is_shared": not team}
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionListeners:
+    """The listeners of commands, buttons, menus, forms and shortcuts; *prefix* is that of the slash commands."""
+
+    door: Door
+    identity: Identity
+    catalog: Catalog
+    prefix: str = ""
+
+    def register(self, app: AsyncApp) -> None:
+        """Listen to all of them."""
+        app.command(_ANY)(self.on_command)
+        app.action(_ANY)(self.on_click)
+        app.view(_ANY)(self.on_submission)
+        app.view_closed(_ANY)(self.on_closed)
+        app.options(_ANY)(self.on_options)
+        app.shortcut(_ANY)(self.on_shortcut)
+
+    async def on_command(self, ack: AsyncAck, body: Json) -> None:
+        """Keep a command. Raises `NotTaken`."""
+        await self.door.take(parse_command(body, self.identity, self.prefix))
+        await ack()
+
+    async def on_shortcut(self, ack: AsyncAck, body: Json) -> None:
+        """Keep a shortcut. Raises `NotTaken`."""
+        await self.door.take(parse_shortcut(body, self.identity))
+        await ack()
+
+    async def on_click(self, ack: AsyncAck, body: Json) -> None:
+        """Keep a click. Raises `NotTaken`."""
+        click = parse_click(body, self.identity)
+        # A question that was answered is answered for good, however often.
+        is_answer = click.action_id in {runs.CONFIRM, runs.AS_TEXT} and click.message_ts
+        await self.door.take(click, identity=f"confirmed:{click.channel}:{click.message_ts}" if is_answer else "")
+        await ack()
+
+    async def on_submission(self, ack: AsyncAck, body: Json) -> None:
+        """Keep a form; what is wrong with it is shown under its fields, and it stays open. Raises `NotTaken`."""
+        submission = parse_submission(body, self.identity)
+        problems = problems_of(submission) if submission.form == REPORT else {}
+        read = _READERS.get(submission.form)
+        if read and isinstance(wrong := read(submission.values), forms.FormErrors):
+            problems = wrong.by_block
+        if problems:
+            await ack(response_action="errors", errors=problems)
+            return
+        view_id = text(mapping(body.get("view")), "id")
+        await self.door.take(submission, identity=f"view:{view_id}" if view_id else "")
+        await ack()
+
+    async def on_closed(self, ack: AsyncAck) -> None:
+        """A form was closed without being sent: nothing was begun, so nothing ends."""
+        await ack()
+
+    async def on_options(self, ack: AsyncAck, body: Json) -> None:
+        """Offer what fits the words typed so far; nothing where the service does not answer in time."""
+        options: list[Block] = []
+        try:
+            async with asyncio.timeout(IN_TIME.total_seconds()):
+                if not await self.door.access.refusal(parse_click(body, self.identity)):
+                    options = await self._options(body)
+        except (BridgeError, TimeoutError) as exc:
+            log.warning("the options of a menu could not be had", extra={"why": type(exc).__name__})
+        await ack(options=options)
+
+    async def _options(self, body: Json) -> list[Block]:
+        query, form = text(body, "value"), text(mapping(body.get("view")), "callback_id")
+        if text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
+            return asking.agent_choices(await self.catalog.get_agents(), query, form=form)
+        return forms.workflow_options(await self.catalog.get_workflows(), query)
