@@ -24,7 +24,6 @@ from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 from bridge.slack.history import Place
 
 ASK_AN_AGENT: Final = "Ask an agent"
-_CHOOSE_AGENT_FROM_LIST: Final = "Choose an agent from the list."
 
 ASK: Final = "ask"
 DEFAULT: Final = "default"
@@ -56,47 +55,48 @@ class Question:
 def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -> View:
     """Draw the form that begins a conversation; *about* are the words of a message whose shortcut was used."""
     fields = [
-        kit.input_block(AGENT, "Agent", kit.external_select(AGENT, CHOOSE_AN_AGENT, _chosen(agent))),
+        _agent_field("Agent", CHOOSE_AN_AGENT, agent),
         kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
     ]
     if about is not None:
-        is_cut = len(about) > kit.PLAIN_TEXT_INPUT
-        hint = (
-            ONLY_THE_FIRST.format(limit=kit.PLAIN_TEXT_INPUT)
-            if is_cut
-            else "The agent gets this as a quotation, and in the thread what was said before it."
-        )
+        hint = "The agent gets this as a quotation, and in the thread what was said before it."
+        if len(about) > kit.PLAIN_TEXT_INPUT:
+            hint = ONLY_THE_FIRST
         element = text_input(ABOUT, about)
         fields.append(kit.input_block(ABOUT, "About this message", element, hint=hint, optional=True))
-    return modal(ASK, ASK_AN_AGENT, "Ask", [*fields, _where(origin)], origin)
+    menu, hint = channel_menu(WHERE, origin.direct or origin.channel), ""
+    if origin.thread_ts:
+        choices = [kit.option("The thread of the message, for everybody there", _IN_THREAD)]
+        if origin.direct and origin.direct != origin.channel:
+            choices.append(kit.option("Our direct message, just for you", _DIRECT))
+        menu = kit.select(WHERE, "Choose where", choices, choices[0])
+        hint = "" if origin.direct else "Open my Home tab once, and I can answer you in our direct message, too."
+    fields.append(kit.input_block(WHERE, "Ask in", menu, hint=hint))
+    return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
 
 
 def default_form(origin: Origin, agent: Agent | None = None) -> View:
     """Draw the form that chooses who answers mentions in a channel; *agent* does now."""
-    menu = kit.external_select(AGENT, "Choose an agent, or nobody", _chosen(agent))
     is_channel = origin.channel.startswith(("C", "G")) and origin.channel != origin.direct
     channels = channel_menu(CHANNEL, origin.channel if is_channel else "", with_direct=False)
-    fields = [
-        kit.input_block(CHANNEL, "Channel", channels),
-        kit.input_block(AGENT, "Who answers when I am mentioned there", menu),
-    ]
-    return modal(DEFAULT, "Who answers here", "Save", fields, origin)
+    who = _agent_field("Who answers when I am mentioned there", "Choose an agent, or nobody", agent)
+    return modal(DEFAULT, "Who answers here", "Save", [kit.input_block(CHANNEL, "Channel", channels), who], origin)
 
 
 def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
     """Check what `bridge.features.workflows.forms.form_values` gave of the first form."""
-    agent, message = str(values.get(AGENT) or ""), str(values.get(MESSAGE) or "")
-    errors = {} if agent.isdecimal() else {AGENT: _CHOOSE_AGENT_FROM_LIST}
-    if not message.strip():
+    agent, message, about = (str(values.get(name) or "").strip() for name in (AGENT, MESSAGE, ABOUT))
+    errors = {} if agent.isdecimal() else {AGENT: "Choose an agent from the list."}
+    if not message:
         errors[MESSAGE] = "Write what you want to know."
-    return FormErrors(errors) if errors else Question(int(agent), message.strip(), str(values.get(ABOUT) or "").strip())
+    return FormErrors(errors) if errors else Question(int(agent), message, about)
 
 
 def read_default_form(values: Mapping[str, Any]) -> int | FormErrors | None:
     """Check what `form_values` gave of the second form: the agent's id, None for nobody."""
     agent, errors = str(values.get(AGENT) or ""), {}
     if agent != NOBODY and not agent.isdecimal():
-        errors[AGENT] = _CHOOSE_AGENT_FROM_LIST
+        errors[AGENT] = "Choose an agent from the list."
     if not values.get(CHANNEL):
         errors[CHANNEL] = "Choose a channel from the list."
     if errors:
@@ -154,13 +154,12 @@ def question_shown(agent: Agent, question: Question, asked_by: str, author: str)
 def offer_ask_form(agent: Agent | None = None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
     text = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"
-    return kit.reply(text, kit.section(text), kit.actions(ask_button(agent, OPEN_THE_FORM)))
+    return kit.ask(text, ask_button(agent, OPEN_THE_FORM))
 
 
 def offer_default_form() -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
-    text = "Who is to answer in a channel?"
-    return kit.reply(text, kit.section(text), kit.actions(kit.button(OPEN_THE_FORM, OPEN_DEFAULT, "")))
+    return kit.ask("Who is to answer in a channel?", kit.button(OPEN_THE_FORM, OPEN_DEFAULT, ""))
 
 
 def ask_button(agent: Agent | None, label: str) -> Block:
@@ -168,18 +167,9 @@ def ask_button(agent: Agent | None, label: str) -> Block:
     return kit.button(label, OPEN_ASK, str(agent.id) if agent else "")
 
 
-def _where(origin: Origin) -> Block:
-    if not origin.thread_ts:
-        return kit.input_block(WHERE, "Ask in", channel_menu(WHERE, origin.direct or origin.channel))
-    choices = [kit.option("The thread of the message, for everybody there", _IN_THREAD)]
-    if origin.direct and origin.direct != origin.channel:
-        choices.append(kit.option("Our direct message, just for you", _DIRECT))
-    hint = "" if origin.direct else "Open my Home tab once, and I can answer you in our direct message, too."
-    return kit.input_block(WHERE, "Ask in", kit.select(WHERE, "Choose where", choices, choices[0]), hint=hint)
-
-
-def _chosen(agent: Agent | None) -> Block | None:
-    return agent_option(agent) if agent else None
+def _agent_field(label: str, placeholder: str, agent: Agent | None) -> Block:
+    chosen = agent_option(agent) if agent else None
+    return kit.input_block(AGENT, label, kit.external_select(AGENT, placeholder, chosen))
 
 
 def _quoted(text: str) -> str:

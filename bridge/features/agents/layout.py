@@ -12,8 +12,6 @@ from bridge.slack.blockkit.lists import Spot, by_name, list_reply, matching
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 ASKED_SMALL: Final = "{asked}. Answers and questions go on in this thread."
-_DEFAULT_CHANGED: Final = "{agent} now answers mentions in this channel. Changed by {person}."
-_DEFAULT_REMOVED: Final = "This channel no longer has a default agent. Changed by {person}."
 
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons of the list."""
@@ -25,11 +23,21 @@ CHANGED: Final = "default_changed:"
 def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
     """Show a page of the agents, the channel's *default* marked; those with the *wanted* words."""
     found = by_name(matching(agents, wanted))
+    quoted = kit.quoted(wanted, 60)
+    if not found and wanted:
+        return kit.reply(f"No agent has {quoted} in its name or description. Without words, all are listed.")
     if not found:
-        return kit.reply(_nothing(wanted))
-    title = f"Agents with {kit.quoted(wanted, 60)}" if wanted else "Agents"
-    spot = Spot(page=page, words=wanted)
-    return list_reply(title, found, lambda agent: _line(agent, is_default=agent.id == default), spot, TURNS)
+        return kit.reply("This project has no agents yet.")
+
+    def line(agent: Agent) -> Block:
+        mark = [kit.words(" · answers mentions in this channel", italic=True)] if agent.id == default else []
+        about = kit.one_line(agent.description or "", kit.DESCRIPTION)
+        name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
+        facts = f" · id {agent.id} · {kit.one_line(agent.model, 60)}"
+        return kit.paragraph(name, facts, *mark, f"\n{about}" if about else "")
+
+    title = f"Agents with {quoted}" if wanted else "Agents"
+    return list_reply(title, found, line, Spot(page=page, words=wanted), TURNS)
 
 
 def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
@@ -37,12 +45,14 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     name = kit.one_line(detail.name or agent.name)
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
-    tools = shapes.listed(shapes.names_in(detail.tools), 1500)
     facts = [("Id", str(agent.id)), ("Model", detail.model or agent.model)]
-    facts += [("Temperature", f"{temperature:g}")] if temperature is not None else []
+    if temperature is not None:
+        facts.append(("Temperature", f"{temperature:g}"))
+    tools = shapes.listed(shapes.names_in(detail.tools), 1500)
+    if not tools:  # nothing in them looks like a name
+        tools = f"{count:,}" if (count := shapes.how_many(detail.tools)) else "none"
     blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else [])]
-    label = kit.words("Tools: ", bold=True)
-    blocks += [kit.fields(facts), kit.rich(kit.paragraph(label, tools or _unnamed(detail)))]
+    blocks += [kit.fields(facts), kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools))]
     if welcome := kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000):
         blocks.append(kit.rich(kit.paragraph(kit.words("Says hello with: ", bold=True), welcome)))
     return kit.reply(f"Agent {name} (id {agent.id}). {description}", *blocks)
@@ -51,10 +61,11 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
 def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
     """Show a message that was typed in a command, as the root of the thread in which the agent answers."""
     # The bot posts it, and it must not look like a word of the bot's own.
-    asked = who_asks(agent, asked_by)
-    blocks = [kit.rich(kit.quotation(part)) for part in _parts(kit.clean(message), kit.SECTION_TEXT)]
-    blocks.append(kit.context(ASKED_SMALL.format(asked=asked)))
-    return kit.reply(f"{asked}: {message}", *blocks, audience=Audience.CHANNEL)
+    asked, text = who_asks(agent, asked_by), kit.clean(message)[: kit.LIST_TEXT] or "-"
+    parts = [text[at : at + kit.SECTION_TEXT] for at in range(0, len(text), kit.SECTION_TEXT)]
+    blocks = [kit.rich(kit.quotation(part)) for part in parts]
+    below = kit.context(ASKED_SMALL.format(asked=asked))
+    return kit.reply(f"{asked}: {message}", *blocks, below, audience=Audience.CHANNEL)
 
 
 def who_asks(agent: Agent, asked_by: str) -> str:
@@ -92,31 +103,7 @@ def told_of_change(what: str) -> Reply:
         agent, person = (str(fact) for fact in json.loads(what.removeprefix(CHANGED)))
     except ValueError:
         agent, person = "", kit.SOMEBODY
-    template = _DEFAULT_CHANGED if agent else _DEFAULT_REMOVED
-    text = template.format(**({"agent": kit.named(agent, 100)} if agent else {}), person=kit.named(person, 80))
-    return kit.reply(text, kit.context(text), audience=Audience.CHANNEL)
-
-
-def _nothing(wanted: str) -> str:
-    return (
-        f"No agent has {kit.quoted(wanted, 60)} in its name or description. Without words, all are listed."
-        if wanted
-        else "This project has no agents yet."
-    )
-
-
-def _unnamed(detail: AgentDetail) -> str:
-    count = shapes.how_many(detail.tools)
-    return f"{count:,}" if count else "none"
-
-
-def _line(agent: Agent, *, is_default: bool) -> Block:
-    facts = f"id {agent.id} · {kit.one_line(agent.model, 60)}"
-    mark = [kit.words(" · answers mentions in this channel", italic=True)] if is_default else []
-    about = kit.one_line(agent.description or "", kit.DESCRIPTION)
-    name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
-    return kit.paragraph(name, f" · {facts}", *mark, f"\n{about}" if about else "")
-
-
-def _parts(text: str, size: int) -> list[str]:
-    return [text[at : at + size] for at in range(0, min(len(text), kit.LIST_TEXT), size)] or ["-"]
+    text = "This channel no longer has a default agent."
+    if agent:
+        text = f"{kit.named(agent, 100)} now answers mentions in this channel."
+    return kit.note(f"{text} Changed by {kit.named(person, 80)}.", audience=Audience.CHANNEL)

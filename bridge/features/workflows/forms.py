@@ -17,8 +17,7 @@ from bridge.slack.blockkit.reply import Block, View
 
 OPEN_THE_FORM: Final = "Open the form"
 RUN_A_WORKFLOW: Final = "Run a workflow"
-_INACTIVE_NAME: Final = "{name} (inactive)"
-ONLY_THE_FIRST: Final = "Only the first {limit:,} characters fit in here."
+ONLY_THE_FIRST: Final = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit in here."
 TOOK_TOO_LONG: Final = "This took too long for the form to open by itself."
 
 RUN: Final = "run"
@@ -95,14 +94,16 @@ def run_form(
     Where it was opened outside any channel, it asks where the card of the run is to be.
     """
     chosen = _option(workflow) if workflow else None
-    is_cut = len(typed) > kit.PLAIN_TEXT_INPUT
-    hint = ONLY_THE_FIRST.format(limit=kit.PLAIN_TEXT_INPUT) if is_cut else "What the workflow gets to work on."
-    menu = kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
+    hint = "What the workflow gets to work on." if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
+    kinds = kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
+    box: Block = {"type": "checkboxes", "action_id": REMEMBER, "options": [_REMEMBER]}
+    if is_remembered:
+        box["initial_options"] = [_REMEMBER]
     blocks = [
         kit.input_block(WORKFLOW, "Workflow", kit.external_select(WORKFLOW, "Choose a workflow", chosen)),
         kit.input_block(INPUT, "Input", text_input(INPUT, typed), hint=hint, optional=True),
-        kit.input_block(KIND, "The input is", menu),
-        kit.input_block(REMEMBER, "Next time", _remember_box(is_checked=is_remembered), optional=True),
+        kit.input_block(KIND, "The input is", kinds),
+        kit.input_block(REMEMBER, "Next time", box, optional=True),
     ]
     if not origin.channel:
         menu, hint = channel_menu(CHANNEL, origin.direct), "I have to be a member of the channel."
@@ -157,11 +158,6 @@ def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Blo
     return element | ({"initial_conversation": first} if first else {"default_to_current_conversation": True})
 
 
-def _remember_box(*, is_checked: bool) -> Block:
-    element: Block = {"type": "checkboxes", "action_id": REMEMBER, "options": [_REMEMBER]}
-    return element | ({"initial_options": [_REMEMBER]} if is_checked else {})
-
-
 def form_values(state: Mapping[str, Any]) -> dict[str, str]:
     """Read the ``state.values`` of a submitted view: what was typed or chosen, by the name of its field."""
     return {
@@ -194,13 +190,13 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
     """Offer the workflows that fit what was typed so far, the best first."""
-    ranked = [(rank, workflow) for workflow in workflows if (rank := _rank(workflow, query)) is not None]
+    ranked = [
+        (rank, workflow)
+        for workflow in workflows
+        if (rank := match_rank(workflow.id, workflow.name, query)) is not None
+    ]
     ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
     return [_option(workflow) for _, workflow in ranked[: kit.OPTIONS]]
-
-
-def _rank(workflow: Workflow, query: str) -> int | None:
-    return match_rank(workflow.id, workflow.name, query)
 
 
 def match_rank(id_: int, name: str, query: str) -> int | None:
@@ -217,9 +213,8 @@ def match_rank(id_: int, name: str, query: str) -> int | None:
 
 
 def _option(workflow: Workflow) -> Block:
-    shown = "{name}" if workflow.is_active else _INACTIVE_NAME
-    name = kit.one_line(workflow.name, kit.OPTION_TEXT - len(shown.format(name="")))
-    return kit.option(shown.format(name=name), str(workflow.id))
+    mark = "" if workflow.is_active else " (inactive)"
+    return kit.option(kit.one_line(workflow.name, kit.OPTION_TEXT - len(mark)) + mark, str(workflow.id))
 
 
 def _value(element: Mapping[str, Any]) -> str:

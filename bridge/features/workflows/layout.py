@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from bridge.features.workflows import forms, run_card as runs
@@ -33,11 +34,19 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
     Who *may run* them finds a menu below that opens the form of any.
     """
     found = active_first(matching(workflows, wanted))
+    quoted = kit.quoted(wanted, 60)
+    if not found and wanted:
+        return kit.reply(f"No workflow has {quoted} in its name or description. Without words, all are listed.")
     if not found:
-        return kit.reply(_nothing(wanted))
-    title = f"Workflows with {kit.quoted(wanted, 60)}" if wanted else "Workflows"
+        return kit.reply("This project has no workflows yet.")
+
+    def line(workflow: Workflow) -> Block:
+        name = kit.words(kit.one_line(workflow.name, 100) or kit.NO_NAME, bold=True)
+        return kit.paragraph(name, *facts_of(workflow))
+
+    title = f"Workflows with {quoted}" if wanted else "Workflows"
     menu = [kit.actions(kit.external_select(RUN, "Run a workflow…"))] if may_run else []
-    return list_reply(title, found, _line, Spot(page=page, words=wanted), TURNS, *menu)
+    return list_reply(title, found, line, Spot(page=page, words=wanted), TURNS, *menu)
 
 
 def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
@@ -45,19 +54,24 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     name = kit.one_line(detail.name or workflow.name)
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
-    facts = kit.fields(
-        [
-            ("Id", str(workflow.id)),
-            ("State", "active" if is_active else "inactive"),
-            ("Trigger", detail.trigger_type or workflow.trigger_type),
-            ("Nodes", f"{_node_count(workflow, detail):,}"),
-        ]
-    )
-    blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else []), facts]
-    blocks += _nodes(detail)
+    count = shapes.how_many(detail.nodes)
+    facts = [
+        ("Id", str(workflow.id)),
+        ("State", "active" if is_active else "inactive"),
+        ("Trigger", detail.trigger_type or workflow.trigger_type),
+        ("Nodes", f"{workflow.node_count if count is None else count:,}"),
+    ]
+    about = [kit.section(kit.cut(description, 2000))] if description.strip() else []
+    lines = [kit.paragraph(line) for line in _node_lines(detail)]
     run = kit.button("Run…", runs.FORM, runs.again_value(workflow.id))
-    spoken = f"Workflow {name} (id {workflow.id}). {description}"
-    return kit.reply(spoken, *blocks, kit.actions(run))
+    return kit.reply(
+        f"Workflow {name} (id {workflow.id}). {description}",
+        kit.header(name),
+        *about,
+        kit.fields(facts),
+        *([kit.rich(*lines)] if lines else []),
+        kit.actions(run),
+    )
 
 
 def workflow_page(card: Reply, origin: forms.Origin) -> View:
@@ -76,42 +90,12 @@ def facts_of(workflow: Workflow) -> list[Block | str]:
     return [*facts, f"\n{about}"] if about else facts
 
 
-def _nothing(wanted: str) -> str:
-    return (
-        f"No workflow has {kit.quoted(wanted, 60)} in its name or description. Without words, all are listed."
-        if wanted
-        else "This project has no workflows yet."
-    )
-
-
-def _line(workflow: Workflow) -> Block:
-    name = kit.words(kit.one_line(workflow.name, 100) or kit.NO_NAME, bold=True)
-    return kit.paragraph(name, *facts_of(workflow))
-
-
-def _node_count(workflow: Workflow, detail: WorkflowDetail) -> int:
-    shown = shapes.how_many(detail.nodes)
-    return workflow.node_count if shown is None else shown
-
-
-def _nodes(detail: WorkflowDetail) -> list[Block]:
+def _node_lines(detail: WorkflowDetail) -> list[str]:
     """Draw the chains of nodes, or name the nodes, or say how many there are: whatever can be recognised."""
     chains = [kit.cut(chain, _LONGEST_CHAIN) for chain in shapes.steps_of(detail.nodes, detail.edges)]
     if chains:
-        left = [f"… and {len(chains) - _MOST_CHAINS} more paths"] if len(chains) > _MOST_CHAINS else []
-        return [kit.rich(*(kit.paragraph(line) for line in _short(chains) + left))]
-    names = shapes.listed(shapes.names_in(detail.nodes), _LONGEST_CHAIN)
-    edges = shapes.how_many(detail.edges)
-    lines = [f"Nodes: {names}"] if names else []
-    lines += [f"Connections: {edges:,}"] if edges else []
-    return [kit.rich(*(kit.paragraph(line) for line in lines))] if lines else []
-
-
-def _short(chains: Sequence[str]) -> list[str]:
-    """Keep the first chains that together stay readable."""
-    kept: list[str] = []
-    for chain in chains[:_MOST_CHAINS]:
-        if sum(map(len, kept)) + len(chain) > 2 * _LONGEST_CHAIN:
-            break
-        kept.append(chain)
-    return kept
+        lengths = accumulate(map(len, chains[:_MOST_CHAINS]))
+        lines = chains[: sum(length <= 2 * _LONGEST_CHAIN for length in lengths)]
+        return [*lines, f"… and {len(chains) - _MOST_CHAINS} more paths"] if len(chains) > _MOST_CHAINS else lines
+    names, edges = shapes.listed(shapes.names_in(detail.nodes), _LONGEST_CHAIN), shapes.how_many(detail.edges)
+    return [*([f"Nodes: {names}"] if names else []), *([f"Connections: {edges:,}"] if edges else [])]

@@ -5,7 +5,7 @@ Who started a run is shown by display name in plain text. A mention would ping t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -23,9 +23,6 @@ OTHER_SIGN: Final = "ℹ️"  # noqa: RUF001 - no letter
 FINISHED: Final = "finished"
 FAILED: Final = "failed"
 OUTCOME_UNKNOWN: Final = "outcome unknown"
-_MAY_HAVE_RUN: Final = (
-    "The connection to the service broke off, so it is not known whether this ran. Check before you run it again."
-)
 
 AGAIN: Final = "run:again"
 CONFIRM: Final = "run:confirm"
@@ -79,50 +76,49 @@ class Run:
 
 def running(run: Run) -> Reply:
     """Show that a run is on its way."""
-    return _card(run, "running …", kit.context(f"Started by {_person(run)}"))
+    return _card(run, "running …", kit.context(_started_by(run)))
 
 
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
     """Show what a run ended with. Output that is too long for the card goes along as a file, whole."""
-    status = kit.one_line(result.status, 100) or FINISHED
     shown, files = _output(result)
-    told = f"Started by {_person(run)} · run {result.runId} · took {kit.spoken(took)}"
+    facts = kit.context(f"{_started_by(run)} · run {result.runId} · took {kit.spoken(took)}")
     nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
-    return _card(run, status, *shown, kit.context(told), kit.actions(*nodes, _again(run)), files=files)
+    status = kit.one_line(result.status, 100) or FINISHED
+    return _card(run, status, *shown, facts, kit.actions(*nodes, _again(run)), files=files)
 
 
 def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply:
     """Show that a run did not come about, and why."""
-    told = f"Started by {_person(run)}"
-    if took is not None:
-        told = f"Started by {_person(run)} · after {kit.spoken(took)}"
-    return _card(run, FAILED, kit.section(sentence(error)), kit.context(told), kit.actions(_again(run)))
+    after = "" if took is None else f" · after {kit.spoken(took)}"
+    facts = kit.context(f"{_started_by(run)}{after}")
+    return _card(run, FAILED, kit.section(sentence(error)), facts, kit.actions(_again(run)))
 
 
 def unknown(run: Run) -> Reply:
     """Show that a run may have been started, and that nobody can know."""
-    facts = kit.context(f"Started by {_person(run)}")
-    return _card(run, OUTCOME_UNKNOWN, kit.section(_MAY_HAVE_RUN), facts, kit.actions(_again(run, asks=_SURE)))
+    broke_off = "The connection to the service broke off, so it is not known whether this ran."
+    why, facts = kit.section(f"{broke_off} Check before you run it again."), kit.context(_started_by(run))
+    return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
 
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
     """Ask before an inactive workflow runs. Input too long for a button is asked for again in the form."""
     text = f"{kit.named(workflow.name, 100)} is inactive. Do you want to run it all the same?"
-    yes = kit.button("Run it", CONFIRM, again_value(workflow.id, typed))
-    return kit.reply(text, kit.section(text), kit.actions(yes))
+    return kit.ask(text, kit.button("Run it", CONFIRM, again_value(workflow.id, typed)))
 
 
 def not_json(workflow: Workflow, typed: str, error: BadInput, kept: str) -> Reply:
     """Say where input is not JSON, and offer to mend it or to run it as it is; the turn *kept* has it."""
     text = sentence(error)
     place = kit.rich(kit.code_block(pointed_at(typed, error.line, error.column)))
-    as_text = kit.button("Run as text", AS_TEXT, _kept_value(workflow, kept))
+    as_text = kit.button("Run as text", AS_TEXT, compact({"w": workflow.id, "t": kept}))
     return kit.reply(text, kit.section(text), place, kit.actions(_mend(workflow, kept), as_text))
 
 
 def offer_to_mend(workflow: Workflow, kept: str) -> Reply:
     """Offer the form for such input with a button, for when it could not be opened by itself."""
-    return kit.reply(TOOK_TOO_LONG, kit.section(TOOK_TOO_LONG), kit.actions(_mend(workflow, kept)))
+    return kit.ask(TOOK_TOO_LONG, _mend(workflow, kept))
 
 
 def runs_as_text(workflow: Workflow) -> Reply:
@@ -142,25 +138,30 @@ def confirmed(workflow: Workflow) -> Reply:
 
 def offer_form(workflow: Workflow | None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
-    name = kit.named(workflow.name, 100) if workflow else ""
-    text = f"{name} needs an input." if workflow else "Which workflow is to run?"
-    value = again_value(workflow.id) if workflow else compact({})
-    return kit.reply(text, kit.section(text), kit.actions(kit.button(OPEN_THE_FORM, FORM, value)))
+    if workflow is None:
+        return kit.ask("Which workflow is to run?", kit.button(OPEN_THE_FORM, FORM, compact({})))
+    text = f"{kit.named(workflow.name, 100)} needs an input."
+    return kit.ask(text, kit.button(OPEN_THE_FORM, FORM, again_value(workflow.id)))
 
 
 def node_results(results: Any) -> Reply:
     """Show what each node gave, in the thread of the run's card; whatever was cut goes along as a file, whole."""
     if not results:
-        return kit.reply(
-            "The node results are kept for a week; these are gone. Run the workflow again to see new ones."
-        )
-    nodes = list(islice(_by_node(results), _MOST_NODES))
-    shown = list(_fitting(nodes))
-    count = len(results) if isinstance(results, Mapping) else 1
-    is_cut = len(shown) < count or any(len(text) > _NODE_TEXT for _, text in nodes)
+        text = "The node results are kept for a week; these are gone. Run the workflow again to see new ones."
+        return kit.reply(text)
+    by_node = results if isinstance(results, Mapping) else {"": results}  # no record by name: one without a name
+    shown, length, is_cut = [], 0, len(by_node) > _MOST_NODES
+    for key, result in islice(by_node.items(), _MOST_NODES):
+        name = kit.one_line(str(key), 100)
+        text = kit.clean(result) if isinstance(result, str) else beginning(result, _NODE_TEXT + 1)
+        length += len(name) + min(len(text), _NODE_TEXT)
+        is_cut = is_cut or len(text) > _NODE_TEXT or length > _NODES_TEXT
+        if length > _NODES_TEXT:
+            break
+        heading = [kit.paragraph(kit.words(name, bold=True))] if name else []
+        shown.append(kit.rich(*heading, kit.code_block(text, _NODE_TEXT)))
     files = [Attachment(name="node-results.json", content=pretty(results))] if is_cut else []
-    title = "Node results"
-    return kit.reply(title, kit.header(title), *shown, audience=Audience.THREAD, files=files)
+    return kit.reply("Node results", kit.header("Node results"), *shown, audience=Audience.THREAD, files=files)
 
 
 def again_value(workflow: int, *typed: Any) -> str:
@@ -170,11 +171,7 @@ def again_value(workflow: int, *typed: Any) -> str:
 
 
 def _mend(workflow: Workflow, kept: str) -> Block:
-    return kit.button("Fix it", MEND, _kept_value(workflow, kept))
-
-
-def _kept_value(workflow: Workflow, kept: str) -> str:
-    return compact({"w": workflow.id, "t": kept})
+    return kit.button("Fix it", MEND, compact({"w": workflow.id, "t": kept}))
 
 
 def sign_of(status: str) -> str:
@@ -183,14 +180,14 @@ def sign_of(status: str) -> str:
     return next((sign for sign, statuses in _SIGNS.items() if word in statuses), OTHER_SIGN)
 
 
-def _card(run: Run, status: str, *blocks: Block, files: list[Attachment] | None = None) -> Reply:
+def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = ()) -> Reply:
     name, sign = kit.one_line(run.name, 120), sign_of(status)
     title = kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {status}"))
-    return kit.reply(f"{sign} {name}: {status}", title, *blocks, audience=Audience.CHANNEL, files=files or ())
+    return kit.reply(f"{sign} {name}: {status}", title, *blocks, audience=Audience.CHANNEL, files=files)
 
 
-def _person(run: Run) -> str:
-    return kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEBODY
+def _started_by(run: Run) -> str:
+    return f"Started by {kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEBODY}"
 
 
 def _again(run: Run, asks: Block | None = None) -> Block:
@@ -211,21 +208,3 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
         return [kit.rich(shown)], []
     name = f"run-{result.runId}-output.{'txt' if is_text else 'json'}"
     return [kit.rich(shown), kit.context("The whole output is in the file.")], [Attachment(name=name, content=whole)]
-
-
-def _by_node(results: Any) -> Iterator[tuple[str, str]]:
-    """Go through the nodes with what is shown of their results; what is no record by name is one without a name."""
-    named = results.items() if isinstance(results, Mapping) else [("", results)]
-    for name, result in named:
-        text = kit.clean(result) if isinstance(result, str) else beginning(result, _NODE_TEXT + 1)
-        yield kit.one_line(str(name), 100), text
-
-
-def _fitting(nodes: list[tuple[str, str]]) -> Iterator[Block]:
-    length = 0
-    for name, text in nodes:
-        length += len(name) + min(len(text), _NODE_TEXT)
-        if length > _NODES_TEXT:
-            return
-        title = [kit.paragraph(kit.words(name, bold=True))] if name else []
-        yield kit.rich(*title, kit.code_block(text, _NODE_TEXT))
