@@ -7,6 +7,7 @@ Every script may be repeated when its answer was lost: it finds what it did, and
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from datetime import datetime, timedelta
 from functools import cache
@@ -14,15 +15,15 @@ from importlib.resources import files
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError
+from redis.exceptions import MovedError, NoScriptError, RedisError
 
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.queue.keys import Keys, helpers
 from bridge.queue.records import VERSION
-from bridge.queue.redis.batching import Batches
 from bridge.queue.redis.connection import translated
 
+MOST_AT_ONCE = 128
 _REPLICA_WAIT_MS = 50
 
 
@@ -50,6 +51,59 @@ def or_empty(value: int | None) -> str | int:
     return "" if value is None else value
 
 
+class Batches:
+    """Runs scripts on *redis*, several in one round trip: what is asked for while a batch is under way is the next.
+
+    Alone, each step of each lane would pay for a write and a read of its own: without batches, a busy process does 25
+    to 30 % fewer turns in a second. A script that comes when nothing is under way goes out at once. Scripts in a batch
+    know nothing of one another: each has its own answer, or its own error.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._waiting: list[tuple[tuple[str | int, ...], asyncio.Future[Any], bool]] = []
+        self._sender: asyncio.Task[None] | None = None
+
+    async def run(self, *command: str | int) -> Any:
+        """Run one script: EVAL or EVALSHA with all that belongs to it. Raises what redis-py raises."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((command, answer, False))
+        if self._sender is None:
+            self._sender = asyncio.create_task(self._send_all())
+        return await answer
+
+    async def _send_all(self) -> None:
+        batch = self._waiting
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+                pipe = self._redis.pipeline(transaction=False)
+                for command, _waiting, _was_moved in batch:
+                    pipe.execute_command(*command)
+                try:
+                    answers = await pipe.execute(raise_on_error=False)
+                except (RedisError, RuntimeError) as exc:
+                    answers = [exc] * len(batch)
+                moved = []
+                for (command, waiting, was_moved), answer in zip(batch, answers, strict=True):
+                    if waiting.done():
+                        pass  # whoever waited has given up
+                    elif isinstance(answer, MovedError) and not was_moved:
+                        moved.append(
+                            (command, waiting, True)
+                        )  # not carried out; the connections know by now where to go
+                    elif isinstance(answer, BaseException):
+                        waiting.set_exception(answer)
+                    else:
+                        waiting.set_result(answer)
+                self._waiting = moved + self._waiting
+        finally:
+            self._sender = None
+            for _command, waiting, _was_moved in (*batch, *self._waiting):
+                waiting.cancel()  # only where this task itself is ended: nobody shall wait for ever
+            self._waiting = []
+
+
 class Scripts:
     """The scripts of one namespace on one *redis*.
 
@@ -69,18 +123,30 @@ class Scripts:
 
     async def run(self, name: str, *args: str | int, confirmed: bool = False, repeatable: bool = False) -> Any:
         """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
+        waits = confirmed and self.has_replicas
+        send = self._send_and_wait if waits else self._batches.run
         with translated():
             try:
-                answer, is_sure = await self._send("EVALSHA", digest(name), args, confirmed=confirmed)
+                answer = await send("EVALSHA", digest(name), 1, self.keys.prefix, *args)
             except NoScriptError:  # it has not run
-                answer, is_sure = await self._send("EVAL", source(name), args, confirmed=confirmed)
-        if not is_sure:
+                answer = await send("EVAL", source(name), 1, self.keys.prefix, *args)
+        if not waits:
+            return answer
+        answer, replicas = answer
+        if not replicas:
             self._metrics.wait_missing()
             if repeatable:
                 await self.look_for_replicas()
                 if not self.has_replicas:
                     raise StoreUnavailable("away")
         return answer
+
+    async def _send_and_wait(self, *command: str | int) -> Any:
+        """Run it alone: WAIT speaks of its own connection's writes. Gives the answer, and how many replicas have it."""
+        async with self.redis.pipeline(transaction=False) as pipe:
+            pipe.execute_command(*command)
+            pipe.wait(1, _REPLICA_WAIT_MS)
+            return await pipe.execute()
 
     async def look_for_replicas(self) -> None:
         """Find out whether there are any now."""
@@ -91,14 +157,3 @@ class Scripts:
     def redis_time(self, now: datetime, later: timedelta) -> int:
         """The server's own clock (ms), *later* than our *now*."""
         return epoch_ms(now + self.clock_ahead + later)
-
-    async def _send(self, verb: str, script: str, args: tuple[str | int, ...], *, confirmed: bool) -> tuple[Any, bool]:
-        """Run it; gives the answer, and False where a replica should have it and none says so."""
-        command = (verb, script, 1, self.keys.prefix, *args)
-        if not (confirmed and self.has_replicas):
-            return await self._batches.run(command), True
-        async with self.redis.pipeline(transaction=False) as pipe:  # WAIT speaks of its own connection's writes
-            pipe.execute_command(*command)
-            pipe.wait(1, _REPLICA_WAIT_MS)
-            answer, replicas = await pipe.execute()
-        return answer, replicas > 0

@@ -8,53 +8,37 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from bridge.queue.redis.batching import MOST_AT_ONCE, Batches
-from bridge.queue.redis.redis_py import Command
+from bridge.queue.scripting import MOST_AT_ONCE, Batches
 
-ECHO = "return ARGV[1]"
-COUNT = "return redis.call('INCR', KEYS[1] .. 'n')"
-FAIL = "return redis.error_reply('WRONG')"
-
-
-def script(text: str, *arguments: str | int) -> Command:
-    return "EVAL", text, 1, "{x}:", *arguments
+ECHO = "EVAL", "return ARGV[1]", 1, "{x}:"
+COUNT = "EVAL", "return redis.call('INCR', KEYS[1] .. 'n')", 1, "{x}:"
+FAIL = "EVAL", "return redis.error_reply('WRONG')", 1, "{x}:"
 
 
-async def test_each_gets_its_own_answer_in_whatever_company(redis: Redis) -> None:
+async def test_scripts_of_many_batches_get_their_own_answers_in_order(redis: Redis) -> None:
     batches = Batches(redis)
 
-    answers = await asyncio.gather(*(batches.run(script(ECHO, n)) for n in range(3 * MOST_AT_ONCE)))
-
-    assert answers == [str(n) for n in range(3 * MOST_AT_ONCE)]
-
-
-async def test_they_run_in_the_order_of_asking(redis: Redis) -> None:
-    batches = Batches(redis)
-
-    answers = await asyncio.gather(*(batches.run(script(COUNT)) for _ in range(50)))
+    answers = await asyncio.gather(*(batches.run(*COUNT) for _ in range(3 * MOST_AT_ONCE)))
     await redis.delete("{x}:n")
 
-    assert answers == list(range(1, 51))
+    assert answers == list(range(1, 3 * MOST_AT_ONCE + 1))
 
 
-async def test_one_that_fails_does_not_harm_its_neighbours(redis: Redis) -> None:
+async def test_a_script_that_fails_leaves_its_batch_alone(redis: Redis) -> None:
     batches = Batches(redis)
 
     first, failed, last = await asyncio.gather(
-        batches.run(script(ECHO, "a")),
-        batches.run(script(FAIL)),
-        batches.run(script(ECHO, "b")),
-        return_exceptions=True,
+        batches.run(*ECHO, "a"), batches.run(*FAIL), batches.run(*ECHO, "b"), return_exceptions=True
     )
 
     assert (first, last) == ("a", "b")
     assert isinstance(failed, ResponseError)
 
 
-async def test_who_gives_up_does_not_hold_up_the_others(redis: Redis) -> None:
+async def test_a_cancelled_caller_leaves_its_batch_alone(redis: Redis) -> None:
     batches = Batches(redis)
-    impatient = asyncio.create_task(batches.run(script(ECHO, "a")))
-    patient = asyncio.create_task(batches.run(script(ECHO, "b")))
+    impatient = asyncio.create_task(batches.run(*ECHO, "a"))
+    patient = asyncio.create_task(batches.run(*ECHO, "b"))
     await asyncio.sleep(0)
 
     impatient.cancel()

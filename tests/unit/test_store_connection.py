@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 from redis import exceptions
-from redis.asyncio.connection import Connection, SSLConnection
+from redis.asyncio.connection import SSLConnection
 
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.queue.redis.connection import connect, translated
-from bridge.queue.redis.redis_py import Mended, TcpConnection
 from bridge.setting_types import redis_servers
 
 PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # an argument says nothing of the answer
@@ -38,6 +36,7 @@ PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # a
         (exceptions.ResponseError(f"{PIPELINE} ('WAIT cannot be used with replica instances. Please also',)"), "away"),
         (exceptions.MovedError("9189 127.0.0.1:7001"), "away"),
         (exceptions.AskError("9189 127.0.0.1:7001"), "away"),
+        (RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed"), "away"),
     ],
 )
 async def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(raised: Exception, reason: str) -> None:
@@ -58,6 +57,7 @@ async def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(rais
         exceptions.ResponseError(f"{PIPELINE} ('WRONGTYPE Operation against a key holding the wrong kind of value',)"),
         exceptions.DataError("Invalid input"),
         ValueError("not of Redis"),
+        RuntimeError("this loop is broken"),
     ],
 )
 async def test_what_the_program_must_mend_passes_as_it_is(raised: Exception) -> None:
@@ -154,48 +154,3 @@ async def test_several_servers_are_connected_to_with_the_options_of_one() -> Non
         assert "sentinel_password" not in options
         assert isinstance(watched.connection_pool.make_connection(), SSLConnection)
         assert not isinstance(clustered.connection_pool.make_connection(), SSLConnection)
-
-
-@pytest.mark.parametrize(
-    "command", [("CONFIG GET", "é", 5), ("SET", "k", b"\x00\xff", 1.5), ("EVALSHA", "", "x" * 9000)]
-)
-def test_commands_are_packed_as_redis_py_packs_them(command: tuple[Any, ...]) -> None:
-    assert b"".join(TcpConnection().pack_command(*command)) == b"".join(Connection().pack_command(*command))
-
-
-def test_what_redis_cannot_take_is_not_packed() -> None:
-    with pytest.raises(exceptions.DataError):
-        TcpConnection().pack_command("SET", "k", None)
-
-
-class Uvloops(Connection):
-    """A connection whose loop neither writes nor reads, for this reason."""
-
-    reason = "unable to perform operation on <TCPTransport closed=True>; the handler is closed"
-
-    async def send_packed_command(self, *_args: Any, **_how: Any) -> None:
-        raise RuntimeError(self.reason)
-
-    async def read_response(self, *_args: Any, **_how: Any) -> None:
-        raise RuntimeError(self.reason)
-
-
-class MendedUvloops(Mended, Uvloops):
-    """The same, mended."""
-
-
-async def test_a_connection_that_ends_while_it_is_used_is_a_failure_of_redis() -> None:
-    with pytest.raises(exceptions.ConnectionError):
-        await MendedUvloops().send_packed_command(b"PING")
-    with pytest.raises(exceptions.ConnectionError):
-        await MendedUvloops().read_response()
-
-
-async def test_what_else_a_loop_may_say_is_no_failure_of_redis() -> None:
-    connection = MendedUvloops()
-    connection.reason = "this loop is broken"
-
-    with pytest.raises(RuntimeError, match="this loop is broken"):
-        await connection.send_packed_command(b"PING")
-    with pytest.raises(RuntimeError, match="this loop is broken"):
-        await connection.read_response()

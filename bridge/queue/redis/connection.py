@@ -44,9 +44,8 @@ from redis.exceptions import (
 )
 
 from bridge.errors import ConfigurationError, StoreUnavailable
-from bridge.queue.redis.masters import Cluster, FollowingConnection, FollowingTlsConnection, OneSlot, Sentinels
-from bridge.queue.redis.redis_py import MENDED, TlsConnection
-from bridge.setting_types import RedisServers, redis_servers
+from bridge.queue.redis.masters import OneSlot, following
+from bridge.setting_types import redis_servers
 
 CONNECTIONS = 64  # a turn needs a connection for a millisecond at a time; 64 carry thousands of turns
 BLOCKING_CONNECTIONS = 4  # the readers of a process: the ready stream, and room for subscriptions
@@ -71,71 +70,33 @@ def blocking_connection(url: str, block: timedelta = BLOCK) -> Redis:
 
 
 def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
-    client, options = _way_to(url)
-    # The timeout of the pool is how long a caller waits for a free connection.
-    pool = BlockingConnectionPool(
-        max_connections=connections,
-        timeout=POOL_WAIT.total_seconds(),
-        **options,
-        client_name="bridge",
-        decode_responses=True,
-        health_check_interval=HEALTH_CHECK_SECONDS,
-        protocol=2,
-        retry=Retry(NoBackoff(), 0),
-        socket_connect_timeout=CONNECT_TIMEOUT.total_seconds(),
-        socket_timeout=answer_timeout.total_seconds(),
-    )
-    return client.from_pool(pool)
-
-
-def _way_to(url: str) -> tuple[type[Redis], dict[str, Any]]:
-    """Which client, and which options of its connections, *url* asks for. Raises `ConfigurationError`."""
+    """Prepare the client that *url* asks for. Raises `ConfigurationError`."""
+    ours: dict[str, Any] = {
+        "client_name": "bridge",
+        "decode_responses": True,
+        "health_check_interval": HEALTH_CHECK_SECONDS,
+        "max_connections": connections,
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+        "retry_on_error": [],
+        "retry_on_timeout": False,
+        "socket_connect_timeout": CONNECT_TIMEOUT.total_seconds(),
+        "socket_timeout": answer_timeout.total_seconds(),
+        "timeout": POOL_WAIT.total_seconds(),  # of the pool: how long a caller waits for a free connection
+    }
     try:
         several = redis_servers(url)
     except ValueError as exc:  # these words are our own, and show nothing of the URL
         raise ConfigurationError([f"REDIS_URL {exc}"]) from None
-    if several is None:
-        return Redis, _options_of(url)
-    return OneSlot if several.kind == "cluster" else Redis, _following(several)
-
-
-def _following(several: RedisServers) -> dict[str, Any]:
-    options = _options_of(several.plain)
-    has_tls = options["connection_class"] is TlsConnection
-    login = {name: options.pop(f"sentinel_{name}", None) for name in ("username", "password")}
-    asking = {name: value for name, value in options.items() if name not in {"host", "port", "db"}}
-    return options | {
-        "connection_class": FollowingTlsConnection if has_tls else FollowingConnection,
-        "masters": Sentinels(several.servers, asking | login, name=several.master)
-        if several.kind == "sentinel"
-        else Cluster(several.servers, asking),
-    }
-
-
-_OURS = frozenset(
-    {
-        "client_name",
-        "decode_responses",
-        "health_check_interval",
-        "max_connections",
-        "protocol",
-        "retry",
-        "retry_on_error",
-        "retry_on_timeout",
-        "socket_connect_timeout",
-        "socket_timeout",
-        "timeout",
-    }
-)
-
-
-def _options_of(url: str) -> dict[str, Any]:
     try:
-        options = parse_url(url)
+        theirs = parse_url(several.plain if several else url)
     except ValueError:  # its words may hold the URL, and the URL may hold a password
         raise ConfigurationError(["REDIS_URL cannot be read: use redis://host:6379/0"]) from None
-    connection = MENDED[options.get("connection_class")]
-    return {name: value for name, value in options.items() if name not in _OURS} | {"connection_class": connection}
+    options: dict[str, Any] = {name: value for name, value in theirs.items() if name not in ours}
+    if several:
+        options = following(several, options)
+    client = OneSlot if several and several.kind == "cluster" else Redis
+    return client.from_pool(BlockingConnectionPool(**options, **ours))
 
 
 def stop_if_cancelled() -> None:
@@ -157,7 +118,7 @@ def translated() -> Iterator[None]:
     """
     try:
         yield
-    except RedisError as exc:
+    except (RedisError, RuntimeError) as exc:
         stop_if_cancelled()
         reason = _reason(exc)
         if reason is None:
@@ -165,46 +126,39 @@ def translated() -> Iterator[None]:
         raise StoreUnavailable(reason) from exc
 
 
-_REASON_BY_CLASS: tuple[tuple[type[RedisError], str], ...] = (
-    (BusyLoadingError, "loading"),  # before its base, NoConnection
-    (AuthenticationError, "refused"),
-    (AuthorizationError, "refused"),
-    (NoPermissionError, "refused"),
-    (NoConnection, "away"),
-    (ClusterDownError, "away"),
-    (AskError, "away"),  # and its kind, MOVED: the slot is on its way to another node of the cluster
-    (TryAgainError, "away"),
-    (NoAnswer, "away"),
-    (OutOfMemoryError, "full"),
-    (ReadOnlyError, "read-only"),
-)
-
-_REASON_BY_WORD = {
-    "OOM": "full",
-    "MISCONF": "read-only",  # the disk is full or broken: writes are refused until it is mended
-    "READONLY": "read-only",
-    "NOREPLICAS": "read-only",
-    "UNBLOCKED": "away",  # a master was made a replica while a read waited there
-    "WAIT cannot be used with replica": "away",  # or just after a script, whose writes it gives up by that
-    "LOADING": "loading",
-    "BUSY": "loading",  # another client's script runs for seconds
-    "NOAUTH": "refused",
-    "WRONGPASS": "refused",
-    "NOPERM": "refused",
+_REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
+    # BUSY: another client's script runs for seconds.
+    "loading": ((BusyLoadingError,), "LOADING|BUSY"),
+    "refused": ((AuthenticationError, AuthorizationError, NoPermissionError), "NOAUTH|WRONGPASS|NOPERM"),
+    # AskError and its kind, MOVED: the slot is on its way to another node of the cluster. UNBLOCKED: a master was made
+    # a replica while a read waited there; or just after a script, whose writes its WAIT gives up by that.
+    "away": (
+        (NoConnection, NoAnswer, ClusterDownError, AskError, TryAgainError),
+        "UNBLOCKED|WAIT cannot be used with replica",
+    ),
+    "full": ((OutOfMemoryError,), "OOM"),
+    # MISCONF: the disk is full or broken, and writes are refused until it is mended.
+    "read-only": ((ReadOnlyError,), "READONLY|MISCONF|NOREPLICAS"),
 }
+"""By class (some of the first are kinds of `NoConnection`), or by the first word of an answer."""
+
 # What a script ran into comes as "ERR Error running script …: @user_script: 12: -OOM …" from Redis 6.
 # In a pipeline redis-py puts the command before it, arguments and all, and the answer's words into a tuple.
 _IN_A_PIPELINE = "of pipeline caused error: "
-_WORD = re.compile(rf"(?:^|[\s-])({'|'.join(_REASON_BY_WORD)})\b")
 
 
-def _reason(exc: RedisError) -> str | None:
+def _reason(exc: BaseException) -> str | None:
     if isinstance(exc, NoConnection) and isinstance(exc.__cause__, RedisError):
         return _reason(exc.__cause__) or "away"  # refused in the greeting: redis-py wraps that once more
-    for kind, reason in _REASON_BY_CLASS:
-        if isinstance(exc, kind):
+    for reason, (kinds, _words) in _REASONS.items():
+        if isinstance(exc, kinds):
             return reason
-    if not isinstance(exc, ResponseError):
-        return None
-    found = _WORD.search(str(exc).rpartition(_IN_A_PIPELINE)[2].lstrip("(\"'"))
-    return _REASON_BY_WORD[found[1]] if found else None
+    if isinstance(exc, RuntimeError):
+        # A connection that ends just when it is used is an OSError with asyncio's own loop, which redis-py knows, and
+        # this with uvloop, which it does not.
+        return "away" if "handler is closed" in str(exc) else None
+    said = str(exc).rpartition(_IN_A_PIPELINE)[2].lstrip("(\"'")
+    for reason, (_kinds, words) in _REASONS.items():
+        if isinstance(exc, ResponseError) and re.search(rf"(?:^|[\s-])(?:{words})\b", said):
+            return reason
+    return None

@@ -12,7 +12,7 @@ which raises instead of waiting when its connections are all in use.
   or answers READONLY, and is left; so is one that was left by its replicas and says so (NOREPLICAS).
 * **Cluster** (`Cluster`): the first command with a key goes to any node, whose MOVED says where the slot is. MOVED
   means that the command was not carried out, so it is sent again, to the right node (`OneSlot`; scripts by
-  `bridge.queue.redis.redis_py.KeptConnection`); it is the only answer that leads to a repetition. ASK does not: while a
+  `bridge.queue.scripting.Batches`); it is the only answer that leads to a repetition. ASK does not: while a
   slot is moved key by key, a script would find half of its keys and take the other half for absent, and "never seen"
   for a message that was. The store is "away" until the slot has arrived; Slack sends what it could not deliver again.
 
@@ -28,7 +28,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio import Connection, ConnectionPool, Redis, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import (
@@ -41,7 +41,7 @@ from redis.exceptions import (
     TimeoutError as NoAnswer,
 )
 
-from bridge.queue.redis.redis_py import TcpConnection, TlsConnection
+from bridge.setting_types import RedisServers
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +51,18 @@ _ASK_SECONDS = 0.5  # for one Sentinel or node to connect, and again to answer
 _LOOK_SECONDS = 1.0  # for a look as a whole: the door has 2.3 s, and the master has to answer in it, too
 
 
-class NobodyKnows(NoConnection):
-    """None of those that were asked knows a master."""
+def following(several: RedisServers, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Make options of connections that follow the master of *several* servers, of those of one of its servers."""
+    options = dict(options)
+    has_tls = options.get("connection_class") is SSLConnection
+    login = {name: options.pop(f"sentinel_{name}", None) for name in ("username", "password")}
+    asking = {name: value for name, value in options.items() if name not in {"host", "port", "db"}}
+    return options | {
+        "connection_class": FollowingTlsConnection if has_tls else FollowingConnection,
+        "masters": Sentinels(several.servers, asking | login, name=several.master)
+        if several.kind == "sentinel"
+        else Cluster(several.servers, asking),
+    }
 
 
 class Masters(ABC):
@@ -61,8 +71,11 @@ class Masters(ABC):
     def __init__(self, places: Sequence[Address], options: Mapping[str, Any]) -> None:
         self.current: Address | None = None  # as far as is known
         self._places = list(places)
-        self._options = dict(options)
-        self._last: Address | None = None  # that was known
+        self._options = {
+            **options, "retry": Retry(NoBackoff(), 0), "decode_responses": True, "protocol": 2,
+            "socket_connect_timeout": _ASK_SECONDS, "socket_timeout": _ASK_SECONDS,
+        }  # fmt: skip
+        self._logged: Address | None = None
         self._found: Address | None = None
         self._trouble: RedisError | None = None  # of the last one that could not be asked: a wrong password, perhaps
         self._looking = asyncio.Lock()
@@ -76,10 +89,10 @@ class Masters(ABC):
         looks = self._looks
         async with self._looking:
             if self._looks == looks:
-                self._found = await self._ask_one_after_the_other()
+                self._found = await self._look()
                 self._looks += 1
         if self._found is None:
-            raise NobodyKnows("no master is known") from self._trouble
+            raise NoConnection("no master is known") from self._trouble
         self._is_at(self._found)
         return self._found
 
@@ -100,37 +113,31 @@ class Masters(ABC):
 
     def _is_at(self, address: Address) -> None:
         self.current = address
-        if self._last != address:
-            self._last = address
+        if self._logged != address:
+            self._logged = address
             log.info("redis server in use", extra={"address": f"{address[0]}:{address[1]}"})
 
-    async def _ask_one_after_the_other(self) -> Address | None:
+    async def _look(self) -> Address | None:
+        """Ask one after the other; whoever is silent or knows nothing comes last the next time."""
         try:
             async with asyncio.timeout(_LOOK_SECONDS):
                 for place in tuple(self._places):
-                    if found := await self._ask(place):
+                    found = None
+                    try:
+                        pool = ConnectionPool(host=place[0], port=place[1], **self._options)
+                        async with Redis.from_pool(pool) as redis:
+                            found = await self._answer(redis, place)
+                    except (NoConnection, NoAnswer, ResponseError) as exc:
+                        self._trouble = exc
+                    finally:
+                        if found is None and place in self._places:
+                            self._places.remove(place)
+                            self._places.append(place)
+                    if found:
                         return found
         except TimeoutError:
-            pass  # whoever was silent has been put last
+            pass
         return None
-
-    async def _ask(self, place: Address) -> Address | None:
-        found = None
-        how: dict[str, Any] = {
-            "retry": Retry(NoBackoff(), 0), "decode_responses": True, "protocol": 2,
-            "socket_connect_timeout": _ASK_SECONDS, "socket_timeout": _ASK_SECONDS,
-        }  # fmt: skip
-        try:
-            pool = ConnectionPool(host=place[0], port=place[1], **self._options, **how)
-            async with Redis.from_pool(pool) as redis:
-                found = await self._answer(redis, place)
-        except (NoConnection, NoAnswer, ResponseError) as exc:
-            self._trouble = exc
-        finally:
-            if found is None and place in self._places:
-                self._places.remove(place)
-                self._places.append(place)
-        return found
 
     @abstractmethod
     async def _answer(self, redis: Redis, place: Address) -> Address | None:
@@ -146,7 +153,7 @@ class Sentinels(Masters):
         self._has_warned = False
 
     async def _answer(self, redis: Redis, place: Address) -> Address | None:
-        found = await _ask_for(redis, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)
+        found: Any = await redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)  # type: ignore[no-untyped-call] # so is much of redis-py
         if found:
             return str(found[0]), int(found[1])
         if not self._has_warned:  # once: it is asked again and again, and the name is as wrong each time
@@ -176,7 +183,7 @@ class Cluster(Masters):
         return super().refused(address, exc)
 
     async def _answer(self, redis: Redis, place: Address) -> Address | None:
-        ranges = await _ask_for(redis, "CLUSTER", "SLOTS")
+        ranges: Any = await redis.execute_command("CLUSTER", "SLOTS")  # type: ignore[no-untyped-call]
         nodes = [_node(node, place) for _first, _last, *nodes in ranges for node in nodes]
         # Those that were given may be long gone, and those that are here now may be gone later.
         self._places = list(dict.fromkeys([place, *nodes, *self._given]))
@@ -184,16 +191,12 @@ class Cluster(Masters):
         return place if self._slot is None or not owners else owners[0]
 
 
-async def _ask_for(redis: Redis, *words: str) -> Any:
-    return await redis.execute_command(*words)  # type: ignore[no-untyped-call] # so is much of redis-py
-
-
 def _node(described: Sequence[Any], asked: Address) -> Address:
     host, port = described[0], int(described[1])
     return (asked[0] if host in {None, "", "?"} else str(host)), port  # no host: the one that was asked
 
 
-class FollowingConnection(TcpConnection):
+class FollowingConnection(Connection):
     """A connection to the server where *masters* says that the master is."""
 
     def __init__(self, *, masters: Masters, **options: Any) -> None:
@@ -227,7 +230,7 @@ class FollowingConnection(TcpConnection):
             raise
 
 
-class FollowingTlsConnection(FollowingConnection, TlsConnection):
+class FollowingTlsConnection(FollowingConnection, SSLConnection):
     """The same over TLS."""
 
 
