@@ -280,13 +280,14 @@ class BadSchedule(CommandError):
     """What is *typed* as a *part* of a scheduled report is not understood, or cannot be.
 
     *part* is ``often``, ``time``, ``weekday``, ``monthday``, ``cron``, ``zone``, ``channel``, ``compare``, ``only``,
-    ``option`` or ``many`` (too many are kept).
+    ``option`` or ``many`` (too many are kept). *choices* are what it could be.
     """
 
-    def __init__(self, part: str, typed: str) -> None:
+    def __init__(self, part: str, typed: str, choices: Sequence[str] = ()) -> None:
         super().__init__(f"{part}: {typed}")
         self.part = part
         self.typed = typed
+        self.choices = choices
 
 
 class BadInput(CommandError):

@@ -24,9 +24,8 @@ from bridge.features.deps import Deps
 from bridge.features.effects import Effects
 from bridge.features.feedback.votes import Votes
 from bridge.features.reports.after import AfterReports
-from bridge.features.reports.keeping import Reports
+from bridge.features.reports.keeping import Reports, ReportStore
 from bridge.features.reports.reporter import Reporter
-from bridge.features.reports.schedules import Schedules
 from bridge.features.show import Shower
 from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
@@ -97,7 +96,7 @@ def build(
         audit_lifetime=settings.audit_lifetime,
     )
     sessions = Sessions(scripts, session_lifetime=lifetime)
-    schedules = Schedules(scripts, consumer=consumer, session_lifetime=lifetime, now=now)
+    report_store = ReportStore(scripts, consumer=consumer, session_lifetime=lifetime, now=now)
 
     # Slack and the service
     say = Say(wires.web, identity)
@@ -151,7 +150,7 @@ def build(
         context=context,
     )
     reports = Reports(
-        schedules=schedules,
+        store=report_store,
         inbox=inbox,
         sessions=sessions,
         statistics=statistics,
@@ -190,7 +189,7 @@ def build(
             patience,
             Votes(scripts, wires.metrics, now=now),
             indicators=indicators,
-            reports=AfterReports(schedules, patience),
+            reports=AfterReports(report_store, patience),
         ),
         project=wires.project,
         runs=Runs(project=wires.project, say=say, directory=directory, journal=journal, patience=patience, now=now),
@@ -223,6 +222,6 @@ def build(
         turns=turns,
         queued_reactions=queued_reactions,
         hourly=partial(statistics.take_each_hour, consumer, patience.pause),
-        reporter=Reporter(schedules, now),
+        reporter=Reporter(report_store, now),
         token_watch=token_watch,
     )

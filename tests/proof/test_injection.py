@@ -30,8 +30,8 @@ from support.saying import MARK, NO_FILES, US
 from support.shown import active
 from support.wire_slack import CutOff, Json, WireSlack, refused
 
-TRUSTED = {"kit.trusted", "kit.trusted_context", "kit.filled"}
-"""These take a template of our own words, and two make text that Slack parses; what they are given is tested below."""
+TRUSTED = {"kit.trusted", "kit.trusted_context"}
+"""These make text that Slack parses, of a template of our own words; what they are given is tested below."""
 
 SHOWN = {name: function for name, function in surfaces() if name not in TRUSTED}
 REPLIES = {name: function for name, function in SHOWN.items() if returns(function) is Reply}
@@ -174,10 +174,3 @@ def test_templates_are_written_out_in_the_code() -> None:
     for evil in ATTACKS.values():
         with pytest.raises(AttributeError):
             kit.trusted("{when}", when=evil)  # type: ignore[arg-type]
-
-
-def test_what_fills_a_place_is_never_a_template() -> None:
-    runs = kit.filled("{name} did {what}.", name=kit.words("{what}", bold=True), what="{name} {0} {} {name.text}")
-
-    assert [run["text"] for run in runs] == ["", "{what}", " did {name} {0} {} {name.text}."]
-    assert kit.paragraph(*runs)["elements"] == runs[1:]

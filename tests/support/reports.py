@@ -6,8 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from bridge.features.conversations.sessions import Sessions
-from bridge.features.reports.keeping import Reports
-from bridge.features.reports.schedules import Schedules
+from bridge.features.reports.keeping import Reports, ReportStore
 from bridge.features.stats.statistics import Statistics
 from bridge.queue.inbox import Inbox
 from bridge.queue.scripting import Scripts
@@ -15,9 +14,9 @@ from bridge.slack.people import Directory
 from support.store import SESSION_LIFETIME
 
 
-def schedules_of(scripts: Scripts, now: Callable[[], datetime], name: str = "a") -> Schedules:
-    """Give the schedules as the process *name* sees them."""
-    return Schedules(scripts, consumer=name, session_lifetime=SESSION_LIFETIME, now=now)
+def report_store(scripts: Scripts, now: Callable[[], datetime], name: str = "a") -> ReportStore:
+    """Give the reports as the process *name* sees them."""
+    return ReportStore(scripts, consumer=name, session_lifetime=SESSION_LIFETIME, now=now)
 
 
 def reports_of(
@@ -26,7 +25,7 @@ def reports_of(
     """Put together what reports are made of, for the process *name*."""
     now = statistics.now
     return Reports(
-        schedules=schedules_of(scripts, now, name),
+        store=report_store(scripts, now, name),
         inbox=Inbox(scripts, consumer=name, session_lifetime=SESSION_LIFETIME, now=now),
         sessions=Sessions(scripts, session_lifetime=SESSION_LIFETIME),
         statistics=statistics,

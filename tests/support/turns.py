@@ -42,7 +42,7 @@ from bridge.queue.worker import Worker
 from bridge.slack.blockkit.reply import Reply, View
 from bridge.slack.history import MessageTag, Place, Recalled, ThreadRead
 from bridge.slack.post import ExistingParts, Recipient
-from support.reports import reports_of, schedules_of
+from support.reports import report_store, reports_of
 from support.store import START, Process, Store, a_store
 
 BOT = "UBOT"
@@ -403,7 +403,7 @@ class Bench:
             effects=Effects(
                 self.say, process.inbox, store.sessions, patience, Votes(store.scripts, self.metrics, now=store.clock),
                 indicators=self.say,
-                reports=AfterReports(schedules_of(store.scripts, store.clock, process.name), patience),
+                reports=AfterReports(report_store(store.scripts, store.clock, process.name), patience),
             ), project=self.project, runs=runs,
             say=self.say, indicators=self.say,
             shower=Shower(self.say, patience, process.journal, self.watches), patience=patience,

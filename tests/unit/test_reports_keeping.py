@@ -10,12 +10,12 @@ from redis.asyncio import Redis
 
 from bridge.features.reports import layout as blocks
 from bridge.features.reports.commands import problems_of
-from bridge.features.reports.schedules import Kept
+from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
 from bridge.features.workflows.forms import Origin
 from bridge.inbound import Click, Inbound, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.slack.blockkit.reply import Block, Reply
-from support.reports import schedules_of
+from support.reports import report_store
 from support.store import CHANNEL, TEAM, USER
 from support.turns import Bench, a_bench
 
@@ -49,8 +49,8 @@ def click(action: str, value: str, user: str = USER) -> Click:
     )  # fmt: skip
 
 
-async def kept(bench: Bench) -> list[Kept]:
-    return await schedules_of(bench.store.scripts, bench.store.clock).all()
+async def kept(bench: Bench) -> list[StoredReport]:
+    return await report_store(bench.store.scripts, bench.store.clock).all()
 
 
 def buttons(blocks_: tuple[Block, ...]) -> dict[str, str]:
@@ -67,7 +67,7 @@ async def test_a_report_is_kept_in_the_time_zone_of_its_owner(redis: Redis) -> N
         assert "Europe/Berlin (your time zone)" in reply.text
         (one,) = await kept(bench)
         assert one.due == datetime(2026, 3, 5, 8, tzinfo=UTC)
-        assert (one.terms.owner, one.terms.channel, one.terms.only) == (USER, CHANNEL, ("runs", "tags"))
+        assert (one.spec.owner, one.spec.channel, one.spec.only) == (USER, CHANNEL, ("runs", "tags"))
 
 
 async def test_where_slack_does_not_tell_the_time_zone_it_is_utc_and_that_is_said(redis: Redis) -> None:
@@ -107,7 +107,7 @@ async def test_what_cannot_be_kept_is_said_at_once(redis: Redis, words: str, sai
         reply = await does(bench, typed(words), "1")
 
         assert said in reply.text
-        assert [one.terms.channel for one in await kept(bench)] == (["C2"] if said == "Scheduled: " else [])
+        assert [one.spec.channel for one in await kept(bench)] == (["C2"] if said == "Scheduled: " else [])
 
 
 async def test_only_runners_keep_reports_but_an_owner_may_always_end_their_own(redis: Redis) -> None:
@@ -185,7 +185,7 @@ async def test_a_form_does_the_same_without_words(redis: Redis) -> None:
 
         assert "weekly tue 17:30" in reply.text
         (one,) = await kept(bench)
-        assert (one.terms.zone, one.terms.compare, one.terms.only) == ("America/New_York", "7d", ("runs", "tags"))
+        assert (one.spec.zone, one.spec.compare, one.spec.only) == ("America/New_York", "7d", ("runs", "tags"))
 
 
 @pytest.mark.parametrize(
@@ -209,19 +209,17 @@ def test_what_is_wrong_with_a_form_is_shown_under_its_field(changes: dict[str, A
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
 def test_however_many_there_are_slack_takes_each_page_of_the_list(count: int) -> None:
-    lines = [
-        blocks.Line(f"report-{number:09}", 'cron "* * * * *"', "Europe/Berlin", "C1", "Ada <!here>", MOMENT, "")
-        for number in range(count)
-    ]
+    spec = ReportSpec(schedule=Schedule('cron "* * * * *"', ("* * * * *",)), zone="Europe/Berlin", channel="C1")
+    reports = [(StoredReport(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
     shown = []
     for page in range(-1, 4):
-        reply = blocks.report_list(lines, page)
+        reply = blocks.report_list(reports, page)
         check_blocks(list(reply.blocks))
         shown += [
             button["value"] for block in reply.blocks if block["type"] == "actions" for button in block["elements"]
         ]
 
-    assert {value.partition(":")[2] for value in shown} >= {line.id for line in lines}
+    assert {value.partition(":")[2] for value in shown} >= {report.id for report, _ in reports}
 
 
 @pytest.mark.parametrize("channel", ["", "C1", "D1"])

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
+from bridge.features.reports.keeping import MOST_KEPT
 from bridge.features.reports.reporter import Reporter
-from bridge.features.reports.schedules import MOST_KEPT, Kept, Terms
+from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
 from bridge.inbound import Click
 from bridge.queue.dead import DeadLetters
 from bridge.queue.inbox import Condition
 from bridge.slack.history import Place
-from support.reports import schedules_of
+from support.reports import report_store
 from support.store import CHANNEL, TEAM, USER, message
 from support.turns import SALES, SUPPORT, Bench, Posted, a_bench, killed
 from support.waiting import wait_until
@@ -27,20 +27,17 @@ DAILY, MINUTELY = "0 9 * * *", "* * * * *"
 OWNER = "UOWNER"
 
 
-def terms(cron: str = DAILY, **changes: Any) -> Terms:
-    fields: dict[str, Any] = {
-        "team": TEAM, "channel": CHANNEL, "owner": OWNER, "words": "daily 09:00", "crons": (cron,), "zone": "UTC",
-    }  # fmt: skip
-    return Terms(**fields | changes)
+def spec(cron: str = DAILY) -> ReportSpec:
+    return ReportSpec(schedule=Schedule("daily 09:00", (cron,)), zone="UTC", channel=CHANNEL, team=TEAM, owner=OWNER)
 
 
-async def keep(bench: Bench, id_: str = "r1", due: datetime = SLOT, **changes: Any) -> None:
-    assert await schedules_of(bench.store.scripts, bench.store.clock).keep(id_, terms(**changes), due)
+async def keep(bench: Bench, id_: str = "r1", due: datetime = SLOT, cron: str = DAILY) -> None:
+    assert await report_store(bench.store.scripts, bench.store.clock).keep(id_, spec(cron), due)
 
 
 async def find_due(bench: Bench, name: str = "a") -> int:
     clock = bench.store.clock
-    return await Reporter(schedules_of(bench.store.scripts, clock, name), clock).claim_due()
+    return await Reporter(report_store(bench.store.scripts, clock, name), clock).claim_due()
 
 
 async def at(bench: Bench, moment: datetime) -> None:
@@ -50,8 +47,8 @@ async def at(bench: Bench, moment: datetime) -> None:
     await bench.work()
 
 
-async def kept(bench: Bench, id_: str = "r1") -> Kept:
-    found = await schedules_of(bench.store.scripts, bench.store.clock).get(id_)
+async def kept(bench: Bench, id_: str = "r1") -> StoredReport:
+    found = await report_store(bench.store.scripts, bench.store.clock).get(id_)
     assert found is not None
     return found
 
@@ -246,7 +243,7 @@ async def test_what_was_paused_or_deleted_after_the_claim_is_not_posted(redis: R
         await keep(bench)
         bench.store.clock.time = SLOT
         await find_due(bench)
-        schedules = schedules_of(bench.store.scripts, bench.store.clock)
+        schedules = report_store(bench.store.scripts, bench.store.clock)
         await (schedules.pause("r1", "asked") if what == "pause" else schedules.forget("r1"))
 
         await bench.work()
@@ -257,7 +254,7 @@ async def test_what_was_paused_or_deleted_after_the_claim_is_not_posted(redis: R
 
 async def test_however_many_are_kept_one_look_finds_what_is_due(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        schedules = schedules_of(bench.store.scripts, bench.store.clock)
+        schedules = report_store(bench.store.scripts, bench.store.clock)
         for number in range(MOST_KEPT):
             await keep(bench, f"r{number}", due=SLOT + timedelta(days=number % 300))
 
@@ -265,7 +262,7 @@ async def test_however_many_are_kept_one_look_finds_what_is_due(redis: Redis) ->
         found = await schedules.due(100)
 
         assert [one.due for one in found] == [SLOT] * 4
-        assert not await schedules.keep("one more", terms(), SLOT)
+        assert not await schedules.keep("one more", spec(), SLOT)
 
 
 async def test_the_first_question_in_its_thread_takes_the_numbers_along(redis: Redis) -> None:

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bridge.errors import BadSchedule
-from bridge.features.reports.schedule import is_too_late, last_due, next_due
-from bridge.features.reports.wording import read_wanted, span_of
+from bridge.features.reports.layout import COMPARED, CRON, HOW_OFTEN
+from bridge.features.reports.schedule import is_too_late, last_due, next_due, read_report, span_of
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 DUE = [
@@ -96,13 +96,13 @@ def utc(text: str) -> datetime:
 def test_a_report_is_due_at_the_next_time_that_the_clock_of_its_zone_shows(
     words: str, zone: str, after: str, due: str
 ) -> None:
-    assert next_due(read_wanted(words).schedule, ZoneInfo(zone), utc(after)) == utc(due)
+    assert next_due(read_report(words).schedule, ZoneInfo(zone), utc(after)) == utc(due)
 
 
 @pytest.mark.parametrize("zone", ["UTC", BERLIN, NEW_YORK, LORD_HOWE, "Pacific/Apia", "Asia/Kathmandu"])
 @pytest.mark.parametrize("words", ["daily 02:30", 'cron "*/30 1-3 * * *"', "monthly 31 01:15"])
 def test_through_all_of_a_year_each_local_slot_comes_once_and_in_order(words: str, zone: str) -> None:
-    schedule, clock = read_wanted(words).schedule, ZoneInfo(zone)
+    schedule, clock = read_report(words).schedule, ZoneInfo(zone)
     due, end, shown = utc("2026-01-01T00:00"), utc("2027-01-02T00:00"), []
     while (due := next_due(schedule, clock, due)) < end:
         shown.append(due)
@@ -119,29 +119,34 @@ def test_through_all_of_a_year_each_local_slot_comes_once_and_in_order(words: st
 def test_a_slot_is_too_late_after_half_of_the_time_to_the_next(
     words: str, slot: str, late: timedelta, *, is_late: bool
 ) -> None:
-    schedule = read_wanted(words).schedule
+    schedule = read_report(words).schedule
 
     assert is_too_late(schedule, ZoneInfo("UTC"), utc(slot), utc(slot) + late) is is_late
 
 
 @pytest.mark.parametrize(("words", "first", "until", "last"), MISSED)
 def test_of_many_missed_slots_the_last_is_found(words: str, first: str, until: str, last: str) -> None:
-    assert last_due(read_wanted(words).schedule, ZoneInfo("UTC"), utc(first), utc(until)) == utc(last)
+    assert last_due(read_report(words).schedule, ZoneInfo("UTC"), utc(first), utc(until)) == utc(last)
 
 
 @pytest.mark.parametrize(("words", "part"), WRONG)
 def test_what_is_not_understood_is_named(words: str, part: str) -> None:
     with pytest.raises(BadSchedule) as refused:
-        read_wanted(words)
+        read_report(words)
 
     assert refused.value.part == part
 
 
 def test_the_options_follow_in_any_order_with_the_dashes_that_phones_make() -> None:
-    first = read_wanted("daily 9 am europe/berlin #sales --compare 7d --only tags,runs")
-    second = read_wanted("daily 09:00 —only=runs,tags #sales –compare 7D Europe/Berlin")  # noqa: RUF001 - phones
+    first = read_report("daily 9 am europe/berlin #sales --compare 7d --only tags,runs")
+    second = read_report("daily 09:00 —only=runs,tags #sales –compare 7D Europe/Berlin")  # noqa: RUF001 - phones
 
     assert first == second
     assert (first.zone, first.channel, first.compare, first.only) == (BERLIN, "#sales", "7d", ("runs", "tags"))
     assert first.schedule.words == "daily 09:00"
     assert span_of("2w") == timedelta(days=14)
+
+
+def test_what_a_form_offers_is_understood_where_it_is_read() -> None:
+    assert all(read_report(f"{often} 09:00") for often in HOW_OFTEN if often != CRON)
+    assert all(span_of(span) for span in COMPARED if span != "-")

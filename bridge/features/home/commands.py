@@ -16,9 +16,8 @@ from bridge.errors import NotAllowed, ProjectError
 from bridge.features.agents import asking
 from bridge.features.deps import Call, Deps
 from bridge.features.home import layout as home
-from bridge.features.home.layout import ReportShown, RunShown, Spot, TalkShown
+from bridge.features.home.layout import RunShown, Spot, TalkShown
 from bridge.features.plan import Nothing, OpenForm, Plan, PublishHome
-from bridge.features.reports.schedules import Kept
 from bridge.features.workflows import layout as workflows
 from bridge.features.workflows.forms import Origin
 from bridge.features.workflows.layout import workflow_card, workflow_page
@@ -108,7 +107,7 @@ async def _gathered(deps: Deps, call: Call) -> home.Home:
             _told(catalog.get_workflows()),
             _told(catalog.get_agents()),
         ),
-        asyncio.gather(deps.recent.of(call.team, call.user), deps.reports.schedules.all(), is_runner(deps, call.user)),
+        asyncio.gather(deps.recent.of(call.team, call.user), deps.reports.store.all(), is_runner(deps, call.user)),
     )
     if known[1] is not None:
         await deps.statistics.note(known[1])
@@ -116,7 +115,7 @@ async def _gathered(deps: Deps, call: Call) -> home.Home:
         *known,
         runs=[_run(run) for run in lately.runs],
         talks=[_talk(talk, known[3] or ()) for talk in lately.talks],
-        reports=[_report(one) for one in reports if (one.terms.team, one.terms.owner) == (call.team, call.user)],
+        reports=[one for one in reports if (one.spec.team, one.spec.owner) == (call.team, call.user)],
         may_run=may_run,
         workspace=deps.workspace,
     )
@@ -138,7 +137,3 @@ def _run(run: RecentRun) -> RunShown:
 def _talk(talk: RecentTalk, agents: Sequence[Agent]) -> TalkShown:
     name = next((agent.name for agent in agents if agent.id == talk.agent), "")
     return TalkShown(name, talk.thread.channel, talk.thread.root, talk.at)
-
-
-def _report(kept: Kept) -> ReportShown:
-    return ReportShown(kept.id, kept.terms.words, kept.terms.channel, is_paused=bool(kept.paused))

@@ -10,13 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bridge import words
 from bridge.features.agents import asking
 from bridge.features.reports.layout import delete_button
+from bridge.features.reports.schedule import StoredReport
 from bridge.features.stats.numbers import NUMBERS
 from bridge.features.workflows import run_card as runs
 from bridge.features.workflows.layout import DETAILS, FIND, facts_of
@@ -85,16 +85,6 @@ class TalkShown:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportShown:
-    """A report that this person keeps: when it comes, in its own *words*, and where."""
-
-    id: str
-    words: str
-    channel: str
-    is_paused: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Home:
     """All that the tab shows; None is what the service did not tell. *workspace* is its address in Slack."""
 
@@ -104,7 +94,7 @@ class Home:
     agents: Sequence[Agent] | None
     runs: Sequence[RunShown] = ()
     talks: Sequence[TalkShown] = ()
-    reports: Sequence[ReportShown] = ()
+    reports: Sequence[StoredReport] = ()
     may_run: bool = True
     workspace: str = ""
 
@@ -116,22 +106,27 @@ class Home:
 
 def home_view(home: Home, spot: Spot, version: str) -> View:
     """Draw the tab."""
-    workflows, agents = list(home.workflows or ()), list(home.agents or ())
+    workflows, agents = active_first(home.workflows or ()), by_name(home.agents or ())
     spot = spot.model_copy(
         update={
             "workflows": clamped(spot.workflows, len(workflows), WORKFLOWS_A_PAGE),
             "agents": clamped(spot.agents, len(agents), AGENTS_A_PAGE),
         }
     )
+    health = "Everything works: I am here, and so is the service of the project."
+    if not home.is_whole:
+        health = "The service does not tell everything just now. Messages are kept, and answered when it is back."
+    run = [kit.button("Run a workflow…", runs.FORM, "{}")] if home.may_run else []
+    default = [kit.button("Who answers in a channel…", asking.OPEN_DEFAULT, "")] if home.may_run else []
     blocks = [
-        *_project(home),
-        kit.context(_health(home, version)),
-        _first_steps(home),
+        *_project(home.project, home.stats),
+        kit.context(f"{health} Version {version}."),
+        kit.actions(*run, asking.ask_button(None, "Ask an agent…"), *default),
         *_runs(home),
         *_talks(home),
         *_reports(home.reports),
-        *_workflows(active_first(workflows), spot, may_run=home.may_run),
-        *_agents(by_name(agents), spot),
+        *_workflows(workflows, spot, may_run=home.may_run),
+        *_agents(agents, spot),
     ]
     return _view(blocks, spot)
 
@@ -145,67 +140,37 @@ def _view(blocks: Sequence[Block], spot: Spot) -> View:
     return {"type": "home", "private_metadata": spot.model_dump_json(), "blocks": list(blocks[: kit.VIEW_BLOCKS])}
 
 
-def _project(home: Home) -> list[Block]:
-    project, stats = home.project, home.stats
-    name = kit.one_line(project.name, 140) if project else ""
-    blocks = [kit.header(name or words.HOME)]
-    if project and project.description.strip():
-        blocks.append(kit.section(kit.cut(project.description, 600)))
-    facts = (
-        [(words.PROMPTS, f"{project.promptCount:,}"), (words.MEMBERS, f"{project.memberCount:,}")] if project else []
-    )
-    facts += [(one.title, f"{one.of(stats):,}") for one in NUMBERS if one.on_home] if stats else []
+def _project(project: Project | None, stats: Stats | None) -> list[Block]:
+    blocks = [kit.header((kit.one_line(project.name, 140) if project else "") or "Home")]
+    facts: list[tuple[str, str]] = []
+    if project:
+        facts += [("Prompts", f"{project.promptCount:,}"), ("Members", f"{project.memberCount:,}")]
+        if project.description.strip():
+            blocks.append(kit.section(kit.cut(project.description, 600)))
+    if stats:
+        facts += [(number.title, f"{number.of(stats):,}") for number in NUMBERS if number.on_home]
     return [*blocks, kit.fields(facts)] if facts else blocks
 
 
-def _health(home: Home, version: str) -> str:
-    health = words.EVERYTHING_WORKS if home.is_whole else words.SERVICE_LACKS
-    return f"{health} {words.VERSION.format(version=version)}"
-
-
-def _first_steps(home: Home) -> Block:
-    run = [kit.button(words.RUN_A_WORKFLOW_ELLIPSIS, runs.FORM, "{}")] if home.may_run else []
-    default = [kit.button(words.WHO_ANSWERS_ELLIPSIS, asking.OPEN_DEFAULT, "")] if home.may_run else []
-    return kit.actions(*run, asking.ask_button(None, words.ASK_AN_AGENT_ELLIPSIS), *default)
-
-
 def _runs(home: Home) -> list[Block]:
-    if not home.runs:
-        return []
-    shown = [block for number, run in enumerate(home.runs[:MOST_RECENT]) for block in _run(number, run, home)]
-    return [kit.header(words.YOUR_LAST_RUNS), *shown]
-
-
-def _run(number: int, run: RunShown, home: Home) -> list[Block]:
-    name = kit.words(kit.one_line(run.name, 100) or words.NO_NAME, bold=True)
-    when = _moment(run.at, permalink(home.workspace, run.channel, run.ts))
-    line = kit.rich(kit.paragraph(f"{runs.sign_of(run.ended)} ", name, f" · {kit.one_line(run.ended, 60)} · ", when))
-    if not home.may_run:
-        return [line]
-    again = kit.actions(kit.button(words.RUN_AGAIN_ELLIPSIS, runs.FORM, runs.again_value(run.workflow)))
-    return [line, again | {"block_id": f"recent:{number}"}]
+    blocks = [kit.header("Your last runs")] if home.runs else []
+    for number, run in enumerate(home.runs[:MOST_RECENT]):
+        when = _moment(run.at, permalink(home.workspace, run.channel, run.ts))
+        ended = f" · {kit.one_line(run.ended, 60)} · "
+        blocks.append(kit.rich(kit.paragraph(f"{runs.sign_of(run.ended)} ", _bold(run.name), ended, when)))
+        if home.may_run:
+            again = kit.button("Run again…", runs.FORM, runs.again_value(run.workflow))
+            blocks.append(kit.actions(again) | {"block_id": f"recent:{number}"})
+    return blocks
 
 
 def _talks(home: Home) -> list[Block]:
-    if not home.talks:
-        return []
-    lines = [
-        kit.paragraph(
-            kit.words(kit.one_line(talk.agent, 80) or words.AN_AGENT, bold=True),
-            *_place(talk.channel),
-            " · ",
-            _moment(talk.at, permalink(home.workspace, talk.channel, talk.ts)),
-        )
-        for talk in home.talks[:MOST_RECENT]
-    ]
-    return [kit.header(words.YOUR_CONVERSATIONS), kit.rich(kit.bullets(lines))]
-
-
-def _place(channel: str) -> list[Block | str]:
-    if channel.startswith("D"):
-        return [f" {words.IN_DIRECT_MESSAGE}"]
-    shown: Block = {"type": "channel", "channel_id": channel}
-    return [" ", *kit.filled(words.IN_CHANNEL, channel=shown)] if _ID.fullmatch(channel) else []
+    lines = []
+    for talk in home.talks[:MOST_RECENT]:
+        agent = kit.words(kit.one_line(talk.agent, 80) or "An agent", bold=True)
+        when = _moment(talk.at, permalink(home.workspace, talk.channel, talk.ts))
+        lines.append(kit.paragraph(agent, *_place(talk.channel), " · ", when))
+    return [kit.header("Your conversations"), kit.rich(kit.bullets(lines))] if lines else []
 
 
 def permalink(workspace: str, channel: str, ts: str) -> str:
@@ -215,72 +180,65 @@ def permalink(workspace: str, channel: str, ts: str) -> str:
     return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
 
 
-def _moment(moment: datetime, url: str) -> Block:
-    """Write a moment in the reader's own time zone, as a link where there is something to be seen."""
-    shown: Block = {
-        "type": "date", "timestamp": int(moment.timestamp()), "format": words.MOMENT,
-        "fallback": words.DATE_AND_TIME.format(moment=moment),
-    }  # fmt: skip
-    return shown | ({"url": url} if url else {})
-
-
-def _reports(reports: Sequence[ReportShown]) -> list[Block]:
-    if not reports:
-        return []
-    shown = [block for report in reports[:MOST_RECENT] for block in _report(report)]
-    return [kit.header(words.YOUR_REPORTS), *shown]
-
-
-def _report(report: ReportShown) -> list[Block]:
-    line = kit.paragraph(
-        kit.words(kit.one_line(report.words, 100), bold=True),
-        *_place(report.channel),
-        f" · {words.PAUSED}" if report.is_paused else "",
-    )
-    delete = kit.actions(delete_button(report.words, f"home:{report.id}"))
-    return [kit.rich(line), delete | {"block_id": f"report:{report.id}"}]
+def _reports(reports: Sequence[StoredReport]) -> list[Block]:
+    blocks = [kit.header("Your reports")] if reports else []
+    for report in reports[:MOST_RECENT]:
+        ending = " · paused" if report.paused else ""
+        blocks.append(kit.rich(kit.paragraph(_bold(report.called), *_place(report.spec.channel), ending)))
+        delete = delete_button(report.called, f"home:{report.id}")
+        blocks.append(kit.actions(delete) | {"block_id": f"report:{report.id}"})
+    return blocks
 
 
 def _workflows(workflows: Sequence[Workflow], spot: Spot, *, may_run: bool) -> list[Block]:
-    if not workflows:
-        return []
+    blocks = [kit.header(f"Workflows ({len(workflows):,})")] if workflows else []
     begin = spot.workflows * WORKFLOWS_A_PAGE
-    blocks = [kit.header(words.HOW_MANY.format(title=words.WORKFLOWS, count=len(workflows)))]
     if len(workflows) > WORKFLOWS_A_PAGE:
-        blocks.append(kit.actions(kit.external_select(FIND, words.FIND_A_WORKFLOW)))
+        blocks.append(kit.actions(kit.external_select(FIND, "Find a workflow")))
     for workflow in workflows[begin : begin + WORKFLOWS_A_PAGE]:
-        blocks += _workflow(workflow, may_run=may_run)
-    pages = [spot.model_copy(update={"workflows": spot.workflows + step}) for step in (-1, 1)]
+        run = [kit.button("Run…", runs.FORM, runs.again_value(workflow.id))] if may_run else []
+        buttons = kit.actions(*run, kit.button("Details", DETAILS, str(workflow.id)))
+        blocks.append(kit.rich(kit.paragraph(_bold(workflow.name), *facts_of(workflow))))
+        blocks.append(buttons | {"block_id": f"workflow:{workflow.id}"})
     has_more = begin + WORKFLOWS_A_PAGE < len(workflows)
-    return blocks + _turns(pages, spot.workflows, has_more, PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS)
-
-
-def _workflow(workflow: Workflow, *, may_run: bool) -> list[Block]:
-    name = kit.words(kit.one_line(workflow.name, 100) or words.NO_NAME, bold=True)
-    run = [kit.button(words.RUN_ELLIPSIS, runs.FORM, runs.again_value(workflow.id))] if may_run else []
-    buttons = kit.actions(*run, kit.button(words.DETAILS, DETAILS, str(workflow.id)))
-    return [kit.rich(kit.paragraph(name, *facts_of(workflow))), buttons | {"block_id": f"workflow:{workflow.id}"}]
+    return blocks + _turns("workflows", spot, PREVIOUS_WORKFLOWS, NEXT_WORKFLOWS if has_more else "")
 
 
 def _agents(agents: Sequence[Agent], spot: Spot) -> list[Block]:
-    if not agents:
-        return []
+    blocks = [kit.header(f"Agents ({len(agents):,})")] if agents else []
     begin = spot.agents * AGENTS_A_PAGE
-    shown = [_agent(agent) for agent in agents[begin : begin + AGENTS_A_PAGE]]
-    pages = [spot.model_copy(update={"agents": spot.agents + step}) for step in (-1, 1)]
+    for agent in agents[begin : begin + AGENTS_A_PAGE]:
+        about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
+        name = kit.one_line(agent.name, 100) or kit.NO_NAME
+        row = kit.section(f"{name}\n{about}" if about else name)
+        blocks.append(row | {"block_id": f"agent:{agent.id}", "accessory": asking.ask_button(agent, "Chat")})
     has_more = begin + AGENTS_A_PAGE < len(agents)
-    turns = _turns(pages, spot.agents, has_more, PREVIOUS_AGENTS, NEXT_AGENTS)
-    return [kit.header(words.HOW_MANY.format(title=words.AGENTS, count=len(agents))), *shown, *turns]
+    return blocks + _turns("agents", spot, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")
 
 
-def _agent(agent: Agent) -> Block:
-    about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
-    name = kit.one_line(agent.name, 100) or words.NO_NAME
-    row: dict[str, Any] = kit.section(f"{name}\n{about}" if about else name)
-    return row | {"block_id": f"agent:{agent.id}", "accessory": asking.ask_button(agent, words.CHAT)}
-
-
-def _turns(pages: Sequence[Spot], page: int, has_more: bool, previous: str, following: str) -> list[Block]:  # noqa: FBT001 - a claim, in its place
-    buttons = [kit.button(words.PREVIOUS, previous, pages[0].model_dump_json())] if page else []
-    buttons += [kit.button(words.NEXT, following, pages[1].model_dump_json())] if has_more else []
+def _turns(listed: str, spot: Spot, previous: str, following: str) -> list[Block]:
+    """Make the buttons that turn the pages of a list: back from all but the first, and on where *following* is one."""
+    page = int(getattr(spot, listed))
+    turns = [("Previous", previous, page - 1)] if page else []
+    turns += [("Next", following, page + 1)] if following else []
+    buttons = [kit.button(name, id_, spot.model_copy(update={listed: to}).model_dump_json()) for name, id_, to in turns]
     return [kit.actions(*buttons)] if buttons else []
+
+
+def _bold(name: str) -> Block:
+    return kit.words(kit.one_line(name, 100) or kit.NO_NAME, bold=True)
+
+
+def _place(channel: str) -> list[Block | str]:
+    if channel.startswith("D"):
+        return [" in our direct message"]
+    return [" in ", {"type": "channel", "channel_id": channel}] if _ID.fullmatch(channel) else []
+
+
+def _moment(moment: datetime, url: str) -> Block:
+    """Write a moment in the reader's own time zone, as a link where there is something to be seen."""
+    shown: Block = {
+        "type": "date", "timestamp": int(moment.timestamp()), "format": kit.MOMENT,
+        "fallback": kit.DATE_AND_TIME.format(moment=moment),
+    }  # fmt: skip
+    return shown | ({"url": url} if url else {})

@@ -7,8 +7,8 @@ from typing import Final
 
 from bridge.features.outcome import Outcome, PostedReport
 from bridge.features.plan import PostReport
+from bridge.features.reports.keeping import ReportStore
 from bridge.features.reports.layout import pause_notice
-from bridge.features.reports.schedules import Schedules
 from bridge.ids import ThreadKey
 from bridge.inbound import Notice
 from bridge.queue.lanes import Taken
@@ -26,7 +26,7 @@ def report_outcome(plan: PostReport) -> Outcome:
 class AfterReports:
     """Keeps what is needed of a post. All of it may be repeated."""
 
-    schedules: Schedules
+    store: ReportStore
     patience: Patience
 
     async def posted(self, taken: Taken, report: PostedReport, ts: str) -> None:
@@ -34,7 +34,7 @@ class AfterReports:
         thread = ThreadKey(taken.turn.body.team, taken.turn.body.channel, ts)
         words, numbers, binds = report.words, report.numbers, report.binds
         await self.patience.through_outages(
-            lambda: self.schedules.posted(report.report, report.slot, thread, words=words, numbers=numbers, binds=binds)
+            lambda: self.store.posted(report.report, report.slot, thread, words=words, numbers=numbers, binds=binds)
         )
 
     async def refused(self, taken: Taken, report: PostedReport, error: str) -> None:
@@ -42,4 +42,4 @@ class AfterReports:
         body = taken.turn.body
         what = pause_notice(report.called, body.channel, error)
         notice = Notice(team=body.team, channel=body.user, user=body.user, what=what, of="report")
-        await self.patience.through_outages(lambda: self.schedules.pause(report.report, error, notice))
+        await self.patience.through_outages(lambda: self.store.pause(report.report, error, notice))

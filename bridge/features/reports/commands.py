@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from bridge import words
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Call, Deps
 from bridge.features.home.commands import redrawn
 from bridge.features.plan import OpenForm, Plan, Show
 from bridge.features.reports import layout as blocks
-from bridge.features.reports.schedules import Kept
-from bridge.features.reports.wording import Wanted, read_wanted
+from bridge.features.reports.schedule import ReportSpec, StoredReport, read_report
 from bridge.features.routing import Router
 from bridge.features.workflows.forms import Origin
 from bridge.features.workflows.running import check_runner
@@ -26,20 +24,23 @@ _CHANGES: Final = {blocks.PAUSE: "paused", blocks.RESUME: "resumed"}
 router = Router()
 
 
-@router.command("/stats report [schedule]", words.HELP_STATS_REPORT)
+@router.command(
+    "/stats report [schedule]",
+    "Have the statistics posted on time: daily 09:00, weekly mon 09:00, …; without words, a form asks.",
+)
 async def keep_report(deps: Deps, call: Call, *, schedule: str = "") -> Plan:
     """Have the statistics posted on time: daily 09:00, weekly mon 09:00, …; without words, a form asks."""
     await check_runner(deps, call.user)
     if not schedule:
         return await open_report_form(deps, call)
-    wanted = read_wanted(schedule)
+    wanted = read_report(schedule)
     return await _keep(deps, call, wanted, await _meant(deps, wanted, call))
 
 
-@router.command("/stats reports", words.HELP_STATS_REPORTS)
+@router.command("/stats reports", "List the scheduled reports, to pause, run or delete them.")
 async def list_reports(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets a call
     """List the scheduled reports, to pause, run or delete them."""
-    return Show(blocks.report_list(await deps.reports.lines(0)))
+    return Show(blocks.report_list(await deps.reports.listed(0)))
 
 
 async def open_report_form(deps: Deps, call: Call) -> Plan:
@@ -54,14 +55,14 @@ async def open_report_form(deps: Deps, call: Call) -> Plan:
 async def report_form_sent(deps: Deps, call: Call, submission: Submission) -> Plan:
     """Keep the report that a form asks for."""
     await check_runner(deps, call.user)
-    wanted = read_wanted(blocks.form_words(submission.values))
+    wanted = read_report(blocks.form_words(submission.values))
     return await _keep(deps, call, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
 
 
 def problems_of(submission: Submission) -> dict[str, str]:
     """Say what is wrong with a form, by the field under which it is shown."""
     try:
-        read_wanted(blocks.form_words(submission.values))
+        read_report(blocks.form_words(submission.values))
     except BadSchedule as exc:
         return {blocks.field_of(exc.part): sentence(exc)}
     return {}
@@ -80,13 +81,13 @@ async def pressed(deps: Deps, call: Call, click: Click) -> Plan:
 
 async def _turn_page(deps: Deps, click: Click) -> Plan:
     page = _page(click.value)
-    return Show(blocks.report_list(await deps.reports.lines(page), page, replaces_original=click.is_ephemeral))
+    return Show(blocks.report_list(await deps.reports.listed(page), page, replaces_original=click.is_ephemeral))
 
 
 async def _change(deps: Deps, call: Call, click: Click) -> Plan:
     """Do what a button of a report says, if this person may."""
     page, id_ = _page(click.value), click.value.partition(":")[2]
-    kept = await deps.reports.get(id_)
+    kept = await deps.reports.store.get(id_)
     if kept is None:
         return await redrawn(deps, call, click) if click.view else Show(blocks.report_not_kept())
     await _check_keeper(deps, click.user, kept)
@@ -96,16 +97,16 @@ async def _change(deps: Deps, call: Call, click: Click) -> Plan:
             await deps.reports.post_now(kept, call.turn)
             return Show(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
-            await deps.reports.pause(kept)
+            await deps.reports.store.pause(kept.id, blocks.ASKED)
         case blocks.RESUME:
             await deps.reports.resume(kept)
         case _:
-            await deps.reports.delete(kept)
+            await deps.reports.store.forget(kept.id)
     if click.view:
         return await redrawn(deps, call, click)
     if click.value.startswith(f"{blocks.ALONE}:"):
         return Show(blocks.report_deleted(), what, about)
-    listed = blocks.report_list(await deps.reports.lines(page), page, replaces_original=True)
+    listed = blocks.report_list(await deps.reports.listed(page), page, replaces_original=True)
     return Show(listed, what, about)
 
 
@@ -115,18 +116,18 @@ def _page(value: str) -> int:
     return int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
 
 
-async def _check_keeper(deps: Deps, user: str, kept: Kept) -> None:
+async def _check_keeper(deps: Deps, user: str, kept: StoredReport) -> None:
     """Let only its owner and who may keep reports go on. Raises `NotAllowed`."""
-    if user != kept.terms.owner and not await deps.may_run(user):
+    if user != kept.spec.owner and not await deps.may_run(user):
         raise NotAllowed("not_yours")
 
 
-async def _keep(deps: Deps, call: Call, wanted: Wanted, channel: str) -> Plan:
-    made = await deps.reports.keep(wanted, id_=call.turn, team=call.team, channel=channel, owner=call.user)
-    return Show(blocks.report_kept(made.line, made.why_zone), what="report kept", about=named("report", made.line.id))
+async def _keep(deps: Deps, call: Call, wanted: ReportSpec, channel: str) -> Plan:
+    report, why_zone = await deps.reports.keep(wanted, id_=call.turn, team=call.team, channel=channel, owner=call.user)
+    return Show(blocks.report_kept(report, why_zone), what="report kept", about=named("report", report.id))
 
 
-async def _meant(deps: Deps, wanted: Wanted, call: Call) -> str:
+async def _meant(deps: Deps, wanted: ReportSpec, call: Call) -> str:
     """Find the channel that is meant. Raises `BadSchedule`.
 
     Mostly Slack has put its id behind the name that was typed; where it hasn't, the name is looked up.

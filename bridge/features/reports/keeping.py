@@ -1,34 +1,147 @@
-"""Who keeps which reports: made, listed, paused, resumed, asked for at once, deleted. All of it may be repeated."""
+"""The reports that are kept: each in a hash of its own, all by age in ``reports``, and those that are due in ``due``.
+
+Exactly one turn for each report and slot: `ReportStore.claim` moves a report on to its next slot and queues the turn of
+this one in ONE script, if the report is still due at it. From there on it is a turn like any other
+(`bridge.queue.inbox`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
-from bridge import words
 from bridge.errors import BadSchedule, RecordNotUnderstood
 from bridge.features.conversations.sessions import Sessions
-from bridge.features.reports.layout import ASKED, Line, shown_on
-from bridge.features.reports.schedule import Schedule, next_due
-from bridge.features.reports.schedules import Kept, Schedules, Terms, asked_for
-from bridge.features.reports.wording import Wanted, zone_called
+from bridge.features.reports.layout import SLACK_TELLS_NO_ZONE, THIS_CHANNEL, YOUR_TIME_ZONE, shown_on
+from bridge.features.reports.schedule import ReportSpec, StoredReport, moment_of, next_due, zone_called
 from bridge.features.stats.statistics import Statistics
-from bridge.ids import TurnId
+from bridge.ids import ThreadKey, TurnId, new_turn_id, own_lane
+from bridge.inbound import Notice, Report, to_json
+from bridge.queue.deliveries import Delivery
 from bridge.queue.inbox import Inbox
+from bridge.queue.keys import SEEN, milliseconds
+from bridge.queue.records import pairs
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.people import Directory
 
-UTC_NAME: Final = "UTC"
+MOST_KEPT: Final = 1000
+"""How many reports one bridge keeps, some 600 bytes each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A report that is kept now; *why_zone* says where its time zone comes from, if nobody named it."""
+class ReportStore:
+    """The reports of one namespace, for one *consumer*. Every method may raise `StoreUnavailable`.
 
-    line: Line
-    why_zone: str
+    *session_lifetime* is how long an idle thread stays bound, and how long the words of a report are kept with its
+    thread.
+    """
+
+    def __init__(
+        self, scripts: Scripts, *, consumer: str, session_lifetime: timedelta, now: Callable[[], datetime]
+    ) -> None:
+        self._scripts = scripts
+        self._keys = scripts.keys
+        self._consumer = consumer
+        self._session_ms = milliseconds(session_lifetime)
+        self._now = now
+
+    async def keep(self, id_: str, spec: ReportSpec, due: datetime) -> bool:
+        """Keep a report, once for each id. False: too many are kept."""
+        args = (id_, spec.model_dump_json(), epoch_ms(due), epoch_ms(self._now()), MOST_KEPT)
+        return str(await self._scripts.run("report_keep", *args, confirmed=True)) == "kept"
+
+    async def get(self, id_: str) -> StoredReport | None:
+        """Read one; None where it is not kept any more. Raises `RecordNotUnderstood`."""
+        with translated():
+            fields: Any = await self._scripts.redis.hgetall(self._keys.report(id_))
+        return StoredReport.from_redis(id_, fields) if fields else None
+
+    async def all(self) -> list[StoredReport]:
+        """List them, oldest first; one that a newer release wrote and this one cannot read is left out."""
+        redis = self._scripts.redis
+        with translated():
+            ids: Any = await redis.zrange(self._keys.reports(), 0, -1)
+            async with redis.pipeline(transaction=False) as pipe:
+                for id_ in ids:
+                    pipe.hgetall(self._keys.report(id_))
+                records = await pipe.execute()
+        return _readable(zip(ids, records, strict=True))
+
+    async def due(self, most: int) -> list[StoredReport]:
+        """List those that are due now, the longest due first: one look-up, however many are kept."""
+        found: Any = await self._scripts.run("report_due", epoch_ms(self._now()), most)
+        readable = _readable((id_, pairs(fields)) for id_, _due, fields in found)
+        moments = {id_: moment_of(due) for id_, due, _fields in found}
+        return [replace(report, due=moments[report.id]) for report in readable]
+
+    async def claim(
+        self, report: StoredReport, *, following: datetime, slot: datetime | None, skipped: datetime | None
+    ) -> str:
+        """Queue the post of *slot* and have the report due at *following*, unless another process was faster.
+
+        With no slot it is only moved on. *skipped* is the first slot that will have no post. Returns ``queued``,
+        ``skipped`` or ``taken``.
+        """
+        turn, now, body, mark = new_turn_id(), self._now(), "", ""
+        if slot is not None:
+            body, mark = to_json(_inbound(report, slot)), f"report:{report.id}:{epoch_ms(slot)}"
+        line = Delivery(now, self._consumer, mark, 0, "a report is due").to_line()
+        answer = await self._scripts.run(
+            "report_claim", report.id, epoch_ms(report.due), epoch_ms(following), epoch_ms(skipped) if skipped else "",
+            turn if body else "", own_lane(turn), mark, milliseconds(SEEN), epoch_ms(now), body, line, confirmed=True,
+        )  # fmt: skip
+        return str(answer)
+
+    async def skip(self, id_: str, slot: datetime) -> None:
+        """Note that nothing is posted for a slot that was claimed."""
+        with translated():
+            if await self._scripts.redis.exists(self._keys.report(id_)):
+                await self._scripts.redis.hsetnx(self._keys.report(id_), "skipped", str(epoch_ms(slot)))
+
+    async def pause(self, id_: str, why: str, tell: Notice | None = None) -> bool:
+        """Let a report rest; False where it does already, or is gone. With *tell* its owner hears of it, once."""
+        turn, now = new_turn_id(), self._now()
+        line = Delivery(now, self._consumer, "", 0, "a report was paused").to_line()
+        body = to_json(tell) if tell else ""
+        answer = await self._scripts.run(
+            "report_pause", id_, why, turn if body else "", own_lane(turn), epoch_ms(now), body, line, confirmed=True
+        )
+        return str(answer) == "paused"
+
+    async def resume(self, id_: str, due: datetime) -> None:
+        """Let a paused report be due again."""
+        await self._scripts.run("report_resume", id_, epoch_ms(due), confirmed=True)
+
+    async def forget(self, id_: str) -> None:
+        """Keep a report no longer."""
+        with translated():
+            async with self._scripts.redis.pipeline(transaction=True) as pipe:
+                pipe.zrem(self._keys.due(), id_)
+                pipe.zrem(self._keys.reports(), id_)
+                pipe.delete(self._keys.report(id_))
+                await pipe.execute()
+
+    async def posted(
+        self, id_: str, slot: datetime, thread: ThreadKey, *, words: str, numbers: str, binds: bool
+    ) -> None:
+        """Note that a slot was posted as the root of *thread*, and keep the *words* for the first question there.
+
+        With *binds* the thread is a conversation from now on, else from the first mention.
+        """
+        await self._scripts.run(
+            "report_posted",
+            id_,
+            epoch_ms(slot),
+            str(thread),
+            int(binds),
+            self._session_ms,
+            words,
+            self._session_ms,
+            numbers,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +151,7 @@ class Reports:
     *has_default_agent*: in every channel there is an agent that answers where nothing else chooses.
     """
 
-    schedules: Schedules
+    store: ReportStore
     inbox: Inbox
     sessions: Sessions
     statistics: Statistics
@@ -47,82 +160,67 @@ class Reports:
     has_default_agent: bool = False
     allowed_channels: frozenset[str] = field(default_factory=frozenset)
 
-    async def keep(self, wanted: Wanted, *, id_: TurnId, team: str, channel: str, owner: str) -> Made:
-        """Keep a report, once for each id. Raises `BadSchedule` and `StoreUnavailable`."""
-        await self._check_channel(channel, wanted.channel)
-        zone, why_zone = (wanted.zone, "") if wanted.zone else await self.zone_of(owner)
-        due = next_due(wanted.schedule, ZoneInfo(zone), self.now())
-        terms = Terms(
-            team=team,
-            channel=channel,
-            owner=owner,
-            words=wanted.schedule.words,
-            crons=wanted.schedule.crons,
-            zone=zone,
-            compare=wanted.compare,
-            only=wanted.only,
-        )
-        if not await self.schedules.keep(id_, terms, due):
+    async def keep(
+        self, spec: ReportSpec, *, id_: TurnId, team: str, channel: str, owner: str
+    ) -> tuple[StoredReport, str]:
+        """Keep a report, once for each id. Raises `BadSchedule` and `StoreUnavailable`.
+
+        Beside it, this says where its time zone comes from, if nobody named it.
+        """
+        is_open = not self.allowed_channels or channel in self.allowed_channels
+        if not (channel and is_open and await self.directory.may_post(channel)):  # as far as Slack tells
+            raise BadSchedule("channel", spec.channel or THIS_CHANNEL)
+        zone, why_zone = (spec.zone, "") if spec.zone else await self.zone_of(owner)
+        due = next_due(spec.schedule, ZoneInfo(zone), self.now())
+        spec = spec.model_copy(update={"team": team, "channel": channel, "owner": owner, "zone": zone})
+        if not await self.store.keep(id_, spec, due):
             raise BadSchedule("many", "")
-        return Made(_line(Kept(id_, terms, due), ""), why_zone)
+        return StoredReport(id_, spec, due), why_zone
 
     async def zone_of(self, user: str) -> tuple[str, str]:
         """Find a person's own time zone, and the words that say that it is theirs, or that Slack does not tell it."""
         try:
-            return zone_called(await self.directory.time_zone(user)), f" {words.YOUR_TIME_ZONE}"
+            return zone_called(await self.directory.time_zone(user)), f" {YOUR_TIME_ZONE}"
         except BadSchedule:
-            return UTC_NAME, f" {words.TIME_ZONE_NOT_TOLD}"
+            return "UTC", f" {SLACK_TELLS_NO_ZONE}"
 
-    async def lines(self, page: int) -> list[Line]:
+    async def listed(self, page: int) -> list[tuple[StoredReport, str]]:
         """List all, those that are due next first and the paused ones last. Raises `StoreUnavailable`.
 
-        Who keeps them is looked up for what a *page* of the list shows.
+        Each comes with the name of its owner, which is looked up for what a *page* of the list shows.
         """
-        kept = sorted(await self.schedules.all(), key=lambda one: (bool(one.paused), one.due, one.id))
-        names = {place: await self.directory.user_name(kept[place].terms.owner) for place in shown_on(page, len(kept))}
-        return [_line(one, names.get(place, "")) for place, one in enumerate(kept)]
+        reports = sorted(await self.store.all(), key=lambda one: (bool(one.paused), one.due, one.id))
+        shown = shown_on(page, len(reports))
+        names = {place: await self.directory.user_name(reports[place].spec.owner) for place in shown}
+        return [(report, names.get(place, "")) for place, report in enumerate(reports)]
 
-    async def get(self, id_: str) -> Kept | None:
-        """Read one; None where it is not kept any more. Raises `RecordNotUnderstood` and `StoreUnavailable`."""
-        return await self.schedules.get(id_)
-
-    async def pause(self, kept: Kept) -> None:
-        """Let a report rest."""
-        await self.schedules.pause(kept.id, ASKED)
-
-    async def resume(self, kept: Kept) -> None:
+    async def resume(self, report: StoredReport) -> None:
         """Let a report be due again, from now on."""
-        await self.schedules.resume(kept.id, next_due(schedule_of(kept), clock_of(kept), self.now()))
+        await self.store.resume(report.id, next_due(report.spec.schedule, report.clock, self.now()))
 
-    async def delete(self, kept: Kept) -> None:
-        """Keep a report no longer."""
-        await self.schedules.forget(kept.id)
-
-    async def post_now(self, kept: Kept, turn: TurnId) -> None:
+    async def post_now(self, report: StoredReport, turn: TurnId) -> None:
         """Have a report posted at once, once for each *turn* that asks for it."""
-        report, event = asked_for(kept, turn, self.now())
-        await self.inbox.put(report, event=event, why="somebody wants a report now")
-
-    async def _check_channel(self, channel: str, typed: str) -> None:
-        """Raise `BadSchedule` for a channel where the bot cannot post, as far as Slack tells."""
-        is_open = not self.allowed_channels or channel in self.allowed_channels
-        if not (channel and is_open and await self.directory.may_post(channel)):
-            raise BadSchedule("channel", typed or words.THIS_CHANNEL)
+        body = _inbound(report, self.now(), is_asked_for=True)
+        await self.inbox.put(body, event=f"report:{report.id}:asked:{turn}", why="somebody wants a report now")
 
 
-def _line(kept: Kept, owner: str) -> Line:
-    terms = kept.terms
-    return Line(kept.id, terms.words, terms.zone, terms.channel, owner, kept.due, kept.paused)
+def _inbound(report: StoredReport, slot: datetime, *, is_asked_for: bool = False) -> Report:
+    spec = report.spec
+    return Report(
+        team=spec.team,
+        channel=spec.channel,
+        user=spec.owner,
+        report=report.id,
+        slot=slot,
+        is_asked_for=is_asked_for,
+    )
 
 
-def schedule_of(kept: Kept) -> Schedule:
-    """When a report is due."""
-    return Schedule(kept.terms.words, kept.terms.crons)
-
-
-def clock_of(kept: Kept) -> ZoneInfo:
-    """By which clock it is due. Raises `RecordNotUnderstood` where this machine does not know the time zone."""
-    try:
-        return ZoneInfo(kept.terms.zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        raise RecordNotUnderstood("time zone") from exc
+def _readable(records: Any) -> list[StoredReport]:
+    found = []
+    for id_, fields in records:
+        try:
+            found.append(StoredReport.from_redis(str(id_), fields))
+        except RecordNotUnderstood:
+            continue
+    return found

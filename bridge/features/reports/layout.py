@@ -1,20 +1,18 @@
 """Scheduled reports: how one is posted, their list with its buttons, the form that makes one, and what is said of them.
 
 The form asks in fields for what `/stats report` takes in words; `form_words` puts them into those words, so that there
-is one reader for both (`bridge.features.reports.wording`).
+is one reader for both (`bridge.features.reports.schedule`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
-from bridge import words
+from bridge.features.reports.schedule import StoredReport
 from bridge.features.stats.numbers import PARTS
-from bridge.features.workflows.forms import Origin, channel_menu, modal
+from bridge.features.workflows.forms import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
@@ -51,74 +49,107 @@ NO_CLOCK: Final = "no clock"
 PAUSED: Final = "report_paused:"
 """How `bridge.inbound.Notice.what` begins for the owner of a report that could not be posted."""
 
+THIS_CHANNEL: Final = "this channel"
+YOUR_TIME_ZONE: Final = "(your time zone)"
+SLACK_TELLS_NO_ZONE: Final = "(Slack does not tell your time zone)"
+
+HOW_OFTEN: Final = {
+    "daily": "Every day",
+    "weekdays": "Monday to Friday",
+    "weekly mon": "Every Monday",
+    "weekly tue": "Every Tuesday",
+    "weekly wed": "Every Wednesday",
+    "weekly thu": "Every Thursday",
+    "weekly fri": "Every Friday",
+    "weekly sat": "Every Saturday",
+    "weekly sun": "Every Sunday",
+    "monthly 1": "On the 1st of the month",
+    "monthly 15": "On the 15th of the month",
+    "monthly last": "On the last day of the month",
+    CRON: "As the cron expression says",
+}
+"""What the form offers, by what it writes; so is `COMPARED`."""
+
+COMPARED: Final = {
+    "-": "The last report",
+    "1d": "The day before",
+    "7d": "A week before",
+    "28d": "Four weeks before",
+    "365d": "A year before",
+}
+
+_CRON_HINT: Final = (
+    "Minute, hour, day of the month, month, day of the week: 0 9 * * 1-5. With one, what is chosen above is left aside."
+)
+_WHY_PAUSED: Final = {
+    "is_archived": "its channel is archived",
+    "channel_not_found": "I am not in its channel any more",
+    "not_in_channel": "I am not in its channel any more",
+    "restricted_action": "I may not write in its channel",
+    "missing_scope": "the app lacks a permission",
+    NO_CLOCK: "the machine that the bridge runs on does not know its time zone",
+}
+_NOT_ALLOWED: Final = "Slack does not allow it"
+_DELETE: Final = "Delete"
 _A_PAGE: Final = 15  # of three blocks each
-_BY_CRON: Final = "cron"
-_FIELD_OF: Final = {"often": OFTEN, "time": CLOCK, "weekday": OFTEN, "monthday": OFTEN, "option": OFTEN}
+_FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A report as the list shows it: what it is *called* (``daily 09:00``), and how it stands."""
-
-    id: str
-    called: str
-    zone: str
-    channel: str
-    owner: str
-    due: datetime
-    paused: str = ""
-
-
-def small_print(called: str, zone: str, skipped: datetime | None) -> list[Block]:
-    """Say below the statistics which report this is, and what was *skipped* before it."""
-    below: list[Block] = []
-    if skipped is not None:
-        below.append(kit.trusted_context(words.REPORT_SKIPPED, moment=skipped))
-    return [*below, kit.context(words.REPORT_BELOW.format(report=called, zone=zone))]
+def small_print(report: StoredReport) -> list[Block]:
+    """Say below the statistics which report this is, and what was skipped before it."""
+    below = [
+        kit.context(f"Report {report.called}, {report.spec.zone}. Mention me in this thread to ask an agent about it.")
+    ]
+    if report.skipped is None:
+        return below
+    return [
+        kit.trusted_context("Not posted since {moment}, because it would have been too late.", moment=report.skipped),
+        *below,
+    ]
 
 
-def report_kept(line: Line, why_zone: str) -> Reply:
+def report_kept(report: StoredReport, why_zone: str) -> Reply:
     """Tell that a report is kept, when it comes first, and *why_zone* its time zone is that."""
-    report, zone = kit.words(line.called, bold=True), f"{line.zone}{why_zone}"
+    called, zone = kit.words(report.called, bold=True), f"{report.spec.zone}{why_zone}"
     return kit.reply(
-        words.REPORT_SCHEDULED_SPOKEN.format(report=line.called, zone=zone),
-        kit.rich(
-            kit.paragraph(*kit.filled(words.REPORT_SCHEDULED, report=report, zone=zone, place=_where(line.channel)))
-        ),
-        kit.trusted_context(words.REPORT_FIRST_TIME, moment=line.due),
+        f"Scheduled: {report.called}, {zone}.",
+        kit.rich(kit.paragraph("Scheduled: ", called, f", {zone}, in ", _where(report.spec.channel), ".")),
+        kit.trusted_context("First time: {moment}", moment=report.due),
         kit.actions(
-            kit.button(words.POST_ONE_NOW, NOW, f"0:{line.id}"),
-            delete_button(line.called, f"{ALONE}:{line.id}"),
-            kit.button(words.ALL_REPORTS, PAGE, "0"),
+            kit.button("Post one now", NOW, f"0:{report.id}"),
+            delete_button(report.called, f"{ALONE}:{report.id}"),
+            kit.button("All reports", PAGE, "0"),
         ),
     )
 
 
 def delete_button(called: str, value: str) -> Block:
     """Make the button that deletes a report, once it has asked."""
-    told = words.NOT_POSTED_ANY_MORE.format(report=called)
-    return kit.button(
-        words.DELETE, DELETE, value, asks=kit.confirm(words.DELETE_SURE, told, words.DELETE, words.KEEP_IT)
-    )
+    asks = kit.confirm("Delete this report?", f"{called} will not be posted any more.", _DELETE, "Keep it")
+    return kit.button(_DELETE, DELETE, value, asks=asks)
 
 
 def report_deleted() -> Reply:
     """Take the place of what was told when a report was made."""
-    return kit.reply(words.REPORT_DELETED, replaces_original=True)
+    return kit.reply("Deleted. This report won't be posted again.", replaces_original=True)
 
 
-def report_list(lines: Sequence[Line], page: int = 0, *, replaces_original: bool = False) -> Reply:
-    """Show the reports that are kept, a page of them."""
-    places = shown_on(page, len(lines))
-    page, last = places.start // _A_PAGE, max(0, (len(lines) - 1) // _A_PAGE)
-    shown = [lines[place] for place in places]
-    text = words.SCHEDULED_REPORTS_SPOKEN.format(count=len(lines)) if lines else words.NO_REPORTS
-    blocks = [block for line in shown for block in _shown(line, page)]
+def report_list(
+    reports: Sequence[tuple[StoredReport, str]], page: int = 0, *, replaces_original: bool = False
+) -> Reply:
+    """Show the reports that are kept, each with its owner's name: a page of them."""
+    places = shown_on(page, len(reports))
+    page, last = places.start // _A_PAGE, max(0, (len(reports) - 1) // _A_PAGE)
+    shown = [reports[place] for place in places]
+    turns = [kit.button("Earlier", PAGE, str(page - 1))] if page > 0 else []
+    turns += [kit.button("More", NEXT_PAGE, str(page + 1))] if page < last else []
+    text = f"Scheduled reports: {len(reports):,}" if reports else "No reports are scheduled yet."
+    lines = [f"{report.called}, {report.spec.zone}, {_standing(report)}" for report, _owner in shown]
     return kit.reply(
-        "\n".join([text, *(f"{line.called}, {line.zone}, {_standing(line)}" for line in shown)]),
-        *([kit.header(words.SCHEDULED_REPORTS)] if lines else [kit.section(text)]),
-        *blocks,
-        kit.actions(kit.button(words.NEW_REPORT, OPEN, "-"), *_turning(page, last)),
+        "\n".join([text, *lines]),
+        kit.header("Scheduled reports") if reports else kit.section(text),
+        *(block for report, owner in shown for block in _shown(report, owner, page)),
+        kit.actions(kit.button("New report", OPEN, "-"), *turns),
         replaces_original=replaces_original,
     )
 
@@ -132,18 +163,17 @@ def shown_on(page: int, count: int) -> range:
 
 def posting_now() -> Reply:
     """Tell that a report is on its way."""
-    return kit.reply(words.POSTING_NOW)
+    return kit.reply("The report is being posted now.")
 
 
 def report_not_kept() -> Reply:
     """Tell that a report was deleted before."""
-    return kit.reply(words.REPORT_NOT_KEPT)
+    return kit.reply("This report is not kept any more.")
 
 
 def offer_report_form() -> Reply:
     """Offer the form where it could not be opened."""
-    text = words.TOOK_TOO_LONG
-    return kit.reply(text, kit.section(text), kit.actions(kit.button(words.OPEN_THE_FORM, OPEN, "-")))
+    return kit.reply(TOOK_TOO_LONG, kit.section(TOOK_TOO_LONG), kit.actions(kit.button(OPEN_THE_FORM, OPEN, "-")))
 
 
 def pause_notice(called: str, channel: str, error: str) -> str:
@@ -156,21 +186,23 @@ def told_paused(what: str) -> Reply:
     try:
         called, channel, error = (str(fact) for fact in json.loads(what.removeprefix(PAUSED)))
     except ValueError:
-        called, channel, error = words.REPORT_OF_YOURS, "", ""
-    why = words.WHY_PAUSED.get(error, words.NOT_ALLOWED_BY_SLACK_NAMED.format(error=kit.one_line(error, 60)))
-    text = words.REPORT_PAUSED.format(report=kit.one_line(called, 120), why=why)
-    where: Block = {"type": "channel", "channel_id": channel}
-    was_for = [kit.paragraph(*kit.filled(words.REPORT_WAS_FOR, channel=where))] if _is_channel(channel) else []
+        called, channel, error = "of yours", "", ""
+    why = _WHY_PAUSED.get(error, f"{_NOT_ALLOWED} ({kit.one_line(error, 60)})")
+    text = f"Your report {kit.one_line(called, 120)} could not be posted and is paused: {why}."
+    was_for = [kit.paragraph("It was for ", _where(channel))] if _is_channel(channel) else []
     return kit.reply(
         text,
         kit.rich(kit.paragraph(text), *was_for),
-        kit.actions(kit.button(words.SHOW_MY_REPORTS, PAGE, "0")),
+        kit.actions(kit.button("Show my reports", PAGE, "0")),
         audience=Audience.CHANNEL,
     )
 
 
 def report_form(origin: Origin, zone: str) -> View:
     """Draw the form, with what most people want filled in."""
+    often, compared = (
+        [kit.option(text, value) for value, text in choices.items()] for choices in (HOW_OFTEN, COMPARED)
+    )
     clock = {"type": "timepicker", "action_id": CLOCK, "initial_time": "09:00"}
     expression = {"type": "plain_text_input", "action_id": CRON, "max_length": 100}
     place = {"type": "plain_text_input", "action_id": ZONE, "max_length": 60, "initial_value": zone}
@@ -178,22 +210,22 @@ def report_form(origin: Origin, zone: str) -> View:
     parts = [kit.option(part.capitalize(), part) for part in PARTS]
     ticks = {"type": "checkboxes", "action_id": ONLY, "options": parts, "initial_options": parts}
     blocks = [
-        kit.input_block(OFTEN, words.HOW_OFTEN, _choice(OFTEN, words.OFTEN)),
-        kit.input_block(CLOCK, words.TIME_OF_DAY, clock),
-        kit.input_block(CRON, words.CRON_EXPRESSION, expression, hint=words.CRON_HINT, optional=True),
-        kit.input_block(ZONE, words.TIME_ZONE, place, hint=words.TIME_ZONE_HINT),
-        kit.input_block(CHANNEL, words.CHANNEL, channel, hint=words.MEMBER_OF_IT),
-        kit.input_block(COMPARE, words.COMPARE_WITH, _choice(COMPARE, words.COMPARE)),
-        kit.input_block(ONLY, words.WHAT_IT_SHOWS, ticks),
+        kit.input_block(OFTEN, "How often", kit.select(OFTEN, "Choose", often, often[0])),
+        kit.input_block(CLOCK, "Time of day", clock),
+        kit.input_block(CRON, "Cron expression", expression, hint=_CRON_HINT, optional=True),
+        kit.input_block(ZONE, "Time zone", place, hint="Such as Europe/Berlin."),
+        kit.input_block(CHANNEL, "Channel", channel, hint="I have to be a member of it."),
+        kit.input_block(COMPARE, "Compare with", kit.select(COMPARE, "Choose", compared, compared[0])),
+        kit.input_block(ONLY, "What it shows", ticks),
     ]
-    return modal(FORM, words.SCHEDULED_REPORT, words.KEEP, blocks, origin)
+    return modal(FORM, "Scheduled report", "Keep", blocks, origin)
 
 
 def form_words(values: Mapping[str, Any]) -> str:
     """Write what a form says in the words of the command."""
     often, cron = str(values.get(OFTEN) or ""), str(values.get(CRON) or "").replace('"', " ")
-    is_cron = often == _BY_CRON or bool(cron.strip())
-    when = words.REPORT_CRON.format(expression=cron) if is_cron else f"{often} {values.get(CLOCK) or '-'}"
+    is_cron = often == CRON or bool(cron.strip())
+    when = f'cron "{cron}"' if is_cron else f"{often} {values.get(CLOCK) or '-'}"
     compare, only = str(values.get(COMPARE) or "-"), str(values.get(ONLY) or "")
     said = [when, "".join(str(values.get(ZONE) or "").split())]
     said += [f"--compare {compare}"] if compare != "-" else []
@@ -203,33 +235,24 @@ def form_words(values: Mapping[str, Any]) -> str:
 
 def field_of(part: str) -> str:
     """Name the field under which a problem with *part* (`bridge.errors.BadSchedule`) is shown."""
-    return _FIELD_OF.get(part, part if part in {CRON, ZONE, CHANNEL, COMPARE, ONLY} else OFTEN)
+    return part if part in _FIELDS else OFTEN
 
 
-def _shown(line: Line, page: int) -> list[Block]:
-    value = f"{page}:{line.id}"
-    standing = kit.context(_standing(line)) if line.paused else kit.trusted_context(words.NEXT_IS, moment=line.due)
-    rest = kit.button(words.RESUME, RESUME, value) if line.paused else kit.button(words.PAUSE, PAUSE, value)
+def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
+    value, called = f"{page}:{report.id}", kit.words(report.called, bold=True)
+    to, by = f", {report.spec.zone}, to ", f", kept by {kit.named(owner, 80)}"
+    next_is = kit.trusted_context("Next: {moment}", moment=report.due)
+    rest = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
     return [
-        kit.rich(
-            kit.paragraph(
-                *kit.filled(
-                    words.REPORT_LINE,
-                    report=kit.words(line.called, bold=True),
-                    zone=line.zone,
-                    place=_where(line.channel),
-                    owner=kit.named(line.owner, 80),
-                )
-            )
-        ),
-        standing,
-        kit.actions(rest, kit.button(words.RUN_NOW, NOW, value), delete_button(line.called, value)),
+        kit.rich(kit.paragraph(called, to, _where(report.spec.channel), by)),
+        kit.context(_standing(report)) if report.paused else next_is,
+        kit.actions(rest, kit.button("Run now", NOW, value), delete_button(report.called, value)),
     ]
 
 
 def _where(channel: str) -> Block:
     """Name a channel so that Slack hides its name from whoever may not know it."""
-    return {"type": "channel", "channel_id": channel} if _is_channel(channel) else kit.words(words.A_DIRECT_MESSAGE)
+    return {"type": "channel", "channel_id": channel} if _is_channel(channel) else kit.words("a direct message")
 
 
 def _is_channel(channel: str) -> bool:
@@ -237,20 +260,7 @@ def _is_channel(channel: str) -> bool:
     return channel.startswith(("C", "G"))
 
 
-def _standing(line: Line) -> str:
-    if not line.paused:
-        return words.NEXT_IS_SPOKEN.format(moment=words.DATE_AND_TIME.format(moment=line.due))
-    if line.paused == ASKED:
-        return words.PAUSED
-    return words.PAUSED_BECAUSE.format(why=words.WHY_PAUSED.get(line.paused, words.NOT_ALLOWED_BY_SLACK))
-
-
-def _turning(page: int, last: int) -> list[Block]:
-    """Make the buttons that turn pages; each has an id of its own, as Slack wants in one block."""
-    buttons = [kit.button(words.EARLIER, PAGE, str(page - 1))] if page > 0 else []
-    return [*buttons, *([kit.button(words.MORE, NEXT_PAGE, str(page + 1))] if page < last else [])]
-
-
-def _choice(name: str, choices: Mapping[str, str]) -> Block:
-    options = [kit.option(text, value) for value, text in choices.items()]
-    return kit.select(name, words.CHOOSE, options, options[0])
+def _standing(report: StoredReport) -> str:
+    if not report.paused:
+        return f"next {kit.DATE_AND_TIME.format(moment=report.due)}"
+    return "paused" if report.paused == ASKED else f"paused: {_WHY_PAUSED.get(report.paused, _NOT_ALLOWED)}"

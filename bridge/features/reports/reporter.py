@@ -1,7 +1,7 @@
 """The way of a report to its channel.
 
 Every process looks for what is due, twice a second, with one look into the index; whoever finds something claims the
-slot, and one wins (`schedules`). From then on the post is a turn: `plan_post` says what is to be done
+slot, and one wins (`ReportStore.claim`). From then on the post is a turn: `plan_post` says what is to be done
 about it, and the journal sees to it that it is posted once, whoever is killed in between.
 
 A slot that everybody missed is posted late if less than half of the time to the next one is over; else it is skipped,
@@ -20,11 +20,9 @@ from typing import Final
 from bridge.errors import ProjectError, RecordNotUnderstood, StoreUnavailable
 from bridge.features.outcome import PostedReport
 from bridge.features.plan import Nothing, Plan, PostReport, TryLater
-from bridge.features.reports.keeping import Reports, clock_of, schedule_of
+from bridge.features.reports.keeping import Reports, ReportStore
 from bridge.features.reports.layout import NO_CLOCK, small_print
-from bridge.features.reports.schedule import is_too_late, last_due, next_due
-from bridge.features.reports.schedules import Kept, Schedules
-from bridge.features.reports.wording import span_of
+from bridge.features.reports.schedule import StoredReport, is_too_late, last_due, next_due, span_of
 from bridge.features.stats.numbers import PARTS
 from bridge.features.stats.snapshots import Snapshot, snapshot_of
 from bridge.inbound import Report
@@ -44,8 +42,8 @@ _SHORTEST_PAUSE: Final = timedelta(seconds=5)
 class Reporter:
     """Claims the slots of reports as they become due."""
 
-    def __init__(self, schedules: Schedules, now: Callable[[], datetime], *, every: timedelta = _EVERY) -> None:
-        self._schedules = schedules
+    def __init__(self, store: ReportStore, now: Callable[[], datetime], *, every: timedelta = _EVERY) -> None:
+        self._store = store
         self._now = now
         self._every = every
 
@@ -67,24 +65,24 @@ class Reporter:
 
     async def claim_due(self) -> int:
         """Claim what is due now; returns how many reports that were. Raises `StoreUnavailable`."""
-        due = await self._schedules.due(_AT_ONCE)
+        due = await self._store.due(_AT_ONCE)
         for kept in due:
             try:
                 await self._claim(kept)
             except RecordNotUnderstood:
                 log.warning("this machine does not know the time zone of a report", extra={"report": kept.id})
-                await self._schedules.pause(kept.id, NO_CLOCK)
+                await self._store.pause(kept.id, NO_CLOCK)
         return len(due)
 
-    async def _claim(self, kept: Kept) -> None:
-        schedule, zone, now = schedule_of(kept), clock_of(kept), self._now()
+    async def _claim(self, kept: StoredReport) -> None:
+        schedule, zone, now = kept.spec.schedule, kept.clock, self._now()
         slot = last_due(schedule, zone, kept.due, now)
         following = next_due(schedule, zone, slot)
         if is_too_late(schedule, zone, slot, now):
-            claimed = await self._schedules.claim(kept, following=following, slot=None, skipped=kept.due)
+            claimed = await self._store.claim(kept, following=following, slot=None, skipped=kept.due)
         else:
             skipped = kept.due if kept.due < slot else None
-            claimed = await self._schedules.claim(kept, following=following, slot=slot, skipped=skipped)
+            claimed = await self._store.claim(kept, following=following, slot=slot, skipped=skipped)
         if claimed != "taken":
             log.info("a report was due", extra={"report": kept.id, "claimed": claimed})
 
@@ -92,7 +90,7 @@ class Reporter:
 async def plan_post(reports: Reports, report: Report) -> Plan:
     """Say what is to be done about a slot that was claimed. Raises `StoreUnavailable`."""
     try:
-        kept = await reports.get(report.report)
+        kept = await reports.store.get(report.report)
     except RecordNotUnderstood:
         return Nothing("a newer release wrote this report")
     if kept is None:
@@ -101,7 +99,7 @@ async def plan_post(reports: Reports, report: Report) -> Plan:
         return Nothing("the report is paused")
     if _is_too_late(kept, report, reports.now()):
         if not report.is_asked_for:
-            await reports.schedules.skip(kept.id, report.slot)
+            await reports.store.skip(kept.id, report.slot)
         return Nothing("it is too late for the report")
     try:
         stats = await reports.statistics.read()
@@ -112,25 +110,25 @@ async def plan_post(reports: Reports, report: Report) -> Plan:
     return await _post(reports, kept, report, stats)
 
 
-async def _post(reports: Reports, kept: Kept, report: Report, stats: Stats) -> Plan:
-    terms, channel = kept.terms, report.channel
+async def _post(reports: Reports, kept: StoredReport, report: Report, stats: Stats) -> Plan:
+    spec, channel = kept.spec, report.channel
     card = await reports.statistics.card(
         stats,
-        since=reports.now() - span_of(terms.compare) if terms.compare else None,
-        last=None if terms.compare else _last(kept),
-        only=terms.only or PARTS,
+        since=reports.now() - span_of(spec.compare) if spec.compare else None,
+        last=None if spec.compare else _last(kept),
+        only=spec.only or PARTS,
         audience=Audience.CHANNEL,
     )
-    default = await reports.sessions.channel_default(terms.team, channel)
+    default = await reports.sessions.channel_default(spec.team, channel)
     posted = PostedReport(
         report=kept.id,
-        called=terms.words,
+        called=kept.called,
         slot=report.slot,
         words=plain_command_text(card.text),
         numbers=snapshot_of(stats, reports.now()).to_text(),
         binds=default is not None or reports.has_default_agent,
     )
-    return PostReport(_above(card, small_print(terms.words, terms.zone, kept.skipped)), posted)
+    return PostReport(_above(card, small_print(kept)), posted)
 
 
 def _above(card: Reply, below: list[Block]) -> Reply:
@@ -139,14 +137,14 @@ def _above(card: Reply, below: list[Block]) -> Reply:
     return card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
 
 
-def _last(kept: Kept) -> Snapshot | None:
+def _last(kept: StoredReport) -> Snapshot | None:
     try:
         return Snapshot.from_text(kept.numbers) if kept.numbers else None
     except RecordNotUnderstood:
         return None
 
 
-def _is_too_late(kept: Kept, report: Report, now: datetime) -> bool:
+def _is_too_late(kept: StoredReport, report: Report, now: datetime) -> bool:
     if report.is_asked_for:
         return now - report.slot > _ASKED_FOR
-    return is_too_late(schedule_of(kept), clock_of(kept), report.slot, now)
+    return is_too_late(kept.spec.schedule, kept.clock, report.slot, now)

@@ -1,6 +1,11 @@
-"""When a report is due: pure, by the wall clock of a time zone.
+"""What a report is: what a person asked for in words, and when that is due. Pure.
 
-A schedule is one or more cron expressions, and each of their times on the wall clock is one **slot**:
+A person writes ``weekly mon 09:00 Europe/Berlin #sales --compare 7d --only runs,tags``: first how often, then the
+options in any order. What is not understood is named (`bridge.errors.BadSchedule`), so that a form can show it under
+the right field.
+
+A report is due by the wall clock of a time zone. A schedule is one or more cron expressions, and each of their times
+on the wall clock is one **slot**:
 
 * a slot that the clock leaps over in spring is due in the first minute that exists after it (and together with
   another slot of that minute it is one);
@@ -11,16 +16,36 @@ So the moment at which a slot is due names it: no two slots of a schedule share 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from cronsim import CronSim, CronSimError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-_MINUTE = timedelta(minutes=1)
-_FIELDS = 5
-_LONGEST = 100  # characters of an expression, which is room enough for any that somebody means
+from bridge.errors import BadSchedule, RecordNotUnderstood
+from bridge.features.stats.numbers import PARTS
+
+_MINUTE: Final = timedelta(minutes=1)
+_CRON_FIELDS: Final = 5
+_LONGEST_CRON: Final = 100  # characters, which is room enough for any expression that somebody means
+_LONGEST_SPAN: Final = timedelta(days=400)  # for which snapshots are kept
+_NOON: Final = 12
+_KINDS: Final = {"daily", "weekdays", "weekly", "monthly", "cron"}
+_DAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+_SHORT: Final = 3  # characters of a day's name
+_UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+_OPTION = re.compile(r"(?:--|—|–)(\w+)(?:=|\s+)?(\S*)")  # noqa: RUF001 - the dashes that phones make of two hyphens
+_OPTION_BEGINS = ("--", "—", "–")  # noqa: RUF001
+_QUOTED = re.compile(r"[\"“”„‟'‘’]([^\"“”„‟'‘’]*)[\"“”„‟'‘’]\s*")  # noqa: RUF001 - as phones write them
+_TIME = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?", re.IGNORECASE | re.ASCII)
+_MONTHDAY = re.compile(r"0?[1-9]|[12]\d|3[01]|last", re.ASCII)
+_SPAN = re.compile(r"(\d{1,4})([hdw])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +56,74 @@ class Schedule:
     crons: tuple[str, ...]
 
 
-def is_cron(expression: str) -> bool:
-    """Whether this is a cron expression, and one that comes true one day; there are no seconds in it."""
-    if len(expression) > _LONGEST or len(expression.split()) != _FIELDS:
-        return False
-    try:
-        return next(CronSim(expression, datetime(2000, 1, 1)), None) is not None  # noqa: DTZ001 - a wall clock has no zone
-    except CronSimError:
-        return False
+class ReportSpec(BaseModel):
+    """What a person asked for.
+
+    *compare* is how far back (``7d``), or ``""`` for the last report; *only* what of the statistics is shown, all where
+    it is empty. As it is typed, *zone* and *channel* (``#name`` or an id) may be ``""``, and nobody owns it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    schedule: Schedule
+    zone: str = ""
+    channel: str = ""
+    compare: str = ""
+    only: tuple[str, ...] = ()
+    team: str = ""
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """A report that is kept, and how it stands.
+
+    *due* is its next slot. *paused* is ``""`` for one that is not, else why: ``asked``, or Slack's word for what it
+    does not allow. *skipped* is the first slot that nothing was posted for, *last* the last that something was,
+    and *numbers* what the statistics were then (`bridge.features.stats.snapshots`).
+    """
+
+    id: str
+    spec: ReportSpec
+    due: datetime
+    paused: str = ""
+    skipped: datetime | None = None
+    last: datetime | None = None
+    numbers: str = ""
+
+    @classmethod
+    def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredReport:
+        """Read the ``report:`` hash. Raises `RecordNotUnderstood`."""
+        try:
+            return cls(
+                id=id_,
+                spec=ReportSpec.model_validate_json(fields["body"]),
+                due=moment_of(fields["due"]),
+                paused=fields.get("paused", ""),
+                skipped=moment_of(fields["skipped"]) if "skipped" in fields else None,
+                last=moment_of(fields["last"]) if "last" in fields else None,
+                numbers=fields.get("numbers", ""),
+            )
+        except (KeyError, ValueError, ValidationError) as exc:
+            raise RecordNotUnderstood("report") from exc
+
+    @property
+    def called(self) -> str:
+        """What people call it: ``daily 09:00``."""
+        return self.spec.schedule.words
+
+    @property
+    def clock(self) -> ZoneInfo:
+        """By which clock it is due. Raises `RecordNotUnderstood` where this machine does not know the time zone."""
+        try:
+            return ZoneInfo(self.spec.zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+            raise RecordNotUnderstood("time zone") from exc
+
+
+def moment_of(ms: str) -> datetime:
+    """Read a moment as Redis keeps it, in milliseconds."""
+    return datetime.fromtimestamp(int(float(ms)) / 1000, UTC)
 
 
 def next_due(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime:
@@ -67,13 +152,151 @@ def is_too_late(schedule: Schedule, zone: ZoneInfo, slot: datetime, at: datetime
 
 
 def _slots(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
-    """Go through the slots whose time on the wall clock is later than *after*."""
+    """Go through the slots whose time on the wall clock is later than *after*.
+
+    Each is the first moment at which the clock shows that time, or else the first one that it shows after that.
+    """
     for wall in CronSim(cron, after):  # a time without a zone: it counts on a clock that never changes
-        yield _on_the_clock(wall, zone)
+        while (due := wall.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(tzinfo=None, fold=0) != wall:
+            wall += _MINUTE  # noqa: PLW2901 - that minute is not on this clock
+        yield due
 
 
-def _on_the_clock(wall: datetime, zone: ZoneInfo) -> datetime:
-    """The first moment at which the clock shows *wall*, or else the first one that it shows after that."""
-    while (moment := wall.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(tzinfo=None, fold=0) != wall:
-        wall += _MINUTE
-    return moment
+def read_report(typed: str) -> ReportSpec:
+    """Read what a person wrote. Raises `BadSchedule`."""
+    schedule, rest = _schedule(typed)
+    zone = channel = compare = ""
+    only: tuple[str, ...] = ()
+    while rest:
+        word, left = _word(rest)
+        if rest.startswith(_OPTION_BEGINS):
+            found = _OPTION.match(rest)
+            name, value = (found[1].casefold(), found[2]) if found else ("", "")
+            if name == "compare":
+                span_of(value)
+                compare = value.casefold()
+            elif name == "only":
+                only = only_of(value)
+            else:
+                raise BadSchedule("option", word)
+            rest = rest[found.end() if found else 0 :].strip()
+            continue
+        if word.startswith("#"):
+            channel = word
+        else:
+            zone = zone_called(word)
+        rest = left
+    return ReportSpec(schedule=schedule, zone=zone, channel=channel, compare=compare, only=only)
+
+
+def zone_called(name: str) -> str:
+    """Find a time zone, in whatever case it is written. Raises `BadSchedule`."""
+    if found := _zones().get(name.casefold()):
+        return found
+    raise BadSchedule("zone", name)
+
+
+def span_of(typed: str) -> timedelta:
+    """Read ``24h``, ``7d`` or ``2w``. Raises `BadSchedule`."""
+    found = _SPAN.fullmatch(typed)
+    span = int(found[1]) * _UNITS[found[2].casefold()] if found else timedelta(0)
+    if not timedelta(0) < span <= _LONGEST_SPAN:
+        raise BadSchedule("compare", typed)
+    return span
+
+
+def only_of(typed: str) -> tuple[str, ...]:
+    """Read ``runs,tags``. Raises `BadSchedule`."""
+    wanted = [word for word in re.split(r"[,;\s]+", typed.casefold()) if word]
+    unknown = [word for word in wanted if word not in PARTS]
+    if unknown or not wanted:
+        raise BadSchedule("only", "".join(unknown[:1]), PARTS)
+    return tuple(part for part in PARTS if part in wanted)
+
+
+def _schedule(typed: str) -> tuple[Schedule, str]:
+    """Read how often, and give the rest of what was typed."""
+    word, rest = _word(typed)
+    kind, day = word.casefold(), ""
+    if kind not in _KINDS:
+        raise BadSchedule("often", word)
+    if kind == "cron":
+        return _cron(rest)
+    if kind in {"weekly", "monthly"}:
+        word, rest = _word(rest)
+        day = _weekday(word) if kind == "weekly" else _monthday(word)
+    hour, minute, rest = _clock(rest)
+    at = f"{minute} {hour}"
+    match kind, day:
+        case "daily", _:
+            crons = [f"{at} * * *"]
+        case "weekdays", _:
+            crons = [f"{at} * * 1-5"]
+        case "weekly", _:
+            crons = [f"{at} * * {[name[:_SHORT] for name in _DAYS].index(day)}"]
+        case _, "31" | "last":  # a month that does not have the day takes its last one
+            crons = [f"{at} L * *"]
+        case _, "29" | "30":
+            crons = [f"{at} {day} * *", f"{at} L 2 *"]
+        case _:
+            crons = [f"{at} {day} * *"]
+    words = f"{kind} {day} {hour:02}:{minute:02}" if day else f"{kind} {hour:02}:{minute:02}"
+    return Schedule(words, tuple(crons)), rest
+
+
+def _cron(rest: str) -> tuple[Schedule, str]:
+    """Read an expression of five fields that comes true one day; there are no seconds in it."""
+    quoted = _QUOTED.match(rest)
+    fields = quoted[1].split() if quoted else rest.split()[:_CRON_FIELDS]
+    expression = " ".join(fields)
+    try:
+        is_cron = len(fields) == _CRON_FIELDS and len(expression) <= _LONGEST_CRON
+        is_cron = is_cron and next(CronSim(expression, datetime(2000, 1, 1)), None) is not None  # noqa: DTZ001 - a wall clock has no zone
+    except CronSimError:
+        is_cron = False
+    if not is_cron:
+        raise BadSchedule("cron", expression)
+    rest = rest[quoted.end() :] if quoted else " ".join(rest.split()[_CRON_FIELDS:])
+    return Schedule(f'cron "{expression}"', (expression,)), rest
+
+
+def _weekday(word: str) -> str:
+    found = [name for name in _DAYS if len(word) >= _SHORT and name.startswith(word.casefold())]
+    if not found:
+        raise BadSchedule("weekday", word)
+    return found[0][:_SHORT]
+
+
+def _monthday(word: str) -> str:
+    if not _MONTHDAY.fullmatch(word.casefold()):
+        raise BadSchedule("monthday", word)
+    return word.casefold().removeprefix("0")
+
+
+def _clock(rest: str) -> tuple[int, int, str]:
+    """Read a time of day, and give the rest."""
+    word, rest = _word(rest)
+    if rest[:2].casefold() in {"am", "pm"} and not rest[2:3].strip():  # 9 am
+        word, rest = word + rest[:2], rest[2:].strip()
+    found = _TIME.fullmatch(word)
+    if found is None or not (found[2] or found[3]):
+        raise BadSchedule("time", word)
+    hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").casefold()
+    if half and not 1 <= hour <= _NOON:
+        raise BadSchedule("time", word)
+    hour = hour % _NOON + (_NOON if half == "pm" else 0) if half else hour
+    if hour > 23 or minute > 59:  # noqa: PLR2004 - a day's hours and an hour's minutes
+        raise BadSchedule("time", word)
+    return hour, minute, rest
+
+
+def _word(text: str) -> tuple[str, str]:
+    """Take the first word off."""
+    word, _, rest = text.strip().partition(" ")
+    return word, rest.strip()
+
+
+@cache
+def _zones() -> dict[str, str]:
+    """Every time zone by its folded name; read from the system's tables when the first report is made."""
+    return {name.casefold(): name for name in available_timezones()}

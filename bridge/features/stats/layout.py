@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from bridge import words
 from bridge.features.stats.numbers import (
     GROUPS,
     NUMBERS,
     PARTS,
     Changes,
     Difference,
-    Group,
+    NameGroup,
     NamesChanged,
     Number,
     by_count,
@@ -27,6 +26,12 @@ from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.numbers import ENGLISH, Style, per_cent, signed, whole
 from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.blockkit.shapes import NAMES_AND_MORE
+
+STATISTICS: Final = "Statistics"
+YESTERDAY: Final = "yesterday"
+A_WEEK_AGO: Final = "a week ago"
+THE_LAST_REPORT: Final = "the last report"
 
 _MOST_NAMED: Final = 30
 _MOST_IN_TEXT: Final = 10
@@ -48,7 +53,7 @@ class Trend:
     @property
     def title(self) -> str:
         """What it is called."""
-        return words.OVER_TIME.format(what=self.of.title)
+        return f"{self.of.title} over time"
 
     def chart(self) -> Block | None:
         """Draw it, as far as Slack can."""
@@ -56,7 +61,7 @@ class Trend:
 
     def table(self, style: Style) -> Block:
         """Write it as a table."""
-        return charts.table(self.title, [words.WHEN_UTC, self.of.title], self._labelled(), style)
+        return charts.table(self.title, ["When (UTC)", self.of.title], self._labelled(), style)
 
     def text(self, style: Style) -> Block:
         """Write it as a list."""
@@ -72,14 +77,14 @@ class Trend:
         length = self.points[-1][0] - self.points[0][0]
         form = "%d %b" if length > _A_FEW_DAYS else "%d %b %H:%M"
         form = "%d %b %Y" if length > _MOST_OF_A_YEAR else form
-        return [*((f"{moment:{form}}", value) for moment, value in self.points[:-1]), (words.NOW, self.points[-1][1])]
+        return [*((f"{moment:{form}}", value) for moment, value in self.points[:-1]), ("now", self.points[-1][1])]
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _ShownGroup:
     """A group as it is shown: its *counts*, the largest first, and what *changed* in it, where that is known."""
 
-    of: Group
+    of: NameGroup
     counts: charts.Counts
     changed: NamesChanged | None
 
@@ -89,7 +94,7 @@ class _Group:
         return self.of.chart(self.of.title, self.counts)
 
     def table(self, style: Style) -> Block:
-        head = [self.of.one.capitalize(), words.COUNT, *([words.CHANGE] if self.changed else [])]
+        head = [self.of.one.capitalize(), "Count", *(["Change"] if self.changed else [])]
         rows: list[list[str | int]] = []
         for name, count in charts.summed(self.counts, _MOST_NAMED, style):
             rows.append([_name(name), count, *([name_change(self.changed, name, style)] if self.changed else [])])
@@ -124,12 +129,12 @@ def stats_card(
     """
     main = changes[0].groups if changes else {}
     counted = [(group, by_count(group.of(stats).items())) for group in GROUPS if group.name in only]
-    groups = [_Group(group, counts, main.get(group.name)) for group, counts in counted if counts]
+    groups = [_ShownGroup(group, counts, main.get(group.name)) for group, counts in counted if counts]
     numbers = [(number, number.of(stats)) for number in NUMBERS if number.name in only]
     trend = trend if trend and trend.of.name in only else None
     came_and_went = [line for one in groups if one.changed for line in news(one.of.name, one.changed, style)]
 
-    top: list[Block] = [kit.header(words.STATISTICS)]
+    top: list[Block] = [kit.header(STATISTICS)]
     if numbers:
         fields = [kit.plain("\n".join(_number(*one, changes, style)), kit.FIELD_TEXT) for one in numbers]
         top.append({"type": "section", "fields": fields})
@@ -153,18 +158,18 @@ def taken(wanted: datetime, found: datetime) -> str:
     """Say which snapshot was compared with, where it is not of about the time that was asked for."""
     if abs(wanted - found) <= _ABOUT:
         return ""
-    return words.NEAREST_NUMBERS.format(wanted=_utc(wanted), found=_utc(found))
+    return f"Asked for was {_utc(wanted)}; the nearest numbers that were kept are of {_utc(found)}"
 
 
 def nothing_yet(since: datetime) -> str:
     """Say that there is nothing to compare with."""
-    return words.NOTHING_TO_COMPARE.format(moment=_utc(since))
+    return f"Nothing to compare with yet: numbers are kept since {_utc(since)}"
 
 
 def change(difference: Difference, style: Style = ENGLISH) -> str:
     """Say how a number changed: ``+56, +4.8 %``."""
     if not difference.by:
-        return words.NO_CHANGE
+        return "no change"
     share = difference.by / difference.then if difference.then > 0 else 0
     said = signed(difference.by, style)
     return said if abs(share) < _LEAST_SHARE else f"{said}, {per_cent(share, style)}"
@@ -175,20 +180,20 @@ def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str
     if name in changes.moved:
         difference = changes.moved[name]
         return signed(difference.by, style) if difference.by else "0"
-    return words.NEW if any(name == new for new, _count in changes.new) else ""
+    return "new" if any(name == new for new, _count in changes.new) else ""
 
 
 def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
     """List what came and what went: ``New tags: alpha (3), beta (1)``."""
     lines = []
-    for said, counts in ((words.NEW_NAMES, changes.new), (words.VANISHED_NAMES, changes.vanished)):
+    for title, counts in (("New", changes.new), ("Vanished", changes.vanished)):
         listed = [
-            f"{kit.named(name, _NAME) if name.strip() else words.NO_NAME} ({whole(count, style)})"
+            f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({whole(count, style)})"
             for name, count in counts[:_MOST_CHANGED]
         ]
         names, left = ", ".join(listed), len(counts) - len(listed)
-        names = words.NAMES_AND_MORE.format(names=names, count=whole(left, style)) if left else names
-        lines += [said.format(what=what, names=names)] if counts else []
+        names = NAMES_AND_MORE.format(names=names, count=whole(left, style)) if left else names
+        lines += [f"{title} {what}: {names}"] if counts else []
     return lines
 
 
@@ -206,8 +211,8 @@ def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Cha
     for number, value in numbers:
         changed = [f" ({by})" for by, _since in _changed(number, changes[:1], style)]
         said.append(f"{whole(value, style)} {number.noun(value)}{''.join(changed)}")
-    first = words.STATISTICS_SPOKEN.format(numbers=", ".join(said)) if said else words.STATISTICS
-    return "\n".join([first, *(words.CHANGES_SPOKEN.format(since=_since(one)) for one in changes[:1])])
+    first = f"{STATISTICS}: {', '.join(said)}" if said else STATISTICS
+    return "\n".join([first, *(f"Changes are {_since(one)}." for one in changes[:1])])
 
 
 def _changed(number: Number, changes: Sequence[Changes], style: Style) -> list[tuple[str, str]]:
@@ -216,13 +221,13 @@ def _changed(number: Number, changes: Sequence[Changes], style: Style) -> list[t
 
 
 def _since(changes: Changes) -> str:
-    return words.SINCE.format(moment=changes.called or words.DAY_AND_TIME.format(moment=changes.since))
+    return f"since {changes.called or _utc(changes.since)}"
 
 
-def _pictured(trend: Trend | None, groups: Sequence[_Group], style: Style) -> list[Block]:
+def _pictured(trend: Trend | None, groups: Sequence[_ShownGroup], style: Style) -> list[Block]:
     """Show each once: the first ones as charts, as many as Slack takes, and the others as tables."""
     blocks: list[Block] = []
-    all_shown: list[Trend | _Group] = [*([trend] if trend else []), *groups]
+    all_shown: list[Trend | _ShownGroup] = [*([trend] if trend else []), *groups]
     left = kit.CHARTS
     for shown in all_shown:
         picture = shown.chart() if left else None
@@ -234,17 +239,19 @@ def _pictured(trend: Trend | None, groups: Sequence[_Group], style: Style) -> li
 def _small_print(stats: Stats, changes: Sequence[Changes], note: str) -> list[Block]:
     """Say of when the numbers are, in the reader's own time zone."""
     if not changes:
-        dates = kit.trusted_context(words.LAST_UPDATED, updated=stats.lastUpdated)
+        dates = kit.trusted_context("Last updated {updated}", updated=stats.lastUpdated)
     else:
-        dates = kit.trusted_context(words.LAST_UPDATED_SINCE, updated=stats.lastUpdated, since=changes[0].since)
-    notes = [words.COMPARED_WITH.format(what=one.called) for one in changes[:1] if one.called]
+        dates = kit.trusted_context(
+            "Last updated {updated} · Changes since {since}", updated=stats.lastUpdated, since=changes[0].since
+        )
+    notes = [f"Compared with {one.called}" for one in changes[:1] if one.called]
     notes += [note] if note else []
     return [dates, *([kit.context(*notes)] if notes else [])]
 
 
 def _utc(moment: datetime) -> str:
-    return words.DAY_AND_TIME.format(moment=moment.astimezone(UTC))
+    return f"{moment.astimezone(UTC):%d %b %Y, %H:%M} UTC"
 
 
 def _name(name: str) -> str:
-    return kit.one_line(name, _NAME) or words.NO_NAME
+    return kit.one_line(name, _NAME) or kit.NO_NAME

@@ -45,7 +45,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class NameGroup:
     """Names with their counts: the *name* of all, which is also their field, and of *one*; drawn by *chart*."""
 
     name: str
@@ -70,7 +70,7 @@ NUMBERS: Final = (
     Number("runs", "runCount", leads_chart=True),
     Number("versions", "versionCount"),
 )
-GROUPS: Final = (Group("categories", "category", charts.pie), Group("tags", "tag", charts.bars))
+GROUPS: Final = (NameGroup("categories", "category", charts.pie), NameGroup("tags", "tag", charts.bars))
 PARTS: Final = tuple(part.name for part in (*NUMBERS, *GROUPS))
 """What the statistics may be limited to."""
 

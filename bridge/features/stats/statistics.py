@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from bridge import words
 from bridge.errors import ProjectError, StoreUnavailable
-from bridge.features.stats.layout import Trend, nothing_yet, stats_card, taken
+from bridge.features.stats.layout import (
+    A_WEEK_AGO,
+    THE_LAST_REPORT,
+    YESTERDAY,
+    Trend,
+    nothing_yet,
+    stats_card,
+    taken,
+)
 from bridge.features.stats.numbers import NUMBERS, PARTS, Changes
 from bridge.features.stats.snapshots import (
     Snapshot,
@@ -37,8 +44,8 @@ _MOST_POINTS: Final = 20
 _LEAST_POINTS: Final = 3
 _TREND: Final = timedelta(days=30)
 _USUAL: Final = (
-    (words.YESTERDAY, timedelta(days=1), timedelta(hours=12)),
-    (words.A_WEEK_AGO, timedelta(days=7), timedelta(hours=36)),
+    (YESTERDAY, timedelta(days=1), timedelta(hours=12)),
+    (A_WEEK_AGO, timedelta(days=7), timedelta(hours=36)),
 )
 """What is compared with where nobody says: its name, how long ago, and how far from that a snapshot may be."""
 
@@ -93,7 +100,7 @@ class Statistics:
         except StoreUnavailable as exc:
             log.warning("snapshots of the statistics cannot be read", extra={"reason": exc.reason})
             past = _Past(self.now())
-        changes = [compare(stats, last, called=words.THE_LAST_REPORT)] if last else []
+        changes = [compare(stats, last, called=THE_LAST_REPORT)] if last else []
         changes += [compare(stats, then, called=called) for called, then in past.compared]
         note = ""
         if since is not None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge import words
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.numbers import ENGLISH, Style, whole
 from bridge.slack.blockkit.reply import Block
@@ -59,7 +58,7 @@ def summed(counts: Counts, most: int, style: Style = ENGLISH) -> list[tuple[str,
     rest = counts[most:]
     if not rest:
         return list(counts)
-    what = words.OTHER if len(rest) == 1 else words.OTHERS
+    what = "other" if len(rest) == 1 else "others"
     return [*counts[:most], (f"{whole(len(rest), style)} {what}", sum(count for _name, count in rest))]
 
 
@@ -86,7 +85,7 @@ def _labelled(counts: Counts) -> list[tuple[str, int]]:
     """Give each its label: as short as Slack wants it, and no two the same."""
     labels: list[str] = []
     for name, _count in counts:
-        label, number = kit.one_line(name, kit.CHART_LABEL) or words.NO_NAME, 1
+        label, number = kit.one_line(name, kit.CHART_LABEL) or kit.NO_NAME, 1
         while label in labels:
             number += 1
             ending = f" {number}"

@@ -68,7 +68,7 @@ _BAD_SCHEDULE: Final = {
     "name": "I can't find {name} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
     "compare": "{typed}: --compare takes a time that has passed since, such as 24h, 7d or 2w, 400 days at most.",
-    "only": "{typed}: --only takes any of prompts, runs, versions, categories and tags, with commas between them.",
+    "only": "{typed}: --only takes any of {choices}, with commas between them.",
     "option": "{typed}: the options of a report are --compare 7d and --only runs,tags.",
     "many": "There are as many reports as the bridge keeps. Please delete one first.",
 }
@@ -120,7 +120,9 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.BadSchedule():
             name = kit.quoted(error.typed, 80)
             typed = f"I do not understand {name}" if error.typed else "Something is missing"
-            return _BAD_SCHEDULE.get(error.part, _BAD_SCHEDULE["often"]).format(typed=typed, name=name)
+            choices = " and ".join([", ".join(error.choices[:-1]), *error.choices[-1:]])
+            told = _BAD_SCHEDULE.get(error.part, _BAD_SCHEDULE["often"])
+            return told.format(typed=typed, name=name, choices=choices)
         case errors.NotAllowed():
             return _NOT_ALLOWED.get(error.reason, "You may not do this here.")
         case errors.TooOften():

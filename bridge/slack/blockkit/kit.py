@@ -4,10 +4,9 @@ What comes from the service, an agent or a person goes into ``plain_text`` and `
 neither, so that a name with backticks, ``<!channel>`` or a link in it is shown as it was written: there is nothing to
 escape and nothing to forget. ``mrkdwn`` is parsed, and made by `trusted` alone, from our own words and dates.
 
-Our own words stand in the layouts. Their templates are given to `trusted` and `filled`; what comes from outside fills a
-place in one, and is never one. Nothing that is shown begins or ends with a blank; whoever joins two puts one between.
-Workflow, agent, run, node, session, prompt, member, version, category and tag are the service's own words, and there
-are no others for the same things.
+Our own words stand in the layouts; `trusted` is given templates of them, and nothing but moments fills those. Nothing
+that is shown begins or ends with a blank; whoever joins two puts one between. Workflow, agent, run, node, session,
+prompt, member, version, category and tag are the service's own words, and there are no others for the same things.
 
 The one text that Slack does parse is a message's ``text``; `fallback` makes it.
 """
@@ -17,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from string import Formatter
 from typing import Final
 
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
@@ -268,21 +266,6 @@ def paragraph(*runs: Block | str) -> Block:
         "type": "rich_text_section",
         "elements": [run for run in elements if run.get("text") != ""] or [words(_NOTHING)],
     }
-
-
-def filled(template: str, **values: Block | str) -> list[Block]:
-    """Make the runs of a paragraph: a template of our own words, with text or a run of its own look in each place.
-
-    What fills a place is never read as a template.
-    """
-    runs: list[Block | str] = [""]
-    for text, name, _form, _conversion in Formatter().parse(template):
-        for piece in (text, values[name] if name else ""):
-            if isinstance(piece, str) and isinstance(runs[-1], str):
-                runs[-1] += piece
-            else:
-                runs.append(piece)
-    return [words(run) if isinstance(run, str) else run for run in runs]
 
 
 def quotation(text: str) -> Block:
