@@ -6,38 +6,19 @@ is without one.
 ::
 
     BridgeError
-    ├── ConfigurationError          the environment does not say what is needed
-    ├── ProjectError                the project service (``may_have_happened``: could the request have had an effect?)
-    │   ├── CannotConnect           no connection was made; nothing was sent
-    │   ├── CircuitOpen             not asked at all: the service has been down, the next probe is due later
-    │   ├── TimedOut                sent, no (whole) answer in time
-    │   ├── ConnectionLost          sent, and the connection broke before the whole answer was here
-    │   ├── NotUnderstood           an answer that is not JSON, or not of the documented shape
-    │   └── ServiceRefused          an answer with an error status
-    │       ├── NotSignedIn         401, 403
-    │       ├── NotFound            404, 410
-    │       ├── Busy                429, or 503 with Retry-After: surely not carried out
-    │       └── Outage              502, 503 without Retry-After, 504
-    ├── SlackError                  Slack's Web API
-    │   ├── SlackRefused            Slack answered ``ok: false``: the same call will be refused again
-    │   ├── SlackUnreachable        surely not taken: no connection, or 429 for longer than one may wait
-    │   │   └── SlackTokenRefused   the bot token is not accepted (any more)
-    │   ├── SlackAmbiguous          sent, outcome not known: a time-out, a broken connection, a 5xx
-    │   └── SlackGone               Socket Mode: no socket could be had for too long
-    ├── StoreError                  Redis
-    │   ├── StoreUnavailable        away, loading, full or read-only
-    │   ├── NamespaceTaken          the namespace belongs to another bot
-    │   ├── LaneLost                another worker owns this lane by now; touch nothing more
-    │   └── RecordNotUnderstood     a stored record that this release cannot read
-    ├── CommandError                what a person typed
-    │   ├── UnknownCommand          no such command or subcommand
-    │   ├── BadUsage                a known subcommand with words missing or too many
-    │   ├── NoSuch                  no workflow or agent of that id or name
-    │   ├── SeveralFit              more than one workflow or agent fits
-    │   ├── BadSchedule             a scheduled report that is not asked for in a way that is understood
-    │   └── BadInput                workflow input that was typed as JSON and is not
-    ├── NotAllowed                  this person may not do this here
-    └── TooOften                    they may, but not so often
+    ├── ConfigurationError
+    ├── ProjectError            the project service (``may_have_happened``: could the request have had an effect?)
+    │   ├── CannotConnect, CircuitOpen, TimedOut, ConnectionLost, NotUnderstood
+    │   └── ServiceRefused: NotSignedIn, NotFound, Busy, Outage
+    ├── SlackError              Slack's Web API
+    │   ├── SlackRefused, SlackAmbiguous, SlackGone
+    │   └── SlackUnreachable: SlackTokenRefused
+    ├── StoreError              Redis
+    │   ├── NamespaceTaken, LaneLost, RecordNotUnderstood
+    │   └── StoreUnavailable: StoreWiped
+    ├── CommandError            what a person typed
+    │   └── UnknownCommand, BadUsage, NoSuch, SeveralFit, BadSchedule, BadInput
+    └── NotAllowed, TooOften    what a person may not, or not so often
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ _SECRET = re.compile(
     re.VERBOSE,
 )
 _RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_LINE_BREAKS = {ord("\r"): "\\r", ord("\n"): "\\n"}  # keeps a value from looking like a record of its own
 
 
 @contextmanager
@@ -63,16 +64,10 @@ def new_reference() -> str:
     return secrets.token_hex(4)
 
 
-def redacted(line: str) -> str:
-    """Take out whatever looks like a token."""
-    return _SECRET.sub("[redacted]", line)
-
-
 def configure(log_format: Format, level: str, stream: TextIO | None = None) -> None:
     """Send all logging of the process to *stream* (default: standard error), in *log_format*, from *level* on."""
     destination = logging.StreamHandler(stream if stream is not None else sys.stderr)
-    destination.setFormatter(_JsonLines() if log_format == "json" else _Console())
-    destination.addFilter(_remember_facts)
+    destination.setFormatter(_Lines(log_format))
     root = logging.getLogger()
     root.handlers[:] = [destination]
     root.setLevel(level)
@@ -80,52 +75,33 @@ def configure(log_format: Format, level: str, stream: TextIO | None = None) -> N
         logging.getLogger(name).setLevel(max(least, root.level))
 
 
-def _remember_facts(record: logging.LogRecord) -> bool:
-    """Read the facts where the record is made: a formatter may run elsewhere."""
-    record.bridge_facts = _current_facts.get()
-    return True
+class _Lines(logging.Formatter):
+    """One line for each record: a JSON object, or time, level, phrase and facts with the traceback below."""
 
-
-def _facts_of(record: logging.LogRecord) -> dict[str, Any]:
-    """Join the facts of the block and those of the record itself; of other people's records, none."""
-    if not record.name.startswith("bridge"):
-        return {}
-    beside = {name: value for name, value in vars(record).items() if name not in _RECORD_FIELDS}
-    return {**beside.pop("bridge_facts", {}), **beside}
-
-
-def _when(record: logging.LogRecord) -> datetime:
-    return datetime.fromtimestamp(record.created, UTC)
-
-
-class _JsonLines(logging.Formatter):
-    """One JSON object for each record, on one line."""
+    def __init__(self, log_format: Format) -> None:
+        super().__init__()
+        self._log_format = log_format
 
     def format(self, record: logging.LogRecord) -> str:
-        fields: dict[str, Any] = {
-            "time": _when(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        fields |= {name: value for name, value in _facts_of(record).items() if name not in fields}
-        if record.exc_info:
-            fields["exception"] = self.formatException(record.exc_info)
-        return redacted(json.dumps(fields, default=str, ensure_ascii=False))
-
-
-class _Console(logging.Formatter):
-    """Time, level, phrase and facts on one line; a traceback below it."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        clock = _when(record).astimezone().strftime("%H:%M:%S")
-        beside = "".join(f"  {name}={_one_line(value)}" for name, value in _facts_of(record).items())
-        line = f"{clock} {record.levelname:<7} {record.name}: {_one_line(record.getMessage())}{beside}"
-        if record.exc_info:
-            line = f"{line}\n{self.formatException(record.exc_info)}"
-        return redacted(line)
-
-
-def _one_line(value: object) -> str:
-    """Keep a value from looking like a record of its own."""
-    return str(value).replace("\r", "\\r").replace("\n", "\\n")
+        beside: dict[str, Any] = {}
+        if record.name.startswith("bridge"):  # of other people's records, no facts
+            own = {name: value for name, value in vars(record).items() if name not in _RECORD_FIELDS}
+            beside = {**_current_facts.get(), **own}
+        when = datetime.fromtimestamp(record.created, UTC)
+        exception = self.formatException(record.exc_info) if record.exc_info else ""
+        if self._log_format == "json":
+            fields = {
+                "time": when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                "level": record.levelname.lower(),
+                "logger": record.name,
+                "message": record.getMessage(),
+            }
+            fields |= {name: value for name, value in beside.items() if name not in fields}
+            if exception:
+                fields["exception"] = exception
+            line = json.dumps(fields, default=str, ensure_ascii=False)
+        else:
+            line = f"{when.astimezone():%H:%M:%S} {record.levelname:<7} {record.name}: {record.getMessage()}"
+            line = "".join((line, *(f"  {name}={value}" for name, value in beside.items()))).translate(_LINE_BREAKS)
+            line = f"{line}\n{exception}" if exception else line
+        return _SECRET.sub("[redacted]", line)

@@ -6,8 +6,6 @@ each is a word from our own code, never something that a person, Slack or the se
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
@@ -15,21 +13,10 @@ CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 
 EVENT_KINDS = frozenset(
     {
-        "message",
-        "app_mention",
-        "command",
-        "click",
-        "stop",
-        "submission",
-        "options",
-        "home",
-        "messages_opened",
-        "shortcut",
-        "notice",
-        "event",
-        "verification",
+        "message", "app_mention", "command", "click", "stop", "submission", "options", "home", "messages_opened",
+        "shortcut", "notice", "event", "verification",
     }
-)
+)  # fmt: skip
 """The kinds of things that come in; anything else is counted as ``other``."""
 
 # An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent thinks.
@@ -47,57 +34,50 @@ class Metrics:
             "bridge_events", "What came in from Slack, and what became of it", ["kind", "outcome"], registry=registry
         )
         self._acks = Histogram(
-            "bridge_ack_seconds",
-            "From a request's arrival to its answer",
-            ["kind"],
-            buckets=_ACK_SECONDS,
-            registry=registry,
-        )
+            "bridge_ack_seconds", "From a request's arrival to its answer", ["kind"],
+            buckets=_ACK_SECONDS, registry=registry,
+        )  # fmt: skip
         self._turns = Histogram(
-            "bridge_turn_seconds",
-            "From a turn's acceptance to its end",
-            ["kind", "outcome"],
-            buckets=_TURN_SECONDS,
-            registry=registry,
-        )
-        self._queue_depth = Gauge("bridge_queue_depth", "Turns that wait or are in work", registry=registry)
+            "bridge_turn_seconds", "From a turn's acceptance to its end", ["kind", "outcome"],
+            buckets=_TURN_SECONDS, registry=registry,
+        )  # fmt: skip
         self._upstream = Histogram(
-            "bridge_upstream_seconds",
-            "Calls of the project service",
-            ["operation", "outcome"],
-            buckets=_CALL_SECONDS,
-            registry=registry,
-        )
+            "bridge_upstream_seconds", "Calls of the project service", ["operation", "outcome"],
+            buckets=_CALL_SECONDS, registry=registry,
+        )  # fmt: skip
         self._slack = Counter(
             "bridge_slack_calls", "Calls of Slack's Web API", ["method", "outcome"], registry=registry
         )
         self._rejected = Counter(
             "bridge_rejected_requests", "Requests that the guard turned away", ["reason"], registry=registry
         )
-        self._wait_missing = Counter(
-            "bridge_wait_missing", "Writes that no Redis replica confirmed in time", registry=registry
-        )
-        self._dead = Counter("bridge_dead_letters", "Work that could not be finished", registry=registry)
         self._feedback = Counter(
             "bridge_feedback", "Votes on answers: up or down; new, changed or the same", ["vote", "how"],
             registry=registry,
         )  # fmt: skip
+        queue_depth = Gauge("bridge_queue_depth", "Turns that wait or are in work", registry=registry)
+        self.watch_queue = queue_depth.set_function
+        """Given a function, asks it for the number of turns that wait, whenever somebody reads the metrics."""
+        wait_missing = Counter(
+            "bridge_wait_missing", "Writes that no Redis replica confirmed in time", registry=registry
+        )
+        self.wait_missing = wait_missing.inc
+        """Counts a write that no replica of Redis confirmed in time."""
+        dead_letters = Counter("bridge_dead_letters", "Work that could not be finished", registry=registry)
+        self.dead_letter = dead_letters.inc
+        """Counts work that could not be finished."""
 
     def event(self, kind: str, outcome: str) -> None:
         """Count something that came in: *outcome* is ``accepted``, ``duplicate``, ``ignored``, ``refused``, …."""
-        self._events.labels(_known(kind), outcome).inc()
+        self._events.labels(kind if kind in EVENT_KINDS else "other", outcome).inc()
 
     def acked(self, kind: str, seconds: float) -> None:
         """Measure how long Slack waited for its answer."""
-        self._acks.labels(_known(kind)).observe(seconds)
+        self._acks.labels(kind if kind in EVENT_KINDS else "other").observe(seconds)
 
     def turn(self, kind: str, outcome: str, seconds: float) -> None:
         """Measure a turn that has ended."""
-        self._turns.labels(_known(kind), outcome).observe(seconds)
-
-    def watch_queue(self, depth: Callable[[], float]) -> None:
-        """Ask *depth* for the number of turns that wait, whenever somebody reads the metrics."""
-        self._queue_depth.set_function(depth)
+        self._turns.labels(kind if kind in EVENT_KINDS else "other", outcome).observe(seconds)
 
     def upstream(self, operation: str, outcome: str, seconds: float) -> None:
         """Measure one call of the project service."""
@@ -111,14 +91,6 @@ class Metrics:
         """Count a request that the guard turned away."""
         self._rejected.labels(reason).inc()
 
-    def wait_missing(self) -> None:
-        """Count a write that no replica of Redis confirmed in time."""
-        self._wait_missing.inc()
-
-    def dead_letter(self) -> None:
-        """Count work that could not be finished."""
-        self._dead.inc()
-
     def feedback(self, vote: str, how: str) -> None:
         """Count a vote on an answer."""
         self._feedback.labels(vote, how).inc()
@@ -126,7 +98,3 @@ class Metrics:
     def exposition(self) -> bytes:
         """Render everything in Prometheus's text format."""
         return generate_latest(self._registry)
-
-
-def _known(kind: str) -> str:
-    return kind if kind in EVENT_KINDS else "other"

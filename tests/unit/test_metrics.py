@@ -5,7 +5,7 @@ from __future__ import annotations
 from bridge.metrics import Metrics
 
 
-def test_everything_that_is_counted_is_exposed() -> None:
+def test_every_count_is_exposed() -> None:
     metrics = Metrics()
     metrics.event("message", "accepted")
     metrics.acked("command", 0.004)
@@ -32,7 +32,7 @@ def test_everything_that_is_counted_is_exposed() -> None:
         assert line in text
 
 
-def test_the_queue_is_asked_when_somebody_reads() -> None:
+def test_the_queue_depth_is_read_on_demand() -> None:
     metrics = Metrics()
     waiting = ["a", "b"]
     metrics.watch_queue(lambda: len(waiting))
@@ -41,7 +41,7 @@ def test_the_queue_is_asked_when_somebody_reads() -> None:
     assert "bridge_queue_depth 3.0" in metrics.exposition().decode()
 
 
-def test_a_kind_that_nobody_knows_makes_no_new_label() -> None:
+def test_an_unknown_kind_makes_no_new_label() -> None:
     metrics = Metrics()
 
     metrics.event("anything that somebody sent", "ignored")
