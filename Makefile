@@ -7,6 +7,10 @@ RUN := $(VENV)/installed-to-run
 STAMP := $(VENV)/installed
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
+# Whatever is imported is compiled once, also where the environment says that nothing is to be written beside it: a test
+# run starts Python dozens of times.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help run test coverage unit fresh soak bench browser screenshot check format lock env-example clean
 
