@@ -1,7 +1,7 @@
 """What a setting's text must look like, and what to do where it does not.
 
-Each function makes a pydantic validator. Its errors are sentences that go on after the variable's name; none
-shows the value (see `bridge.settings`).
+Each function makes a pydantic validator of its options. Errors are sentences that go on after the variable's name;
+none shows the value (see `bridge.settings`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Concatenate, ParamSpec
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from pydantic import BeforeValidator
+
+P = ParamSpec("P")
 
 _SLACK_TOKENS = re.compile(r"(?:xoxe\.)?xox[a-z]-|xapp-|xoxe-")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -24,18 +27,28 @@ _PORTS = {"sentinel": 26379, "cluster": 6379}
 _LAST_PORT = 65_535
 
 
-def text(check: Callable[[str], object] = str) -> BeforeValidator:
-    """Take what *check* makes of a text; a default that is not text (None) passes.
+def _setting_type(check: Callable[Concatenate[str, P], object]) -> Callable[P, BeforeValidator]:
+    """Make of a check of text, with options, a function that takes the options and makes a validator.
 
-    A ValueError in the text's place says why it could not be had: that is raised.
+    A default that is not text (None) passes. A ValueError in the text's place says why that could not be had, and
+    is raised.
     """
 
-    def validate(value: object) -> object:
-        if isinstance(value, ValueError):
-            raise value
-        return check(value) if isinstance(value, str) else value
+    def make(*options: P.args, **more: P.kwargs) -> BeforeValidator:
+        def validate(value: object) -> object:
+            if isinstance(value, ValueError):
+                raise value
+            return check(value, *options, **more) if isinstance(value, str) else value
 
-    return BeforeValidator(validate)
+        return BeforeValidator(validate)
+
+    return make
+
+
+@_setting_type
+def text(given: str) -> str:
+    """Take any text."""
+    return given
 
 
 def _printable(given: str, what: str) -> str:
@@ -44,42 +57,33 @@ def _printable(given: str, what: str) -> str:
     return given
 
 
-def secret(what: str) -> BeforeValidator:
+@_setting_type
+def secret(given: str, what: str) -> str:
     """Take one word of printable characters, which is not one of Slack's tokens."""
-
-    def check(given: str) -> str:
-        if found := _SLACK_TOKENS.match(given):
-            raise ValueError(f"begins with {found[0]}…, a Slack token: put {what} here")
-        return _printable(given, what)
-
-    return text(check)
+    if found := _SLACK_TOKENS.match(given):
+        raise ValueError(f"begins with {found[0]}…, a Slack token: put {what} here")
+    return _printable(given, what)
 
 
-def token(prefix: str, what: str) -> BeforeValidator:
+@_setting_type
+def token(given: str, prefix: str, what: str) -> str:
     """Take a Slack token that begins with *prefix*."""
-
-    def check(given: str) -> str:
-        if given.startswith(prefix):
-            return _printable(given, what)
-        found = _SLACK_TOKENS.match(given)
-        begins = f"begins with {found[0]}…" if found else f"does not begin with {prefix}"
-        raise ValueError(f"{begins}: use {what} {prefix}…")
-
-    return text(check)
+    if given.startswith(prefix):
+        return _printable(given, what)
+    found = _SLACK_TOKENS.match(given)
+    begins = f"begins with {found[0]}…" if found else f"does not begin with {prefix}"
+    raise ValueError(f"{begins}: use {what} {prefix}…")
 
 
-def web_url(*, end: str = "") -> BeforeValidator:
+@_setting_type
+def web_url(given: str, *, end: str = "") -> str:
     """Take an http or https address without query or password; *end* takes the place of its last slashes."""
-
-    def check(given: str) -> str:
-        parts = _split(given, "https://host")
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError("is not a web address: use https://host or http://host, with a path if there is one")
-        if parts.query or parts.fragment or "@" in parts.netloc:
-            raise ValueError("has a query, a fragment or a password in it: use the plain address")
-        return _printable(given, "a web address").rstrip("/") + end
-
-    return text(check)
+    parts = _split(given, "https://host")
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("is not a web address: use https://host or http://host, with a path if there is one")
+    if parts.query or parts.fragment or "@" in parts.netloc:
+        raise ValueError("has a query, a fragment or a password in it: use the plain address")
+    return _printable(given, "a web address").rstrip("/") + end
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,7 @@ def redis_servers(url: str) -> RedisServers | None:
     return RedisServers(kind, tuple(servers), plain, unquote(names.get("master", "")))
 
 
+@_setting_type
 def redis_address(given: str) -> str:
     """Take the address of a Redis server, of Sentinels or of a cluster."""
     _printable(given, "an address (write %XX for them in a password)")
@@ -140,69 +145,55 @@ def _split(url: str, example: str) -> SplitResult:
     return parts
 
 
-def duration(unit: str, *, upto: timedelta, may_be_zero: bool = False) -> BeforeValidator:
+@_setting_type
+def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = False) -> timedelta:
     """Take a length of time: a number of *unit*, or a number with ``s``, ``m``, ``h`` or ``d`` after it."""
-
-    def check(given: str) -> timedelta:
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([smhd]?)", given, re.ASCII)
-        if not found:
-            raise ValueError(f"is not a length of time: use a number of {_UNITS[unit]}, or one like 90s, 15m, 24h, 7d")
-        length = timedelta(**{_UNITS[found[2] or unit]: float(found[1])})
-        if length > upto or (not length and not may_be_zero):
-            most = f"{upto.days}d" if upto.days else f"{upto.seconds // 3600}h"
-            raise ValueError(f"is out of range: use {'' if may_be_zero else 'more than 0 and '}at most {most}")
-        return length
-
-    return text(check)
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([smhd]?)", given, re.ASCII)
+    if not found:
+        raise ValueError(f"is not a length of time: use a number of {_UNITS[unit]}, or one like 90s, 15m, 24h, 7d")
+    length = timedelta(**{_UNITS[found[2] or unit]: float(found[1])})
+    if length > upto or (not length and not may_be_zero):
+        most = f"{upto.days}d" if upto.days else f"{upto.seconds // 3600}h"
+        raise ValueError(f"is out of range: use {'' if may_be_zero else 'more than 0 and '}at most {most}")
+    return length
 
 
-def whole(least: int, most: int) -> BeforeValidator:
+@_setting_type
+def whole(given: str, least: int, most: int) -> int:
     """Take a whole number."""
-
-    def check(given: str) -> int:
-        if not re.fullmatch(r"\d{1,9}", given, re.ASCII) or not least <= int(given) <= most:
-            raise ValueError(f"is not a whole number from {least} to {most}: use one")
-        return int(given)
-
-    return text(check)
+    if not re.fullmatch(r"\d{1,9}", given, re.ASCII) or not least <= int(given) <= most:
+        raise ValueError(f"is not a whole number from {least} to {most}: use one")
+    return int(given)
 
 
-def one_of(*words: str) -> BeforeValidator:
+@_setting_type
+def one_of(given: str, *words: str) -> str:
     """Take one of *words*, in any case."""
-
-    def check(given: str) -> str:
-        for word in words:
-            if word.lower() == given.lower():
-                return word
-        raise ValueError(f"is none of its values: use {' or '.join(words)}")
-
-    return text(check)
+    for word in words:
+        if word.lower() == given.lower():
+            return word
+    raise ValueError(f"is none of its values: use {' or '.join(words)}")
 
 
-def matching(pattern: str, words: str) -> BeforeValidator:
+@_setting_type
+def matching(given: str, pattern: str, words: str) -> str:
     """Take what the whole *pattern* matches; *words* say what that is."""
-
-    def check(given: str) -> str:
-        if not re.fullmatch(pattern, given, re.ASCII):
-            raise ValueError(f"has characters that it cannot have, or too many: use {words}")
-        return given
-
-    return text(check)
+    if not re.fullmatch(pattern, given, re.ASCII):
+        raise ValueError(f"has characters that it cannot have, or too many: use {words}")
+    return given
 
 
-def ids(letters: str, what: str) -> BeforeValidator:
+@_setting_type
+def ids(given: str, letters: str, what: str) -> frozenset[str]:
     """Take Slack ids that begin with one of *letters*, separated by commas."""
-
-    def check(given: str) -> frozenset[str]:
-        entries = [entry.strip() for entry in given.split(",")]
-        for number, entry in enumerate(entries, start=1):
-            if entry and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", entry):
-                raise ValueError(f"is wrong at entry {number}: use {what}")
-        return frozenset(filter(None, entries))
-
-    return text(check)
+    entries = [entry.strip() for entry in given.split(",")]
+    for number, entry in enumerate(entries, start=1):
+        if entry and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", entry):
+            raise ValueError(f"is wrong at entry {number}: use {what}")
+    return frozenset(filter(None, entries))
 
 
+@_setting_type
 def folder(given: str) -> Path:
     """Take a path; ``~`` is the home folder."""
     try:

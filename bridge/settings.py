@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     """The address of the project service (*baseUrl*), with or without a path."""
     project_api_key: Annotated[SecretStr, secret("the project's key")] = _setting("PROJECT_API_KEY")
     """The key of the project (*apiKey*)."""
-    redis_url: Annotated[SecretStr | None, text(redis_address)] = _setting(
+    redis_url: Annotated[SecretStr | None, redis_address()] = _setting(
         "REDIS_URL", None, example="redis://localhost:6379/0"
     )
     """Where Redis (6.2 or later) or Valkey is: redis://user:password@host:6379/0, rediss:// (TLS), unix:///path,
@@ -123,7 +123,7 @@ class Settings(BaseSettings):
         "BRIDGE_DRAIN_SECONDS", "25"
     )
     """How many seconds what is in flight may take to finish after SIGTERM."""
-    data_dir: Annotated[Path, text(folder)] = _setting("BRIDGE_DATA_DIR", "~/.local/share/bridge")
+    data_dir: Annotated[Path, folder()] = _setting("BRIDGE_DATA_DIR", "~/.local/share/bridge")
     """Where the embedded Redis keeps its data; by default the platform's folder for that."""
     allowed_channels: Annotated[frozenset[str], ids("CGD", "a channel id (C…)")] = _setting(
         "BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI"
