@@ -20,7 +20,7 @@ from bridge.features.stats import layout as stats
 from bridge.features.stats.snapshots import Counts, Snapshot, compare, snapshot_of
 from bridge.project import ProjectClient
 from bridge.project.models import Stats
-from bridge.slack.blockkit import shapes
+from bridge.slack.blockkit import untyped_json
 from support.adversarial import CONVERTERS, TEXTS, of_length, shown_run
 
 LENGTH = 200_000
@@ -62,8 +62,8 @@ def test_no_json_costs_more_than_its_length(value: Any) -> None:
 def test_thousands_of_tools_are_named_as_far_as_they_fit() -> None:
     tools = [[f"tool {number} {group}" for number in range(200)] for group in range(200)]
 
-    assert seconds(lambda: shapes.listed(shapes.names_in(tools), 300)) < SECONDS
-    assert shapes.listed(shapes.names_in(tools), 300).startswith("tool 0 0, tool 1 0, ")
+    assert seconds(lambda: untyped_json.listed(untyped_json.names_in(tools), 300)) < SECONDS
+    assert untyped_json.listed(untyped_json.names_in(tools), 300).startswith("tool 0 0, tool 1 0, ")
 
 
 def test_thousands_of_new_tags_are_shown_and_kept_as_far_as_they_fit() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bridge.project.models import Agent, AgentDetail
-from bridge.slack.blockkit import kit, shapes
+from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import Spot, by_name, list_reply, matching
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -48,9 +48,9 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     facts = [("Id", str(agent.id)), ("Model", detail.model or agent.model)]
     if temperature is not None:
         facts.append(("Temperature", f"{temperature:g}"))
-    tools = shapes.listed(shapes.names_in(detail.tools), 1500)
+    tools = untyped_json.listed(untyped_json.names_in(detail.tools), 1500)
     if not tools:  # nothing in them looks like a name
-        tools = f"{count:,}" if (count := shapes.how_many(detail.tools)) else "none"
+        tools = f"{count:,}" if (count := untyped_json.how_many(detail.tools)) else "none"
     blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else [])]
     blocks += [kit.fields(facts), kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools))]
     if welcome := kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.ids import TurnId
-from bridge.slack.blockkit import kit, shapes
+from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.reply import Audience, Reply
 
 FEEDBACK: Final = "answer:feedback"
@@ -40,7 +40,7 @@ def answer(
     # https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
     shown = kit.clean(message) if message.strip() else "_The agent answered with an empty message._"
     small, footer = [*notes], []
-    if tools_used and (tools := shapes.listed(shapes.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):
+    if tools_used and (tools := untyped_json.listed(untyped_json.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):
         small.append(_TOOLS + tools)
     if small:
         footer.append(kit.context(*small))

@@ -26,7 +26,7 @@ from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.numbers import ENGLISH, Style, per_cent, signed, whole
 from bridge.slack.blockkit.reply import Audience, Block, Reply
-from bridge.slack.blockkit.shapes import NAMES_AND_MORE
+from bridge.slack.blockkit.untyped_json import NAMES_AND_MORE
 
 STATISTICS: Final = "Statistics"
 YESTERDAY: Final = "yesterday"

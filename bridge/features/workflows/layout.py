@@ -8,7 +8,7 @@ from typing import Final
 
 from bridge.features.workflows import forms, run_card as runs
 from bridge.project.models import Workflow, WorkflowDetail
-from bridge.slack.blockkit import kit, shapes
+from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import Spot, active_first, list_reply, matching
 from bridge.slack.blockkit.reply import Block, Reply, View
 
@@ -54,7 +54,7 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     name = kit.one_line(detail.name or workflow.name)
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
-    count = shapes.how_many(detail.nodes)
+    count = untyped_json.how_many(detail.nodes)
     facts = [
         ("Id", str(workflow.id)),
         ("State", "active" if is_active else "inactive"),
@@ -92,10 +92,13 @@ def facts_of(workflow: Workflow) -> list[Block | str]:
 
 def _node_lines(detail: WorkflowDetail) -> list[str]:
     """Draw the chains of nodes, or name the nodes, or say how many there are: whatever can be recognised."""
-    chains = [kit.cut(chain, _LONGEST_CHAIN) for chain in shapes.steps_of(detail.nodes, detail.edges)]
+    chains = [kit.cut(chain, _LONGEST_CHAIN) for chain in untyped_json.steps_of(detail.nodes, detail.edges)]
     if chains:
         lengths = accumulate(map(len, chains[:_MOST_CHAINS]))
         lines = chains[: sum(length <= 2 * _LONGEST_CHAIN for length in lengths)]
         return [*lines, f"… and {len(chains) - _MOST_CHAINS} more paths"] if len(chains) > _MOST_CHAINS else lines
-    names, edges = shapes.listed(shapes.names_in(detail.nodes), _LONGEST_CHAIN), shapes.how_many(detail.edges)
+    names, edges = (
+        untyped_json.listed(untyped_json.names_in(detail.nodes), _LONGEST_CHAIN),
+        untyped_json.how_many(detail.edges),
+    )
     return [*([f"Nodes: {names}"] if names else []), *([f"Connections: {edges:,}"] if edges else [])]
