@@ -52,7 +52,7 @@ class EventListeners:
                 with suppress(NotTaken):  # a greeting is not worth being sent again
                     await self.door.take(MessagesTabOpened(team=team, channel=channel, user=user), identity=identity)
             case _:
-                self.door.metrics.event("event", "ignored")
+                self.door.metrics.event("home", "ignored")
 
     async def on_stop(self, body: Json) -> None:
         """Stop what is in work in a thread: Slack's own Stop. Raises `NotTaken`."""

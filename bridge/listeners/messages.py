@@ -20,7 +20,7 @@ from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.listeners.door import NotTaken, in_time
 from bridge.metrics import Metrics
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import Json, mapping, retry_of, text, timestamp
+from bridge.slack.payloads import RETRY, Json, mapping, text, timestamp
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +107,8 @@ def _parse_message(
         return Ignored("hidden")
     if not (user and channel and ts):
         return Ignored("not a message that a person wrote")
+    begin = f"<@{identity.bot_user}"
+    is_mentioned = begin in words and re.search(rf"{re.escape(begin)}(?:\|[^<>]*)?>", words) is not None
     return InboundMessage(
         team=identity.team,
         channel=channel,
@@ -117,17 +119,13 @@ def _parse_message(
         ts=ts,
         thread_ts=timestamp(message, "thread_ts"),
         event_id=text(body, "event_id"),
-        retry=retry_of(body),
-        is_mention=event.get("type") == "app_mention" or _mentions(words, identity.bot_user),
+        retry=body.get(RETRY, 0),
+        is_mention=event.get("type") == "app_mention" or is_mentioned,
         is_direct=event.get("channel_type") == "im" or channel.startswith("D"),
         has_files=bool(message.get("files")),
         edited_ts=timestamp(mapping(message.get("edited")), "ts"),
         is_typed=bool(message.get("client_msg_id")),
     )
-
-
-def _mentions(words: str, user: str) -> bool:
-    return f"<@{user}" in words and re.search(rf"<@{re.escape(user)}(?:\|[^<>]*)?>", words) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +178,9 @@ class MessageListeners:
         if received.is_passed_over and ts and not is_about_another and not self.identity.wrote(event):
             # For the trace. The bot's own are known from their turns.
             key = MessageKey(self.identity.team, channel, ts)
-            self.receiver.inbox.pass_over(key, event=text(body, "event_id"), retry=retry_of(body), why=received.reason)
+            self.receiver.inbox.pass_over(
+                key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason
+            )
         return received
 
     def _note_refusal(self, parsed: Parsed) -> None:

@@ -26,7 +26,7 @@ Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
 
 MESSAGES: Final = ("message", "app_mention")
 RETRY: Final = "retry_attempt"
-"""Where a payload says how often Slack has sent it before: in Socket Mode its envelope says so, over HTTP a header."""
+"""Where an event's payload says here how often Slack has sent it before: a header says so, or its envelope."""
 
 _INTERACTIONS: Final = frozenset(
     {
@@ -34,6 +34,7 @@ _INTERACTIONS: Final = frozenset(
         "interactive_message", "dialog_submission", "dialog_cancellation", "dialog_suggestion", "workflow_step_edit",
     }
 )  # fmt: skip
+_DIGITS: Final = 3  # of that number; Slack sends thrice
 _MOST_FIELDS: Final = 100  # of a form; a command has some 15
 _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 
@@ -62,9 +63,8 @@ def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBo
                 return "verification", challenge
             case {"type": "app_rate_limited"}:
                 return "rate_limited", ""
-        if retry := headers.get(b"x-slack-retry-num"):  # https://docs.slack.dev/apis/events-api/#retries
-            event[RETRY] = retry.decode("latin-1")
-        return _read("events_api", event)
+        # https://docs.slack.dev/apis/events-api/#retries
+        return _read("events_api", event, headers.get(b"x-slack-retry-num", b"").decode("latin-1"))
     try:
         form = dict(parse_qsl(words, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
@@ -80,32 +80,27 @@ def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBo
 
 def read_envelope(envelope: Mapping[str, Any]) -> tuple[str, AsyncBoltRequest]:
     """Read what came over a socket: what kind it is, and what Bolt gets. Raises `Malformed`."""
-    payload = dict(mapping(envelope.get("payload")))
-    if envelope.get(RETRY):
-        payload[RETRY] = envelope[RETRY]
-    return _read(envelope.get("type"), payload)
+    return _read(envelope.get("type"), dict(mapping(envelope.get("payload"))), str(envelope.get(RETRY)))
 
 
-def _read(envelope: object, payload: Json) -> tuple[str, AsyncBoltRequest]:
-    """Read what an *envelope* of this type carries; the types are Socket Mode's."""
-    kind = _kind(envelope, payload)
+def _read(envelope: object, payload: Json, retry: str = "") -> tuple[str, AsyncBoltRequest]:
+    """Read what an *envelope* of this type carries, if it has all that Bolt looks for; the types are Socket Mode's."""
+    if not isinstance(payload.get("event", {}), dict) or (envelope != "slash_commands" and "command" in payload):
+        raise Malformed
+    match envelope, payload:
+        case "events_api", {"type": "event_callback", "event": {"type": str() as event}}:
+            kind = event if event in MESSAGES else "event"
+            payload[RETRY] = int(retry) if retry.isdecimal() and len(retry) <= _DIGITS else 0
+        case "slash_commands", {"command": str()}:
+            kind = "command"
+        case "interactive", _:
+            kind = _kind_of_interaction(payload)
+        case _:
+            raise Malformed
     try:
         return kind, AsyncBoltRequest(mode="socket_mode", body=payload)
     except (AttributeError, IndexError, KeyError, TypeError, RecursionError):  # it expected an object or an id there
         raise Malformed from None
-
-
-def _kind(envelope: object, payload: Json) -> str:
-    """Name a payload that has all that Bolt's matchers look for. Raises `Malformed`."""
-    if isinstance(payload.get("command", ""), str) and isinstance(payload.get("event", {}), dict):
-        match envelope, payload:
-            case "events_api", {"type": "event_callback", "event": {"type": str() as kind}}:
-                return kind if kind in MESSAGES else "event"
-            case "slash_commands", {"command": str()}:
-                return "command"
-            case "interactive", _:
-                return _kind_of_interaction(payload)
-    raise Malformed
 
 
 def _kind_of_interaction(payload: Json) -> str:
@@ -168,11 +163,3 @@ def timestamp(where: Mapping[str, Any], name: str) -> str:
     """The ``ts`` that *where* has under *name*, else ``""``."""
     value = where.get(name)
     return value if isinstance(value, str) and _TS.fullmatch(value) else ""
-
-
-def retry_of(payload: Mapping[str, Any]) -> int:
-    """How often Slack has sent *payload* before."""
-    try:
-        return int(payload.get(RETRY, 0))
-    except (ValueError, TypeError):
-        return 0

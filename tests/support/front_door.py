@@ -29,6 +29,7 @@ from bridge.listeners.door import Door
 from bridge.listeners.events import EventListeners
 from bridge.listeners.interactions import InteractionListeners
 from bridge.listeners.messages import KeptReplies, MessageListeners
+from bridge.listeners.token_watch import TokenWatch
 from bridge.metrics import Metrics
 from bridge.project import Catalog
 from bridge.queue.limits import UNLIMITED, Limits
@@ -164,7 +165,9 @@ async def a_front_door(
         bench.follow = KeptReplies(web, messages)
         interactions = InteractionListeners(door, US, Catalog(bench.project))
         events = EventListeners(door, Stopping(inbox, access), US)
-        dispatch = dispatcher(slack_app(web, US, metrics, bench.say, messages, interactions, events), metrics)
+        watch = TokenWatch(web, US, lambda: "")
+        app = slack_app(web, US, metrics, bench.say, messages, interactions, events, watch)
+        dispatch = dispatcher(app, metrics)
         yield FrontDoor(bench, metrics, Guard(SECRET, metrics, dispatch), Sockets(no_socket, dispatch, metrics))
 
 

@@ -114,7 +114,7 @@ async def test_what_is_signed_and_well_formed_goes_in_parsed(door: Door) -> None
 
     assert (response.status, response.body) == (200, b'{"from": "inside"}')
     assert response.headers[b"content-type"] == b"application/json;charset=utf-8"
-    assert door.inner.payloads == [json.loads(EVENT)]
+    assert door.inner.payloads == [{**json.loads(EVENT), "retry_attempt": 0}]
     assert door.count('bridge_ack_seconds_count{kind="message"} 1.0')
 
 
@@ -124,7 +124,7 @@ async def test_a_body_that_comes_in_pieces_is_put_together(door: Door) -> None:
     response = await door.send(pieces, [*JSON, *signed(EVENT)])
 
     assert response.status == 200
-    assert door.inner.payloads == [json.loads(EVENT)]
+    assert door.inner.payloads == [{**json.loads(EVENT), "retry_attempt": 0}]
 
 
 BROKEN_SIGNATURES: dict[str, Headers] = {
@@ -320,6 +320,8 @@ async def test_a_command_that_says_payload_goes_in_as_a_command(door: Door) -> N
         '{"type": "view_submission", "view": 3}',
         '{"type": "block_suggestion"}',
         '{"type": "of_tomorrow", "command": {}}',
+        '{"type": "of_tomorrow", "event": 5}',
+        '{"type": "block_actions", "actions": [{"action_id": "a"}], "command": "/workflows"}',
     ],
 )
 async def test_an_interaction_that_is_not_whole_is_a_bad_request(door: Door, payload: str) -> None:
@@ -347,6 +349,19 @@ async def test_what_breaks_inside_becomes_503_and_is_logged_with_a_reference_onl
     assert len(vars(record)["reference"]) == 8
     assert record.exc_info is not None
     assert "hello" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "understood"), [(None, 0), ("", 0), ("0", 0), ("2", 2), ("many", 0), ("9" * 5000, 0), ("-1", 0)]
+)
+async def test_an_event_says_how_often_slack_has_sent_it_before(door: Door, said: str | None, understood: int) -> None:
+    header = [(b"x-slack-retry-num", said.encode())] if said is not None else []
+    sockets = Sockets(no_socket, dispatcher(door.inner, door.metrics), door.metrics)
+
+    await door.post(EVENT, [*signed(EVENT), *header])
+    await sockets.acknowledgement({"type": "events_api", "payload": json.loads(EVENT), "retry_attempt": said})
+
+    assert [payload["retry_attempt"] for payload in door.inner.payloads] == [understood, understood]
 
 
 @pytest.mark.parametrize("status", [200, 404, 503])

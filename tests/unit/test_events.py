@@ -1,4 +1,4 @@
-"""Slack's own Stop, a cross on a message and the Messages tab, as Slack sends them: signed, repeated, malformed."""
+"""Events that are no messages, as Slack sends them: Slack's own Stop, a cross on a message, the Messages tab."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS
 from bridge.slack.api import SlackWeb
+from bridge.slack.scopes import EVENTS
 from support.front_door import FrontDoor, a_front_door
 from support.store import ROOT, ts
 
@@ -111,6 +113,17 @@ async def test_who_may_not_talk_to_the_bot_is_not_greeted(redis: Redis, web: Sla
 
         assert door.bench.say.prompts == []
         assert door.bench.say.whispers == []
+
+
+async def test_what_has_a_listener_and_only_that_is_in_the_manifest(door: FrontDoor) -> None:
+    kinds = {event.partition(".")[0] for event in SLACKS_EVENTS}
+    unheard: list[str] = []
+    for kind in kinds:
+        assert await sent(door, {"type": kind}) == 200
+        if door.counted(f'bridge_events_total{{kind="event",outcome="ignored"}} {len(unheard) + 1}.0'):
+            unheard.append(kind)
+
+    assert kinds - set(unheard) == {event.partition(".")[0] for event in EVENTS}
 
 
 @pytest.mark.parametrize("user", ["USLACK", "USLACKBOT"])
