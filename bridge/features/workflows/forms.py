@@ -160,13 +160,20 @@ def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Blo
 
 def form_values(state: Mapping[str, Any]) -> dict[str, str]:
     """Read the ``state.values`` of a submitted view: what was typed or chosen, by the name of its field."""
-    return {
-        name: _value(element)
-        for fields in state.values()
-        if isinstance(fields, Mapping)
-        for name, element in fields.items()
-        if isinstance(element, Mapping)
-    }
+    found: dict[str, str] = {}
+    fields = (field for field in state.values() if isinstance(field, Mapping))
+    for name, element in ((name, element) for field in fields for name, element in field.items()):
+        if isinstance(element, Mapping):
+            given = [
+                element.get(key) for key in ("value", "selected_conversation", "selected_channel", "selected_time")
+            ]
+            value = next(filter(None, given), None)
+            if isinstance(option := element.get("selected_option"), Mapping):
+                value = option.get("value")
+            if isinstance(ticked := element.get("selected_options"), list) and ticked:
+                value = ",".join(str(one.get("value")) for one in ticked if isinstance(one, Mapping))
+            found[name] = value if isinstance(value, str) else ""
+    return found
 
 
 def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
@@ -190,11 +197,7 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
     """Offer the workflows that fit what was typed so far, the best first."""
-    ranked = [
-        (rank, workflow)
-        for workflow in workflows
-        if (rank := match_rank(workflow.id, workflow.name, query)) is not None
-    ]
+    ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
     return [_option(workflow) for _, workflow in ranked[: kit.OPTIONS]]
 
@@ -215,13 +218,3 @@ def match_rank(id_: int, name: str, query: str) -> int | None:
 def _option(workflow: Workflow) -> Block:
     mark = "" if workflow.is_active else " (inactive)"
     return kit.option(kit.one_line(workflow.name, kit.OPTION_TEXT - len(mark)) + mark, str(workflow.id))
-
-
-def _value(element: Mapping[str, Any]) -> str:
-    option, options = element.get("selected_option"), element.get("selected_options")
-    if isinstance(options, list) and options:  # boxes that were ticked
-        return ",".join(str(one.get("value")) for one in options if isinstance(one, Mapping))
-    names = ("value", "selected_conversation", "selected_channel", "selected_time")
-    given = (element.get(name) for name in names)
-    found = option.get("value") if isinstance(option, Mapping) else next(filter(None, given), None)
-    return found if isinstance(found, str) else ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from bridge.errors import BadInput
 
-_JSON_PROBLEMS: Final = {
+_JSON_PROBLEMS: Final = {  # what Python's reader complains about, in the same words since 3.5, and in plain ones
     "Expecting value": "expected a value",
     "Expecting ',' delimiter": "expected a comma",
     "Expecting ':' delimiter": "expected a colon",
@@ -34,6 +34,20 @@ def typed_json(text: str) -> Any:
         return _strict(text)
     except BadInput:
         return _strict(text.translate(_TYPOGRAPHIC))
+
+
+def _strict(text: str) -> Any:
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except json.JSONDecodeError as exc:
+        problems = (said for begins, said in _JSON_PROBLEMS.items() if exc.msg.startswith(begins))
+        raise BadInput(next(problems, "expected something else"), exc.lineno, exc.colno) from exc
+    except UnicodeEncodeError as exc:
+        raise BadInput("half of a character pair", 1, 1) from exc
+    except (ValueError, RecursionError) as exc:
+        raise BadInput("not a value that can be sent", 1, 1) from exc
+    return value
 
 
 def pretty(value: Any) -> str:
@@ -83,27 +97,3 @@ def pointed_at(text: str, line: int, column: int) -> str:
     before = "…" if begin else ""
     after = "…" if column - 1 + _AROUND < len(shown) else ""
     return f"{before}{part}{after}\n{' ' * (len(before) + column - 1 - begin)}^"
-
-
-def _strict(text: str) -> Any:
-    try:
-        value = json.loads(text, parse_constant=_refuse)
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except json.JSONDecodeError as exc:
-        raise BadInput(_problem(exc.msg), exc.lineno, exc.colno) from exc
-    except UnicodeEncodeError as exc:
-        raise BadInput("half of a character pair", 1, 1) from exc
-    except (ValueError, RecursionError) as exc:
-        raise BadInput("not a value that can be sent", 1, 1) from exc
-    return value
-
-
-def _problem(message: str) -> str:
-    """Say in plain words what Python's reader complains about, whose own words are the same since 3.5."""
-    return next(
-        (said for begins, said in _JSON_PROBLEMS.items() if message.startswith(begins)), "expected something else"
-    )
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)

@@ -14,6 +14,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Container, Iterator
+from itertools import pairwise
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -57,15 +58,16 @@ def honest(markdown: str) -> str:
 
     What this costs is bounded: in a text that is crowded with brackets, or with addresses in labels, no link is left.
     """
-    if "[" not in markdown:
-        return markdown
     if sum(map(markdown.count, _CROWDS)) > _CROWDED:  # without definitions there are no links by reference
         return markdown.replace("](", f"]{kit.WORD_JOINER}(").replace("]:", f"]{kit.WORD_JOINER}:")
     leads_to = {found.end(): next(filter(None, found.groups()), "") for found in _CLOSED.finditer(markdown)}
     if not leads_to:
         return markdown
+    # Brackets in code or a tag end no label, but what is one here need not be one for Slack: each reading counts.
+    without_code = _CODE.sub(lambda code: "`" * len(code[0]), markdown) if "`" in markdown else markdown
+    without_tags = _TAG.sub(lambda tag: "<" * len(tag[0]), without_code) if "<" in markdown else without_code
     # In their order, so that it is the same ones in each process that are looked into.
-    found = sorted({link for seen in _readings(markdown) for link in _links(seen, leads_to)})
+    found = sorted({link for seen in {markdown, without_code, without_tags} for link in _links(seen, leads_to)})
     places = {start for start, _end in found if start and markdown[start - 1] == "!"}
     room = _MOST_TO_LOOK_INTO
     for start, end in found:
@@ -77,22 +79,8 @@ def honest(markdown: str) -> str:
             places.add(end)
     if _DEFINITION.search(markdown):
         places |= {found.end() for found in _REFERENCE_IMAGE.finditer(markdown)}
-    return _with_joiners(markdown, places)
-
-
-def _with_joiners(markdown: str, places: set[int]) -> str:
-    at, parts = 0, []
-    for place in sorted(places):
-        parts.append(markdown[at:place])
-        at = place
-    return kit.WORD_JOINER.join([*parts, markdown[at:]])
-
-
-def _readings(markdown: str) -> set[str]:
-    """Brackets in code or a tag end no label, but what is one here need not be one for Slack: each reading counts."""
-    without_code = _CODE.sub(lambda code: "`" * len(code[0]), markdown) if "`" in markdown else markdown
-    without_tags = _TAG.sub(lambda tag: "<" * len(tag[0]), without_code) if "<" in markdown else without_code
-    return {markdown, without_code, without_tags}
+    cuts = [0, *sorted(places), len(markdown)]
+    return kit.WORD_JOINER.join(markdown[begin:end] for begin, end in pairwise(cuts))
 
 
 def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
@@ -110,18 +98,12 @@ def _links(seen: str, leads_to: Container[int]) -> Iterator[tuple[int, int]]:
 
 
 def _misleads(label: str, url: str) -> bool:
-    shown = hosts_in(label)
-    return bool(shown) and shown != {_host_of(url)}
-
-
-def hosts_in(label: str) -> set[str]:
-    """List the hosts that a reader sees in a label."""
-    if not _MAY_SHOW_A_HOST.search(label):
-        return set()
+    """Tell whether a reader sees a host in a label that is not the one it leads to."""
     shown = unicodedata.normalize("NFKC", _UNSEEN.sub("", html.unescape(_UNSEEN.sub("", label))))
     hosts = {found["host"] for found in _BEHIND_A_SCHEME.finditer(shown)}
     bare = {found["host"] for found in _BARE.finditer(_BEHIND_A_SCHEME.sub(" ", shown))}
-    return {_plain_host(host) for host in hosts | {host for host in bare if not _A_FILE.fullmatch(host)}}
+    hosts |= {host for host in bare if not _A_FILE.fullmatch(host)}
+    return bool(hosts) and {_plain_host(host) for host in hosts} != {_host_of(url)}
 
 
 def _host_of(url: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bridge.project.models import Workflow
+from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply
 
@@ -18,21 +18,7 @@ _MOST_WORDS = 20
 _MOST_CHARACTERS = 300  # of the words that go along with a button
 
 
-class Listed(Protocol):
-    """What both have."""
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        ...
-
-    @property
-    def description(self) -> str | None:
-        """What it is for."""
-        ...
-
-
-T = TypeVar("T", bound=Listed)
+T = TypeVar("T", Workflow, Agent)
 
 
 class Spot(BaseModel):
@@ -82,23 +68,19 @@ def list_reply(
     *turns* are the action ids of the buttons that lead to the page before and the one after.
     """
     page = clamped(spot.page, len(items), PAGE)
-    begin = page * PAGE
-    shown = items[begin : begin + PAGE]
+    begin, end = page * PAGE, min((page + 1) * PAGE, len(items))
+    shown = items[begin:end]
     blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown])), *below]
     if len(items) > PAGE:
-        blocks.append(
-            kit.context(
-                f"{begin + 1:,} to {begin + len(shown):,} of {len(items):,}. Words behind “list” narrow it down."
-            )
-        )
-        blocks.append(kit.actions(*_buttons(page, spot.words, turns, is_last=begin + PAGE >= len(items))))
+        buttons = []
+        for name, turn, to, is_there in (
+            ("Previous", turns[0], page - 1, begin > 0),
+            ("Next", turns[1], page + 1, end < len(items)),
+        ):
+            if is_there:
+                value = Spot(page=to, words=spot.words[:_MOST_CHARACTERS]).model_dump_json()
+                buttons.append(kit.button(name, turn, value))
+        where = f"{begin + 1:,} to {end:,} of {len(items):,}. Words behind “list” narrow it down."
+        blocks += [kit.context(where), kit.actions(*buttons)]
     names = ", ".join(kit.one_line(item.name, 60) for item in shown)
     return kit.reply(f"{title}: {names}", *blocks)
-
-
-def _buttons(page: int, wanted: str, turns: tuple[str, str], *, is_last: bool) -> list[Block]:
-    previous, following = (
-        kit.button(name, turn, Spot(page=page + step, words=wanted[:_MOST_CHARACTERS]).model_dump_json())
-        for name, turn, step in (("Previous", turns[0], -1), ("Next", turns[1], 1))
-    )
-    return ([previous] if page else []) + ([] if is_last else [following])

@@ -54,8 +54,10 @@ _ROOM_FOR_JOINERS = 200
 
 def neutralised(markdown: str) -> str:
     """Change what would ping, or hide where a link leads, into text that looks the same."""
-    without_tokens = _SLACK_TOKEN.sub(lambda token: token["opening"] + kit.WORD_JOINER, kit.quiet(markdown))
-    return honest(without_tokens)
+    quiet = kit.quiet(markdown)
+    if "<" in quiet or "&" in quiet:
+        quiet = _SLACK_TOKEN.sub(lambda token: token["opening"] + kit.WORD_JOINER, quiet)
+    return honest(quiet) if "[" in quiet else quiet
 
 
 def messages(markdown: str) -> Iterator[str]:
@@ -64,7 +66,10 @@ def messages(markdown: str) -> Iterator[str]:
     Only the part is looked at, since a message is all that Slack sees at once. One with nothing to see, which Slack
     refuses, is left out.
     """
-    return (neutralised(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
+    if len(markdown) > kit.MARKDOWN_PART // 2:
+        yield from (neutralised(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
+    elif markdown.strip():  # a single one, however much longer it gets, as most answers are
+        yield neutralised(markdown)
 
 
 def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
@@ -232,8 +237,10 @@ def _next_block(lines: str, at: int, until: int) -> tuple[_Block | None, int]:
             block = _fenced(lines, start, fence)
             return block, block.end
         if _OPENS_A_TABLE.match(lines, start):
-            last = _end_of_table(lines, start)
-            return _Block(start, last, last, None), last
+            ends = _MAY_END_A_TABLE.finditer(lines, start + 1)
+            last = (end.start() for end in ends if end[0].isspace() or _opened_fence(lines, end.start()))
+            block = _Block(start, table_end := next(last, len(lines) - 1), table_end, None)
+            return block, block.end
         at = start + 1
     return None, last_line if end >= 0 else len(lines)  # the last line may be the head of a table
 
@@ -265,10 +272,3 @@ def _fenced(lines: str, start: int, fence: _Fence) -> _Block:
             return _Block(start, end - 1, at, fence)
         at = end
     return _Block(start, len(lines) - 1, len(lines) - 1, fence)
-
-
-def _end_of_table(lines: str, start: int) -> int:
-    for found in _MAY_END_A_TABLE.finditer(lines, start + 1):
-        if found[0].isspace() or _opened_fence(lines, found.start()):
-            return found.start()
-    return len(lines) - 1

@@ -26,11 +26,11 @@ class Mentions(NamedTuple):
 
 
 def plain_command_text(raw: str, names: Mapping[str, str] | None = None) -> str:
-    """Undo Slack's escapes in what was typed behind a command: a link becomes its address.
+    """Undo Slack's escapes in what was typed behind a command, as the person saw it: a link becomes its address.
 
     *names* are those of people and channels by their ids; Slack's own label stands in for one that is not there.
     """
-    return _TOKEN.sub(lambda token: _unescaped(token) or _as_typed(token["inside"], names or {}), raw)
+    return _read(raw, names or {}, lambda target, _label: _address(target))
 
 
 def mentions_in(raw: str) -> Mentions:
@@ -40,81 +40,42 @@ def mentions_in(raw: str) -> Mentions:
 
 def message_text(raw: str, *, bot_user: str, user_names: Mapping[str, str], channel_names: Mapping[str, str]) -> str:
     """Make the text that an agent gets: without mentions of the bot, with names in place of ids, links as Markdown."""
-
-    def named(sigil: str, key: str, label: str) -> str:
-        names = user_names if sigil == "@" else channel_names
-        return sigil + (names.get(key) or label or key)
-
-    def outside_code(token: re.Match[str]) -> str:
-        return _unescaped(token) or _shown(token["inside"], named, _markdown_link)
-
-    def inside_code(token: re.Match[str]) -> str:
-        return _unescaped(token) or _shown(token["inside"], named, _label)
-
-    raw = _without(bot_user, raw)
-    parts, at = [], 0
+    if f"<@{bot_user}" in raw:  # it goes with the blank, colon or comma that belongs to it
+        mention = rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>"
+        raw = re.sub(rf"^\s*(?:{mention}[:,]?(?:\s+|$))+", "", raw)
+        raw = re.sub(rf"[ \t]?{mention}", "", raw)
+    names, parts, at = {**user_names, **channel_names}, [], 0
     for code in _CODE.finditer(raw):
-        parts += [_TOKEN.sub(outside_code, raw[at : code.start()]), _TOKEN.sub(inside_code, code[0])]
+        parts.append(_read(raw[at : code.start()], names, _markdown_link))
+        parts.append(_read(code[0], names, lambda target, label: label or _address(target)))
         at = code.end()
-    return "".join([*parts, _TOKEN.sub(outside_code, raw[at:])]).strip()
+    return "".join([*parts, _read(raw[at:], names, _markdown_link)]).strip()
 
 
-def _without(bot_user: str, raw: str) -> str:
-    """Take out mentions of the bot, with the blank, colon or comma that belongs to them."""
-    if f"<@{bot_user}" not in raw:
-        return raw
-    mention = rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>"
-    raw = re.sub(rf"^\s*(?:{mention}[:,]?(?:\s+|$))+", "", raw)
-    return re.sub(rf"[ \t]?{mention}", "", raw)
+def _read(raw: str, names: Mapping[str, str], link: Callable[[str, str], str]) -> str:
+    """Undo Slack's escapes; *link* writes an address with its label, or without one."""
+
+    def shown(token: re.Match[str]) -> str:
+        if token["entity"]:
+            return _ENTITIES[token["entity"]]
+        target, _, label = (
+            re.sub(r"&(amp|lt|gt);", lambda found: _ENTITIES[found[1]], part) for part in token["inside"].partition("|")
+        )
+        sigil, key = target[0], target[1:]
+        if sigil in "@#":
+            return sigil + (names.get(key) or label.removeprefix(sigil) or key)
+        if sigil != "!":
+            return link(target, label)
+        kind, _, key = key.partition("^")  # <!here>, <!subteam^S1|@group>, <!date^…|Monday>
+        if kind == "date":
+            return label
+        return "@" + (label.removeprefix("@") or (key if kind == "subteam" else kind))
+
+    return _TOKEN.sub(shown, raw)
 
 
-def _unescaped(token: re.Match[str]) -> str:
-    return _ENTITIES.get(token["entity"] or "", "")
-
-
-def _plain_entities(text: str) -> str:
-    return re.sub(r"&(amp|lt|gt);", lambda found: _ENTITIES[found[1]], text)
-
-
-def _parted(inside: str) -> tuple[str, str]:
-    target, _, label = inside.partition("|")
-    return _plain_entities(target), _plain_entities(label)
-
-
-def _as_typed(inside: str, names: Mapping[str, str]) -> str:
-    """Show a token as the person saw it while typing; of a link, the address."""
-
-    def named(sigil: str, key: str, label: str) -> str:
-        return sigil + (names.get(key) or label.removeprefix(sigil) or key)
-
-    return _shown(inside, named, _address)
-
-
-def _shown(inside: str, named: Callable[[str, str, str], str], link: Callable[[str, str], str]) -> str:
-    target, label = _parted(inside)
-    if target[0] in "@#":
-        return named(target[0], target[1:], label)
-    if target[0] == "!":
-        return _special(target[1:], label)
-    return link(target, label)
-
-
-def _special(what: str, label: str) -> str:
-    """Show ``<!here>``, ``<!subteam^S1|@group>``, ``<!date^…|Monday>``."""
-    kind, _, key = what.partition("^")
-    if kind == "date":
-        return label
-    if kind == "subteam":
-        return "@" + (label.removeprefix("@") or key)
-    return "@" + (label.removeprefix("@") or kind)
-
-
-def _address(target: str, _label: str = "") -> str:
+def _address(target: str) -> str:
     return re.sub(r"^(?:mailto|tel):", "", target)
-
-
-def _label(target: str, label: str) -> str:
-    return label or _address(target)
 
 
 def _markdown_link(target: str, label: str) -> str:

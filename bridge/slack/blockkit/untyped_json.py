@@ -93,24 +93,18 @@ def _walk(beginning: str, following: Mapping[str, list[str]], names: Mapping[str
 
 
 def _node_names(nodes: Any) -> dict[str, str]:
-    """Map the ids of nodes to what they are shown as."""
+    """Map the ids of nodes to what they are shown as: the name, with its kind where that says more."""
     if isinstance(nodes, Mapping):
         nodes = [{"id": key, **(node if isinstance(node, Mapping) else {})} for key, node in nodes.items()]
-    if not isinstance(nodes, (list, tuple)):
-        return {}
-    return {
-        str(node["id"]): _node_name(node)
-        for node in nodes[:_MOST_NAMES]
-        if isinstance(node, Mapping) and isinstance(node.get("id"), (str, int))
-    }
-
-
-def _node_name(node: Mapping[str, Any]) -> str:
-    kind = _type_of(node)
-    name = name_of({key: value for key, value in node.items() if key != "id"})
-    if not name:
-        return kind or kit.one_line(str(node["id"]), 60)
-    return f"{name} ({kind})" if kind and kind.casefold() != name.casefold() else name
+    names: dict[str, str] = {}
+    for node in nodes[:_MOST_NAMES] if isinstance(nodes, (list, tuple)) else ():
+        if isinstance(node, Mapping) and isinstance(node.get("id"), (str, int)):
+            kind = _type_of(node)
+            name = name_of({key: value for key, value in node.items() if key != "id"})
+            if name and kind and kind.casefold() != name.casefold():
+                name = f"{name} ({kind})"
+            names[str(node["id"])] = name or kind or kit.one_line(str(node["id"]), 60)
+    return names
 
 
 def _type_of(value: Mapping[str, Any]) -> str:
@@ -121,17 +115,14 @@ def _type_of(value: Mapping[str, Any]) -> str:
 def _connections(edges: Any) -> Iterator[tuple[str, str]]:
     for edge in edges[: 5 * _MOST_NAMES] if isinstance(edges, (list, tuple)) else ():
         if isinstance(edge, Mapping):
-            source, target = _first(edge, _SOURCE_KEYS), _first(edge, _TARGET_KEYS)
+            ends = [[edge.get(key) for key in keys] for keys in (_SOURCE_KEYS, _TARGET_KEYS)]
         elif isinstance(edge, (list, tuple)) and len(edge) == 2:  # noqa: PLR2004 - a pair
-            source, target = _key(edge[0]), _key(edge[1])
+            ends = [[end] for end in edge]
         else:
             continue
+        source, target = (next(filter(None, map(_key, end)), "") for end in ends)
         if source and target:
             yield source, target
-
-
-def _first(edge: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return next((found for key in keys if (found := _key(edge.get(key)))), "")
 
 
 def _key(value: Any) -> str:
