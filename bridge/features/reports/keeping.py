@@ -8,7 +8,7 @@ this one in ONE script, if the report is still due at it. From there on it is a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from bridge.errors import BadSchedule, RecordNotUnderstood
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.reports.layout import SLACK_TELLS_NO_ZONE, THIS_CHANNEL, YOUR_TIME_ZONE, shown_on
-from bridge.features.reports.schedule import ReportSpec, StoredReport, moment_of, next_due, zone_called
+from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, zone_called
 from bridge.features.stats.statistics import Statistics
 from bridge.ids import ThreadKey, TurnId, new_turn_id, own_lane
 from bridge.inbound import Notice, Report, to_json
@@ -73,9 +73,7 @@ class ReportStore:
     async def due(self, most: int) -> list[StoredReport]:
         """List those that are due now, the longest due first: one look-up, however many are kept."""
         found: Any = await self._scripts.run("report_due", epoch_ms(self._now()), most)
-        readable = _readable((id_, pairs(fields)) for id_, _due, fields in found)
-        moments = {id_: moment_of(due) for id_, due, _fields in found}
-        return [replace(report, due=moments[report.id]) for report in readable]
+        return _readable((id_, {**pairs(fields), "due": due}) for id_, due, fields in found)
 
     async def claim(
         self, report: StoredReport, *, following: datetime, slot: datetime | None, skipped: datetime | None
@@ -132,16 +130,9 @@ class ReportStore:
         With *binds* the thread is a conversation from now on, else from the first mention.
         """
         await self._scripts.run(
-            "report_posted",
-            id_,
-            epoch_ms(slot),
-            str(thread),
-            int(binds),
-            self._session_ms,
-            words,
-            self._session_ms,
+            "report_posted", id_, epoch_ms(slot), str(thread), int(binds), self._session_ms, words, self._session_ms,
             numbers,
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,15 +196,8 @@ class Reports:
 
 
 def _inbound(report: StoredReport, slot: datetime, *, is_asked_for: bool = False) -> Report:
-    spec = report.spec
-    return Report(
-        team=spec.team,
-        channel=spec.channel,
-        user=spec.owner,
-        report=report.id,
-        slot=slot,
-        is_asked_for=is_asked_for,
-    )
+    team, channel, owner = report.spec.team, report.spec.channel, report.spec.owner
+    return Report(team=team, channel=channel, user=owner, report=report.id, slot=slot, is_asked_for=is_asked_for)
 
 
 def _readable(records: Any) -> list[StoredReport]:

@@ -98,10 +98,10 @@ class StoredReport:
             return cls(
                 id=id_,
                 spec=ReportSpec.model_validate_json(fields["body"]),
-                due=moment_of(fields["due"]),
+                due=_moment(fields["due"]),
                 paused=fields.get("paused", ""),
-                skipped=moment_of(fields["skipped"]) if "skipped" in fields else None,
-                last=moment_of(fields["last"]) if "last" in fields else None,
+                skipped=_moment(fields["skipped"]) if "skipped" in fields else None,
+                last=_moment(fields["last"]) if "last" in fields else None,
                 numbers=fields.get("numbers", ""),
             )
         except (KeyError, ValueError, ValidationError) as exc:
@@ -121,8 +121,7 @@ class StoredReport:
             raise RecordNotUnderstood("time zone") from exc
 
 
-def moment_of(ms: str) -> datetime:
-    """Read a moment as Redis keeps it, in milliseconds."""
+def _moment(ms: str) -> datetime:
     return datetime.fromtimestamp(int(float(ms)) / 1000, UTC)
 
 

@@ -50,67 +50,39 @@ class Trend:
     of: Number
     points: Sequence[tuple[datetime, int]]
 
-    @property
-    def title(self) -> str:
-        """What it is called."""
-        return f"{self.of.title} over time"
-
-    def chart(self) -> Block | None:
-        """Draw it, as far as Slack can."""
-        return charts.line(self.title, self._labelled())
-
-    def table(self, style: Style) -> Block:
-        """Write it as a table."""
-        return charts.table(self.title, ["When (UTC)", self.of.title], self._labelled(), style)
-
-    def text(self, style: Style) -> Block:
-        """Write it as a list."""
-        points = [kit.paragraph(f"{label}: {whole(value, style)}") for label, value in self._labelled()]
-        return kit.rich(kit.paragraph(kit.words(self.title, bold=True)), kit.bullets(points))
-
-    def line(self, style: Style) -> str:
-        """Write it in one line."""
-        return f"{self.title}: " + ", ".join(f"{label} {whole(value, style)}" for label, value in self._labelled())
-
-    def _labelled(self) -> list[tuple[str, int]]:
-        """Name each point by its day, or by its hour where there are few days. Charts know no time zones: UTC."""
-        length = self.points[-1][0] - self.points[0][0]
-        form = "%d %b" if length > _A_FEW_DAYS else "%d %b %H:%M"
-        form = "%d %b %Y" if length > _MOST_OF_A_YEAR else form
-        return [*((f"{moment:{form}}", value) for moment, value in self.points[:-1]), ("now", self.points[-1][1])]
-
 
 @dataclass(frozen=True, slots=True)
-class _ShownGroup:
-    """A group as it is shown: its *counts*, the largest first, and what *changed* in it, where that is known."""
+class _Listing:
+    """What stands below the numbers: *counts* by name, as a *chart* where that shows all, else as table or text."""
 
-    of: NameGroup
+    title: str
+    head: Sequence[str]
     counts: charts.Counts
-    changed: NamesChanged | None
-
-    def chart(self) -> Block | None:
-        if self.changed and any(difference.by for difference in self.changed.moved.values()):
-            return None
-        return self.of.chart(self.of.title, self.counts)
+    chart: Block | None
+    changed: NamesChanged | None = None
+    most_in_line: int = 10
 
     def table(self, style: Style) -> Block:
-        head = [self.of.one.capitalize(), "Count", *(["Change"] if self.changed else [])]
-        rows: list[list[str | int]] = []
-        for name, count in charts.summed(self.counts, _MOST_NAMED, style):
-            rows.append([_name(name), count, *([name_change(self.changed, name, style)] if self.changed else [])])
-        return charts.table(self.of.title, head, rows, style)
+        if self.changed is None:
+            return charts.table(self.title, self.head, [row[:2] for row in self._rows(style)], style)
+        return charts.table(self.title, [*self.head, "Change"], self._rows(style), style)
 
     def text(self, style: Style) -> Block:
         lines = []
-        for name, count in charts.summed(self.counts, _MOST_NAMED, style):
-            changed = name_change(self.changed, name, style) if self.changed else ""
+        for name, count, changed in self._rows(style):
             number, ending = kit.words(whole(count, style), bold=True), f" ({changed})" if changed else ""
-            lines.append(kit.paragraph(_name(name), ": ", number, ending))
-        return kit.rich(kit.paragraph(kit.words(self.of.title, bold=True)), kit.bullets(lines))
+            lines.append(kit.paragraph(name, ": ", number, ending))
+        return kit.rich(kit.paragraph(kit.words(self.title, bold=True)), kit.bullets(lines))
 
     def line(self, style: Style) -> str:
-        counts = charts.summed(self.counts, _MOST_IN_TEXT, style)
-        return f"{self.of.title}: " + ", ".join(f"{_name(name)} {whole(count, style)}" for name, count in counts)
+        counts = charts.summed(self.counts, self.most_in_line, style)
+        return f"{self.title}: " + ", ".join(f"{_name(name)} {whole(count, style)}" for name, count in counts)
+
+    def _rows(self, style: Style) -> list[tuple[str, int, str]]:
+        counts = charts.summed(self.counts, _MOST_NAMED, style)
+        return [
+            (_name(one), count, name_change(self.changed, one, style) if self.changed else "") for one, count in counts
+        ]
 
 
 def stats_card(
@@ -127,12 +99,14 @@ def stats_card(
 
     The first of *changes* is the one that tables and new names speak of.
     """
-    main = changes[0].groups if changes else {}
-    counted = [(group, by_count(group.of(stats).items())) for group in GROUPS if group.name in only]
-    groups = [_ShownGroup(group, counts, main.get(group.name)) for group, counts in counted if counts]
     numbers = [(number, number.of(stats)) for number in NUMBERS if number.name in only]
-    trend = trend if trend and trend.of.name in only else None
-    came_and_went = [line for one in groups if one.changed for line in news(one.of.name, one.changed, style)]
+    trends = [_over_time(trend)] if trend and trend.of.name in only else []
+    groups, came_and_went = [], []
+    for group in GROUPS:
+        if group.name in only and (counts := by_count(group.of(stats).items())):
+            changed = changes[0].groups.get(group.name) if changes else None
+            came_and_went += news(group.name, changed, style) if changed else []
+            groups.append(_group(group, counts, changed))
 
     top: list[Block] = [kit.header(STATISTICS)]
     if numbers:
@@ -140,18 +114,20 @@ def stats_card(
         top.append({"type": "section", "fields": fields})
     if came_and_went:
         top.append(kit.rich(kit.bullets(kit.paragraph(line) for line in came_and_went)))
-    tables = [one.table(style) for one in groups]
-    trend_table = [trend.table(style)] if trend else []
-    text = [*([trend.text(style)] if trend else []), *(one.text(style) for one in groups)]
+    pictured: list[Block] = []
+    left = kit.CHARTS
+    for one in [*trends, *groups]:
+        chart = one.chart if left else None
+        pictured.append(chart or one.table(style))
+        left -= chart is not None
+    tabled, written = ([form(one, style) for one in [*trends, *groups]] for form in (_Listing.table, _Listing.text))
     end = _small_print(stats, changes, note)
-    forms = [(*top, *form, *end) for form in (_pictured(trend, groups, style), [*trend_table, *tables], text)]
+    forms = [(*top, *form, *end) for form in (pictured, tabled, written)]
+    plainer = tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]
 
-    said = [_spoken_numbers(numbers, changes, style), *came_and_went, *(one.line(style) for one in groups)]
-    said += [trend.line(style)] if trend else []
-    reply = kit.reply("\n".join([*said, *([note] if note else [])]), *forms[0], audience=audience)
-    return reply.model_copy(
-        update={"plainer": tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]}
-    )
+    lines = [*came_and_went, *(one.line(style) for one in [*groups, *trends]), *([note] if note else [])]
+    text = "\n".join([*_spoken_numbers(numbers, changes, style), *lines])
+    return kit.reply(text, *forms[0], audience=audience).model_copy(update={"plainer": plainer})
 
 
 def taken(wanted: datetime, found: datetime) -> str:
@@ -205,14 +181,14 @@ def _number(number: Number, value: int, changes: Sequence[Changes], style: Style
     return [number.title, written, *(f"{by} {since}" for by, since in changed)]
 
 
-def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes], style: Style) -> str:
+def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes], style: Style) -> list[str]:
     """Say the numbers in lines, for notifications and screen readers, and where Slack takes no blocks at all."""
     said = []
     for number, value in numbers:
         changed = [f" ({by})" for by, _since in _changed(number, changes[:1], style)]
         said.append(f"{whole(value, style)} {number.noun(value)}{''.join(changed)}")
     first = f"{STATISTICS}: {', '.join(said)}" if said else STATISTICS
-    return "\n".join([first, *(f"Changes are {_since(one)}." for one in changes[:1])])
+    return [first, *(f"Changes are {_since(one)}." for one in changes[:1])]
 
 
 def _changed(number: Number, changes: Sequence[Changes], style: Style) -> list[tuple[str, str]]:
@@ -224,16 +200,21 @@ def _since(changes: Changes) -> str:
     return f"since {changes.called or _utc(changes.since)}"
 
 
-def _pictured(trend: Trend | None, groups: Sequence[_ShownGroup], style: Style) -> list[Block]:
-    """Show each once: the first ones as charts, as many as Slack takes, and the others as tables."""
-    blocks: list[Block] = []
-    all_shown: list[Trend | _ShownGroup] = [*([trend] if trend else []), *groups]
-    left = kit.CHARTS
-    for shown in all_shown:
-        picture = shown.chart() if left else None
-        blocks.append(picture or shown.table(style))
-        left -= picture is not None
-    return blocks
+def _over_time(trend: Trend) -> _Listing:
+    """Name each point by its day, or by its hour where there are few days. Charts know no time zones: UTC."""
+    length = trend.points[-1][0] - trend.points[0][0]
+    form = "%d %b" if length > _A_FEW_DAYS else "%d %b %H:%M"
+    form = "%d %b %Y" if length > _MOST_OF_A_YEAR else form
+    points = [*((f"{moment:{form}}", value) for moment, value in trend.points[:-1]), ("now", trend.points[-1][1])]
+    title = f"{trend.of.title} over time"
+    head = ("When (UTC)", trend.of.title)
+    return _Listing(title, head, points, charts.line(title, points), most_in_line=len(points))
+
+
+def _group(group: NameGroup, counts: charts.Counts, changed: NamesChanged | None) -> _Listing:
+    has_moved = changed is not None and any(difference.by for difference in changed.moved.values())
+    chart = None if has_moved else group.chart(group.title, counts)
+    return _Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed)
 
 
 def _small_print(stats: Stats, changes: Sequence[Changes], note: str) -> list[Block]:

@@ -2,7 +2,7 @@
 
 One is kept for an hour at most, and of each day that is more than a week ago the first one, for 400 days: at most some
 600, of `MOST_BYTES` each, which is 2.4 MB when every one is full. A snapshot is compact JSON with the largest names of
-each group that fit; the others are counted and summed.
+each group that fit; the others are counted.
 
 All of them are in one hash. That an hour has one at most needs no script: the first ``HSETNX`` wins, whichever process
 makes it.
@@ -13,10 +13,10 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from bridge.errors import RecordNotUnderstood
 from bridge.features.stats.numbers import GROUPS, NUMBERS, Changes, Difference, NamesChanged, by_count
@@ -40,16 +40,13 @@ _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta
 _AGO: Final = re.compile(r"(\d{1,4}) ?([hdw])[a-z]*", re.ASCII)
 _NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1), "a week": timedelta(weeks=1)}
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """A group: its largest by name, and of the *others* how many there are and their sum."""
+    """A group: its largest by name, and how many *others* there are."""
 
     named: Mapping[str, int] = field(default_factory=dict)
     others: int = 0
-    sum_of_others: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +59,9 @@ class Snapshot:
 
     def to_text(self) -> str:
         """Write it, in at most `MOST_BYTES`."""
-        groups = {
-            name: [
-                {one: _bounded(count) for one, count in counts.named.items()},
-                counts.others,
-                _bounded(counts.sum_of_others),
-            ]
-            for name, counts in self.groups.items()
-        }
-        numbers = {name: _bounded(number) for name, number in self.numbers.items()}
-        return _compact({"v": _VERSION, "at": int(self.at.timestamp() * 1000), "n": numbers, "g": groups})
+        groups = {name: [_bounded(counts.named), counts.others] for name, counts in self.groups.items()}
+        at = int(self.at.timestamp() * 1000)
+        return _compact({"v": _VERSION, "at": at, "n": _bounded(self.numbers), "g": groups})
 
     @classmethod
     def from_text(cls, text: str) -> Snapshot:
@@ -79,8 +69,8 @@ class Snapshot:
         try:
             data = json.loads(text)
             groups = {
-                str(name): Counts({str(one): int(count) for one, count in named.items()}, int(others), int(summed))
-                for name, (named, others, summed) in data["g"].items()
+                str(name): Counts({str(one): int(count) for one, count in named.items()}, int(others))
+                for name, (named, others) in data["g"].items()
             }
             numbers = {str(name): int(number) for name, number in data["n"].items()}
             return cls(datetime.fromtimestamp(data["at"] / 1000, UTC), numbers, groups)
@@ -149,34 +139,28 @@ def nearest(hours: Iterable[int], moment: datetime, *, within: timedelta | None 
 
 
 def over_time(hours: Iterable[int], since: int, *, most: int) -> list[int]:
-    """Pick at most *most* hours, evenly from *since* on: of more than three days, one of each day."""
+    """Pick at most *most* hours from *since* on, evenly, with both ends: of more than three days, one of each day."""
     found = sorted(hour for hour in hours if hour >= since)
     if found and found[-1] - found[0] > 3 * _DAY:
         found = list({hour // _DAY: hour for hour in reversed(found)}.values())[::-1]
-    return spread(found, most)
-
-
-def spread(items: Sequence[T], most: int) -> list[T]:
-    """Pick at most *most* of *items*, evenly, with the first and the last."""
-    if len(items) <= most:
-        return list(items)
-    return [items[place * (len(items) - 1) // (most - 1)] for place in range(most)]
+    if len(found) <= most:
+        return found
+    return [found[place * (len(found) - 1) // (most - 1)] for place in range(most)]
 
 
 def _largest(counts: Mapping[str, int], room: int) -> Counts:
     named: dict[str, int] = {}
     largest = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     for name, count in largest:
-        room -= len(_compact({name: _bounded(count)}).encode()) - 1  # a comma for two braces
+        room -= len(_compact(_bounded({name: count})).encode()) - 1  # a comma for two braces
         if room < 0:
             break
         named[name] = count
-    others = [count for _name, count in largest[len(named) :]]
-    return Counts(named, len(others), sum(others))
+    return Counts(named, len(counts) - len(named))
 
 
-def _bounded(number: int) -> int:
-    return max(-_LARGEST, min(_LARGEST, number))
+def _bounded(numbers: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(-_LARGEST, min(_LARGEST, number)) for name, number in numbers.items()}
 
 
 def _compact(value: Any) -> str:
