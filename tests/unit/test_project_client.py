@@ -66,32 +66,35 @@ CHANGES: list[tuple[str, Operation]] = [
 REFUSED = httpx.ConnectError("refused")
 
 
-class Clock:
-    """A time that goes on only when somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-        self.slept: list[float] = []
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-        await asyncio.sleep(0)
-
-
 class Service:
-    """A service that answers as documented, unless *troubles* (one for each request to come) or *always* differ."""
+    """A service that answers as documented, unless *troubles* (one for each request to come) or *always* differ.
 
-    def __init__(self) -> None:
+    *project* is its client, whose time goes on only when it sleeps.
+    """
+
+    def __init__(self, base_url: str = "http://project.example") -> None:
         self.requests: list[httpx.Request] = []
         self.troubles: list[Trouble] = []
         self.always: Trouble | None = None
         self.gate = asyncio.Event()  # while it is shut, requests whose path ends with *held* get no answer
         self.gate.set()
         self.held = ""
+        self.now = 1000.0
+        self.slept: list[float] = []
+        self.observed: list[tuple[str, str, float]] = []
+        self.project = ProjectClient(
+            base_url,
+            KEY,
+            transport=httpx.MockTransport(self.answer),
+            sleep=self.sleep,
+            monotonic=lambda: self.now,
+            observe=lambda *facts: self.observed.append(facts),
+        )
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
 
     async def answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
@@ -116,33 +119,19 @@ class Service:
 
 
 @pytest.fixture
-def service() -> Service:
-    return Service()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-def client(service: Service, clock: Clock, base_url: str = "http://project.example", **more: Any) -> ProjectClient:
-    transport = httpx.MockTransport(service.answer)
-    return ProjectClient(base_url, KEY, transport=transport, sleep=clock.sleep, monotonic=clock, **more)
-
-
-@pytest.fixture
-async def project(service: Service, clock: Clock) -> AsyncIterator[ProjectClient]:
-    async with client(service, clock) as it:
+async def service() -> AsyncIterator[Service]:
+    it = Service()
+    async with it.project:
         yield it
 
 
-async def bring_down(project: ProjectClient, service: Service) -> None:
+async def bring_down(service: Service) -> None:
     """Let five attempts fail, and forget the requests."""
     service.always = REFUSED
-    for operation in (project.get_stats, project.get_project):
+    for operation in (service.project.get_stats, service.project.get_project):
         with pytest.raises(CannotConnect):
             await operation()
-    assert not project.is_up
+    assert not service.project.is_up
     service.requests.clear()
 
 
@@ -150,10 +139,8 @@ async def bring_down(project: ProjectClient, service: Service) -> None:
 
 
 @pytest.mark.parametrize(("line", "operate"), READS + CHANGES)
-async def test_each_operation_is_one_request_with_the_key(
-    project: ProjectClient, service: Service, line: str, operate: Operation
-) -> None:
-    await operate(project)
+async def test_each_operation_is_one_request_with_the_key(service: Service, line: str, operate: Operation) -> None:
+    await operate(service.project)
 
     assert service.seen == [line]
     assert service.requests[0].headers["authorization"] == f"Bearer {KEY}"
@@ -161,9 +148,10 @@ async def test_each_operation_is_one_request_with_the_key(
 
 
 @pytest.mark.parametrize("base_url", ["http://h", "http://h/", "http://h/prefix", "http://h/prefix/"])
-async def test_the_address_may_have_a_path_and_a_slash(service: Service, clock: Clock, base_url: str) -> None:
-    async with client(service, clock, base_url) as project:
-        await project.get_agents()
+async def test_the_address_may_have_a_path_and_a_slash(base_url: str) -> None:
+    service = Service(base_url)
+    async with service.project:
+        await service.project.get_agents()
     assert str(service.requests[0].url) == f"{base_url.rstrip('/')}/api/sdk/agents"
 
 
@@ -180,37 +168,36 @@ async def test_the_address_may_have_a_path_and_a_slash(service: Service, clock: 
     ],
 )
 async def test_bodies_hold_what_was_given_and_no_more(
-    project: ProjectClient, service: Service, operate: Operation, body: dict[str, Any]
+    service: Service, operate: Operation, body: dict[str, Any]
 ) -> None:
-    await operate(project)
+    await operate(service.project)
     assert json.loads(service.requests[0].content) == body
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, {"a": [math.nan]}, {1, 2}, b"bytes"])
-async def test_what_json_does_not_have_is_never_sent(project: ProjectClient, service: Service, value: Any) -> None:
+async def test_what_json_does_not_have_is_never_sent(service: Service, value: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
-        await project.run_workflow(3, value)
+        await service.project.run_workflow(3, value)
     assert service.seen == []
 
 
 @pytest.mark.parametrize("id_", ["3", "3/../../x", 3.0, None])
-async def test_only_integers_become_part_of_a_path(project: ProjectClient, service: Service, id_: Any) -> None:
+async def test_only_integers_become_part_of_a_path(service: Service, id_: Any) -> None:
     with pytest.raises(TypeError):
-        await project.get_agent(id_)
+        await service.project.get_agent(id_)
     assert service.seen == []
 
 
-async def test_results_carry_the_wires_own_names(project: ProjectClient) -> None:
-    run, answer = await project.run_workflow(3, "x"), await project.send_message(4, "x")
-    workflows = await project.get_workflows()
+async def test_results_carry_the_wires_own_names(service: Service) -> None:
+    run, answer = await service.project.run_workflow(3, "x"), await service.project.send_message(4, "x")
+    workflows = await service.project.get_workflows()
     assert (run.runId, answer.sessionId, workflows[0].is_active) == (7, 42, True)
 
 
-async def test_a_closed_client_refuses_calls(service: Service, clock: Clock) -> None:
-    async with client(service, clock) as project:
-        pass
+async def test_a_closed_client_refuses_calls(service: Service) -> None:
+    await service.project.__aexit__(None, None, None)
     with pytest.raises(RuntimeError, match="closed"):
-        await project.get_agents()
+        await service.project.get_agents()
 
 
 @pytest.mark.parametrize(
@@ -281,31 +268,31 @@ BY_HTTPX: list[tuple[Exception, type[ProjectError]]] = [
 ]
 
 
-@pytest.mark.parametrize("told", [None, httpx.ConnectTimeout, httpx.ConnectError, httpx.ReadError])
-@pytest.mark.parametrize(("cause", "kind"), BY_CAUSE, ids=lambda value: type(value).__name__)
-async def test_the_cause_decides_whatever_httpx_calls_it(
-    project: ProjectClient,
-    service: Service,
-    cause: Exception,
-    kind: type[ProjectError],
-    told: type[httpx.TransportError] | None,
-) -> None:
-    service.always = cause
-    if told is not None:
-        service.always = told("")
-        service.always.__cause__ = cause
-    with pytest.raises(ProjectError) as caught:
-        await project.send_message(4, "x")
-    assert type(caught.value) is kind
+def told_by(httpx_error: type[httpx.TransportError], cause: Exception) -> Exception:
+    error = httpx_error("")
+    error.__cause__ = cause
+    return error
 
 
-@pytest.mark.parametrize(("error", "kind"), BY_HTTPX, ids=lambda value: type(value).__name__)
-async def test_another_transport_means_what_httpx_documents(
-    project: ProjectClient, service: Service, error: Exception, kind: type[ProjectError]
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        *BY_CAUSE,  # whatever httpx calls it
+        *((told_by(httpx.ConnectTimeout, cause), kind) for cause, kind in BY_CAUSE),
+        *((told_by(httpx.ConnectError, cause), kind) for cause, kind in BY_CAUSE),
+        *((told_by(httpx.ReadError, cause), kind) for cause, kind in BY_CAUSE),
+        *BY_HTTPX,  # another transport means what httpx documents
+    ],
+    ids=lambda value: (
+        f"{type(value).__name__}-{type(value.__cause__).__name__}" if isinstance(value, Exception) else ""
+    ),
+)
+async def test_a_failure_means_what_its_cause_says(
+    service: Service, error: Exception, kind: type[ProjectError]
 ) -> None:
     service.always = error
     with pytest.raises(ProjectError) as caught:
-        await project.send_message(4, "x")
+        await service.project.send_message(4, "x")
     assert type(caught.value) is kind
 
 
@@ -336,7 +323,6 @@ def busy(status: int, seconds: str) -> httpx.Response:
 )
 @pytest.mark.parametrize(("line", "operate"), [READS[0], *CHANGES])
 async def test_a_change_is_repeated_only_where_it_surely_did_not_arrive(
-    project: ProjectClient,
     service: Service,
     *,
     trouble: Trouble,
@@ -347,45 +333,43 @@ async def test_a_change_is_repeated_only_where_it_surely_did_not_arrive(
 ) -> None:
     service.always = trouble
     with pytest.raises(ProjectError) as caught:
-        await operate(project)
+        await operate(service.project)
     assert len(service.requests) == (reads if line.startswith("GET") else changes)
     assert not (changes > 1 and caught.value.may_have_happened)
 
 
 @pytest.mark.parametrize(("_line", "operate"), READS + CHANGES)
-async def test_the_third_try_may_succeed(
-    project: ProjectClient, service: Service, clock: Clock, _line: str, operate: Operation
-) -> None:
+async def test_the_third_try_may_succeed(service: Service, _line: str, operate: Operation) -> None:
     service.troubles = [REFUSED, REFUSED]
-    await operate(project)
-    first, second = clock.slept
+    await operate(service.project)
+    first, second = service.slept
     assert 0.15 <= first <= 0.3 <= second <= 0.6
 
 
-async def test_a_short_retry_after_is_waited_out(project: ProjectClient, service: Service, clock: Clock) -> None:
+async def test_a_short_retry_after_is_waited_out(service: Service) -> None:
     service.troubles = [busy(429, "4")]
-    await project.send_message(4, "x")
-    assert clock.slept == [4]
+    await service.project.send_message(4, "x")
+    assert service.slept == [4]
 
 
-async def test_a_long_retry_after_is_left_to_the_caller(project: ProjectClient, service: Service, clock: Clock) -> None:
+async def test_a_long_retry_after_is_left_to_the_caller(service: Service) -> None:
     service.troubles = [busy(429, "60")]
     with pytest.raises(Busy) as caught:
-        await project.send_message(4, "x")
+        await service.project.send_message(4, "x")
     assert caught.value.retry_after == timedelta(seconds=60)
-    assert clock.slept == []
+    assert service.slept == []
 
 
-async def test_no_read_begins_again_after_eight_seconds(project: ProjectClient, service: Service, clock: Clock) -> None:
+async def test_no_read_begins_again_after_eight_seconds(service: Service) -> None:
     service.always = busy(429, "4.5")
     with pytest.raises(Busy):
-        await project.get_agents()
-    assert clock.slept == [4.5]
+        await service.project.get_agents()
+    assert service.slept == [4.5]
 
 
-async def test_an_outage_amid_the_tries_ends_them(project: ProjectClient, service: Service) -> None:
+async def test_an_outage_amid_the_tries_ends_them(service: Service) -> None:
     service.always = httpx.Response(502)
-    outcomes = await asyncio.gather(*(project.get_stats() for _ in range(10)), return_exceptions=True)
+    outcomes = await asyncio.gather(*(service.project.get_stats() for _ in range(10)), return_exceptions=True)
     assert {type(outcome) for outcome in outcomes} == {Outage}
     assert len(service.requests) == 10
 
@@ -393,118 +377,97 @@ async def test_an_outage_amid_the_tries_ends_them(project: ProjectClient, servic
 # While the service is down
 
 
-async def test_nothing_is_asked_after_five_failures_in_a_row(
-    project: ProjectClient, service: Service, clock: Clock
-) -> None:
-    await bring_down(project, service)
-    clock.now += 2
+async def test_nothing_is_asked_after_five_failures_in_a_row(service: Service) -> None:
+    await bring_down(service)
+    service.now += 2
     for _line, operate in READS + CHANGES:
         with pytest.raises(CircuitOpen) as caught:
-            await operate(project)
+            await operate(service.project)
         assert caught.value.retry_in == timedelta(seconds=3)
         assert not caught.value.may_have_happened
     assert service.requests == []
 
 
-@pytest.mark.parametrize("answer", [httpx.Response(500), httpx.Response(200, text="<html>"), httpx.Response(400)])
-async def test_an_answer_of_any_kind_is_no_outage(
-    project: ProjectClient, service: Service, answer: httpx.Response
-) -> None:
-    service.always = answer
-    for _ in range(6):
-        with pytest.raises((ServiceRefused, NotUnderstood)):
-            await project.send_message(4, "x")
-    assert project.is_up
-
-
-async def test_whoever_comes_when_a_probe_is_due_makes_it(
-    project: ProjectClient, service: Service, clock: Clock
-) -> None:
-    await bring_down(project, service)
-    clock.now += 5
+async def test_whoever_comes_when_a_probe_is_due_makes_it(service: Service) -> None:
+    await bring_down(service)
+    service.now += 5
     service.always = None
-    assert (await project.send_message(4, "x")).sessionId == 42
-    assert project.is_up
+    assert (await service.project.send_message(4, "x")).sessionId == 42
+    assert service.project.is_up
     assert service.seen == [PROBE, CHAT]
 
 
-async def test_a_failed_probe_leaves_the_others_unasked(project: ProjectClient, service: Service, clock: Clock) -> None:
-    await bring_down(project, service)
-    clock.now += 5
+async def test_a_failed_probe_leaves_the_others_unasked(service: Service) -> None:
+    await bring_down(service)
+    service.now += 5
     for _ in range(3):
         with pytest.raises(CircuitOpen):
-            await project.send_message(4, "x")
+            await service.project.send_message(4, "x")
     assert service.seen == [PROBE]
 
 
-async def test_nobody_waits_for_another_ones_probe(project: ProjectClient, service: Service, clock: Clock) -> None:
-    await bring_down(project, service)
-    clock.now += 60
+async def test_nobody_waits_for_another_ones_probe(service: Service) -> None:
+    await bring_down(service)
+    service.now += 60
     service.always = None
     service.gate.clear()
-    first = asyncio.create_task(project.get_agents())
+    first = asyncio.create_task(service.project.get_agents())
     await service.asked()
-    clock.now += 60  # it hangs for long
+    service.now += 60  # it hangs for long
     with pytest.raises(CircuitOpen) as caught:
-        await project.get_agents()
+        await service.project.get_agents()
     assert caught.value.retry_in > timedelta(0)
     service.gate.set()
     await first
     assert service.seen == [PROBE, "GET /api/sdk/agents"]
 
 
-async def test_a_cancelled_probe_makes_room_for_the_next(
-    project: ProjectClient, service: Service, clock: Clock
-) -> None:
-    await bring_down(project, service)
-    clock.now += 5
+async def test_a_cancelled_probe_makes_room_for_the_next(service: Service) -> None:
+    await bring_down(service)
+    service.now += 5
     service.always = None
     service.gate.clear()
-    first = asyncio.create_task(project.get_agents())
+    first = asyncio.create_task(service.project.get_agents())
     await service.asked()
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
     service.gate.set()
-    clock.now += 5
-    await project.get_agents()
+    service.now += 5
+    await service.project.get_agents()
 
 
 @pytest.mark.parametrize("answer", [httpx.Response(401), httpx.Response(500), httpx.Response(429)])
-async def test_any_answer_to_a_probe_ends_the_outage(
-    project: ProjectClient, service: Service, answer: httpx.Response
-) -> None:
-    await bring_down(project, service)
+async def test_any_answer_to_a_probe_ends_the_outage(service: Service, answer: httpx.Response) -> None:
+    await bring_down(service)
     service.always = answer
-    await project.wait_until_up()
-    assert project.is_up
+    await service.project.wait_until_up()
+    assert service.project.is_up
 
 
-async def test_waiting_returns_at_once_while_it_is_up(project: ProjectClient, service: Service, clock: Clock) -> None:
-    await project.wait_until_up()
-    assert (service.requests, clock.slept) == ([], [])
+async def test_waiting_returns_at_once_while_it_is_up(service: Service) -> None:
+    await service.project.wait_until_up()
+    assert (service.requests, service.slept) == ([], [])
 
 
-async def test_many_who_wait_share_one_probe_every_five_seconds(
-    project: ProjectClient, service: Service, clock: Clock
-) -> None:
-    await bring_down(project, service)
-    slept = len(clock.slept)
+async def test_many_who_wait_share_one_probe_every_five_seconds(service: Service) -> None:
+    await bring_down(service)
+    slept = len(service.slept)
     service.troubles = [REFUSED, httpx.Response(503), httpx.ReadTimeout("")]
     service.always = None
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         for _ in range(200):
-            group.create_task(project.wait_until_up())
-    assert project.is_up
+            group.create_task(service.project.wait_until_up())
+    assert service.project.is_up
     assert service.seen == [PROBE] * 4
-    assert clock.slept[slept:] == [5] * 4
+    assert service.slept[slept:] == [5] * 4
 
 
-async def test_when_the_prober_is_cancelled_the_next_goes_on(project: ProjectClient, service: Service) -> None:
-    await bring_down(project, service)
+async def test_when_the_prober_is_cancelled_the_next_goes_on(service: Service) -> None:
+    await bring_down(service)
     service.always = None
     service.gate.clear()
-    waiting = [asyncio.create_task(project.wait_until_up()) for _ in range(3)]
+    waiting = [asyncio.create_task(service.project.wait_until_up()) for _ in range(3)]
     await service.asked()
     waiting[0].cancel()
     service.gate.set()
@@ -513,39 +476,35 @@ async def test_when_the_prober_is_cancelled_the_next_goes_on(project: ProjectCli
     assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError, type(None), type(None)]
 
 
-async def test_a_late_answer_to_an_earlier_call_ends_the_outage(project: ProjectClient, service: Service) -> None:
+async def test_a_late_answer_to_an_earlier_call_ends_the_outage(service: Service) -> None:
     service.held = "chat"
     service.gate.clear()
-    early = asyncio.create_task(project.send_message(4, "x"))
+    early = asyncio.create_task(service.project.send_message(4, "x"))
     await service.asked()
-    await bring_down(project, service)
+    await bring_down(service)
     service.always = None
     service.gate.set()
     await early
-    assert project.is_up
+    assert service.project.is_up
 
 
 # What is told of it
 
 
-async def test_each_operation_is_observed_once_with_its_outcome(service: Service, clock: Clock) -> None:
-    observed: list[tuple[str, str, float]] = []
-    async with client(service, clock, observe=lambda *facts: observed.append(facts)) as project:
-        await project.get_agents()
-        service.always = httpx.Response(401)
-        with pytest.raises(ServiceRefused):
-            await project.get_stats()
-        service.always = httpx.Response(200, text="<html>")
-        with pytest.raises(NotUnderstood):
-            await project.run_workflow(3, "x")
-        await bring_down(project, service)
-        for pause in (0, 5):
-            clock.now += pause
-            with pytest.raises(CircuitOpen):
-                await project.get_agent(4)
-    assert [facts[:2] for facts in observed] == [
+async def test_each_operation_is_observed_once_with_its_outcome(service: Service) -> None:
+    await service.project.get_agents()
+    for trouble, error in ((httpx.Response(401), ServiceRefused), (httpx.Response(200, text="<html>"), NotUnderstood)):
+        service.always = trouble
+        with pytest.raises(error):
+            await service.project.run_workflow(3, "x")
+    await bring_down(service)
+    for pause in (0, 5):
+        service.now += pause
+        with pytest.raises(CircuitOpen):
+            await service.project.get_agent(4)
+    assert [facts[:2] for facts in service.observed] == [
         ("get_agents", "ok"),
-        ("get_stats", "not_signed_in"),
+        ("run_workflow", "not_signed_in"),
         ("run_workflow", "not_understood"),
         ("get_stats", "cannot_connect"),
         ("get_project", "cannot_connect"),
@@ -553,19 +512,17 @@ async def test_each_operation_is_observed_once_with_its_outcome(service: Service
         ("probe", "cannot_connect"),
         ("get_agent", "circuit_open"),
     ]
-    assert all(seconds >= 0 for _operation, _outcome, seconds in observed)
+    assert all(seconds >= 0 for _operation, _outcome, seconds in service.observed)
 
 
-async def test_neither_texts_nor_the_key_are_logged(
-    project: ProjectClient, service: Service, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_neither_texts_nor_the_key_are_logged(service: Service, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     service.troubles = [REFUSED, httpx.Response(429, text="secret words")]
-    await project.send_message(4, "secret words")
-    await bring_down(project, service)
-    clock.now += 5
+    await service.project.send_message(4, "secret words")
+    await bring_down(service)
+    service.now += 5
     service.always = None
-    await project.run_workflow(3, "secret words")
+    await service.project.run_workflow(3, "secret words")
     own = [record for record in caplog.records if record.name.startswith("bridge.project")]
     assert {record.getMessage() for record in own} == {
         "repeating a project call",
