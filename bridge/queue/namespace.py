@@ -45,27 +45,22 @@ class Namespace:
 
     async def hold(self) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`."""
+        # A process that starts was not there, however short that was.
+        gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
+        about = self._team, self._bot, epoch_ms(self._now()), self._workspace, gap, milliseconds(SENT_AGAIN)
         try:
-            await self._hold()
+            answer, since, *clock = await self._scripts.run("open", *about, REFUSING_LENGTH)
+            if answer == "taken":
+                raise NamespaceTaken(self._name, since)
+            self.since = datetime.fromtimestamp(int(since) / 1000, UTC)
+            self._scripts.clock_ahead = datetime.fromtimestamp(int(float(clock[0])) / 1000, UTC) - self._now()
+            await self._scripts.look_for_replicas()
         except BridgeError:
             self.is_held = False
             raise
         self.is_held = True
 
-    async def _hold(self) -> None:
-        now = epoch_ms(self._now())
-        # A process that starts was not there, however short that was.
-        gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
-        about = self._team, self._bot, now, self._workspace, gap, milliseconds(SENT_AGAIN), REFUSING_LENGTH
-        match await self._scripts.run("open", *about):
-            case ["taken", owner]:
-                raise NamespaceTaken(self._name, owner)
-            case [_, since, clock]:
-                self.since = datetime.fromtimestamp(int(since) / 1000, UTC)
-                self._scripts.clock_ahead = datetime.fromtimestamp(int(float(clock)) / 1000, UTC) - self._now()
-        await self._scripts.look_for_replicas()
-
-    async def forget_the_gone(self) -> int:
+    async def prune_dead_consumers(self) -> int:
         """Drop consumers of processes that ended long ago and hold nothing, and old entries of the audit.
 
         Returns how many consumers were dropped.

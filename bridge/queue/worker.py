@@ -215,7 +215,7 @@ class Worker:
 
     async def _heartbeat(self) -> None:
         await self._namespace.hold()
-        await self._namespace.forget_the_gone()
+        await self._namespace.prune_dead_consumers()
         self.depth = await self._inbox.depth()
 
     def _hold(self, held: Held, began: float, head: Head | None = None) -> Lease:

@@ -72,7 +72,7 @@ async def test_acts_leave_when_their_time_is_over(redis: Redis) -> None:
     await redis.expire(KEY, 60)
     store.scripts.clock_ahead = timedelta(0)
 
-    await store.namespace.forget_the_gone()
+    await store.namespace.prune_dead_consumers()
 
     assert [act.user async for act in AuditLog(redis, NAMESPACE).since(START - 2 * DAYS)] == ["U1"]
 

@@ -91,7 +91,7 @@ async def test_consumers_that_hold_nothing_and_are_gone_are_forgotten(redis: Red
     await holder.hold(most=1)
     await idler.journal.done(await idler.take())
 
-    assert await store.namespace.forget_the_gone() == 0  # nobody is gone for long enough
+    assert await store.namespace.prune_dead_consumers() == 0  # nobody is gone for long enough
     dropped = await store.scripts.run("forget", -1, 0)
 
     assert dropped == 1
@@ -103,7 +103,7 @@ async def test_in_a_wiped_store_nobody_is_forgotten(redis: Redis) -> None:
     store = await a_store(redis)
     await redis.flushdb()
 
-    assert await store.namespace.forget_the_gone() == 0
+    assert await store.namespace.prune_dead_consumers() == 0
 
 
 async def test_a_script_that_redis_has_forgotten_is_sent_whole(redis: Redis) -> None:

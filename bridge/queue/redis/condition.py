@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -48,12 +50,19 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         about = await redis.info()
         replicas = int(about.get("connected_slaves", 0))
         confirming = int(await redis.wait(1, _CONFIRM_MS)) if replicas else 0
-        round_trip = await _round_trip(redis, monotonic)
-    syncing = await _syncing(redis)
+        taken = []
+        for _ in range(_PINGS):
+            began = monotonic()
+            await redis.ping()
+            taken.append(monotonic() - began)
+    syncing: dict[Any, Any] = {}
+    with suppress(StoreUnavailable, ResponseError), translated():  # managed servers and careful ACLs hide CONFIG
+        syncing = await redis.config_get("*appendfsync*")  # one pattern: 6.2 takes no second
     valkey = str(about.get("valkey_version", ""))
+    version = re.findall(r"\d+", valkey or str(about.get("redis_version", "")))
     return Condition(
         product="Valkey" if valkey else "Redis",
-        version=_numbers(valkey or str(about.get("redis_version", ""))),
+        version=tuple(int(number) for number in version[:3]),
         is_replica=about.get("role") == "slave",
         is_append_only=int(about.get("aof_enabled", 0)) == 1,
         appendfsync=syncing.get("appendfsync", ""),
@@ -64,28 +73,5 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         replicas=replicas,
         confirming=confirming,
         owner=(str(owner[0]), str(owner[1])) if owner[0] else None,
-        round_trip=round_trip,
+        round_trip=min(taken),  # the others say something of this machine
     )
-
-
-async def _round_trip(redis: Redis, monotonic: Callable[[], float]) -> float:
-    """Measure the quickest of a few: the others say something of this machine."""
-    taken = []
-    for _ in range(_PINGS):
-        began = monotonic()
-        await redis.ping()
-        taken.append(monotonic() - began)
-    return min(taken)
-
-
-async def _syncing(redis: Redis) -> dict[str, str]:
-    try:
-        with translated():
-            told = await redis.config_get("*appendfsync*")  # one pattern: 6.2 takes no second
-    except (StoreUnavailable, ResponseError):  # managed servers and careful ACLs keep CONFIG to themselves
-        return {}
-    return {str(name): str(value) for name, value in told.items()}
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

