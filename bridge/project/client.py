@@ -24,6 +24,7 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -360,9 +361,15 @@ def refusal(
 
     *now* is for tests.
     """
-    said = _said(headers, body).replace(secret, "***")
+    said = ""
+    if len(body) <= _ENOUGH_TO_FIND_A_MESSAGE:
+        if models.media_type(headers.get("content-type", "")) == "text/plain":
+            said = body.decode(errors="replace")
+        else:
+            with suppress(ValueError):
+                said = _words_in(models.read_json(body))
     # One line of what prints (no controls, no direction marks), cut.
-    said = " ".join("".join(c if c.isprintable() else " " for c in said).split())
+    said = " ".join("".join(c if c.isprintable() else " " for c in said.replace(secret, "***")).split())
     said = said if len(said) <= LONGEST_SAID else said[: LONGEST_SAID - 1].rstrip() + "…"
     retry_after = _retry_after(headers, now or datetime.now(UTC))
     match status:
@@ -399,18 +406,6 @@ def _http_date(text: str) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _said(headers: Mapping[str, str], body: bytes) -> str:
-    """Find the service's own words in an error's body, or ``""``."""
-    if len(body) > _ENOUGH_TO_FIND_A_MESSAGE:
-        return ""
-    if models.media_type(headers.get("content-type", "")) == "text/plain":
-        return body.decode(errors="replace")
-    try:
-        return _words_in(models.read_json(body))
-    except ValueError:
-        return ""
 
 
 def _words_in(value: Any, depth: int = 3) -> str:
