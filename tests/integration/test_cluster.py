@@ -42,9 +42,7 @@ async def redis(nodes: Nodes) -> AsyncIterator[Redis]:
         yield client
 
 
-async def test_the_store_finds_its_node_has_its_writes_confirmed_and_goes_along_when_another_takes_over(
-    nodes: Nodes, redis: Redis
-) -> None:
+async def test_the_store_follows_a_failover_to_the_replica(nodes: Nodes, redis: Redis) -> None:
     metrics = Metrics()
     store = await a_store(redis, metrics=metrics)
     assert store.scripts.has_replicas, "it asked the node that has the keys"
@@ -66,9 +64,7 @@ async def test_the_store_finds_its_node_has_its_writes_confirmed_and_goes_along_
     assert missing < 3, "the replica confirmed some of them, within the 50 ms that a busy machine may miss"
 
 
-async def test_while_the_slot_is_moved_key_by_key_nothing_is_stored_and_then_it_goes_on_there(
-    nodes: Nodes, redis: Redis
-) -> None:
+async def test_the_store_is_away_until_its_slot_has_moved(nodes: Nodes, redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     source, target = nodes.owner, nodes.others[0]
@@ -100,7 +96,7 @@ async def reason_why_not(store: Store) -> str:
     return caught.value.reason
 
 
-async def test_conversations_go_on_while_nodes_are_lost_and_another_becomes_the_master(nodes: Nodes) -> None:
+async def test_conversations_go_on_while_nodes_are_killed(nodes: Nodes) -> None:
     async with a_world(nodes.owner.url, NAMESPACE, retry_delays=RETRIES) as world:
         world.redis_url = nodes.url
         bridge = await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")

@@ -94,38 +94,28 @@ async def got(url: str, key: str) -> str | None:
         return found
 
 
-async def test_data_outlives_a_stop_and_nothing_is_left_running(folder: Path) -> None:
+async def test_data_outlives_a_stop_of_the_server(folder: Path) -> None:
     async with embedded_redis(folder) as url:
         assert server_pid(folder) is not None
         await put(url, "kept", "1")
 
-    assert server_pid(folder) is None
+    assert server_pid(folder) is None, "nothing is left running"
     async with embedded_redis(folder) as url:
         assert await got(url, "kept") == "1"
 
 
-async def test_it_is_private_durable_and_never_evicts(folder: Path) -> None:
+async def test_a_server_is_private_and_durable(folder: Path) -> None:
     async with embedded_redis(folder) as url, connect(url) as redis:
         config = await redis.config_get("port", "appendonly", "appendfsync", "maxmemory-policy", "save")
+        socket, environ = folder / "redis.sock", Path(f"/proc/{server_pid(folder)}/environ")
+        assert (stat.S_IMODE(folder.stat().st_mode), stat.S_IMODE(socket.stat().st_mode)) == (0o700, 0o700)
+        assert not environ.exists() or environ.read_bytes() == b"", "it has none of our secrets"
 
-    assert config == {
-        "port": "0",
-        "appendonly": "yes",
-        "appendfsync": "always",
-        "maxmemory-policy": "noeviction",
-        "save": "",
-    }
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    expected = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction", "port": "0", "save": ""}
+    assert config == expected
 
 
-async def test_the_socket_is_for_its_owner_only_and_secrets_are_not_inherited(folder: Path) -> None:
-    async with embedded_redis(folder):
-        assert stat.S_IMODE((folder / "redis.sock").stat().st_mode) == 0o700
-        environ = Path(f"/proc/{server_pid(folder)}/environ")
-        assert not environ.exists() or environ.read_bytes() == b""
-
-
-async def test_a_killed_user_leaves_the_server_and_the_next_one_goes_on_with_it(folder: Path) -> None:
+async def test_a_killed_user_leaves_the_server_to_the_next(folder: Path) -> None:
     user = User(folder)
     await put(await user.url(), "kept", "1")
     user.end(signal.SIGKILL)
@@ -139,7 +129,7 @@ async def test_a_killed_user_leaves_the_server_and_the_next_one_goes_on_with_it(
     assert server_pid(folder) is None
 
 
-async def test_a_killed_server_loses_nothing_and_its_stale_socket_is_no_obstacle(folder: Path) -> None:
+async def test_a_killed_server_loses_nothing(folder: Path) -> None:
     user = User(folder)
     await put(await user.url(), "kept", "1")
     pid = server_pid(folder)
@@ -153,7 +143,7 @@ async def test_a_killed_server_loses_nothing_and_its_stale_socket_is_no_obstacle
         assert await got(url, "kept") == "1"
 
 
-async def test_processes_share_one_server_and_the_last_one_stops_it(folder: Path, wait_until: WaitUntil) -> None:
+async def test_the_last_of_several_users_stops_the_server(folder: Path, wait_until: WaitUntil) -> None:
     users = [User(folder) for _ in range(3)]
     urls = [await user.url() for user in users]
     pid = server_pid(folder)
@@ -169,26 +159,19 @@ async def test_processes_share_one_server_and_the_last_one_stops_it(folder: Path
     await wait_until(lambda: server_pid(folder) is None, "the server is stopped")
 
 
-async def test_two_uses_in_one_process_share_it_too(folder: Path) -> None:
-    async with embedded_redis(folder) as first:
-        async with embedded_redis(folder) as second:
-            assert first == second
-        await put(first, "still", "here")
-
-
-async def test_one_that_starts_while_the_last_one_leaves_has_a_server(folder: Path) -> None:
-    async def use() -> None:
+async def test_users_that_come_and_go_at_once_share_a_server(folder: Path) -> None:
+    async def use() -> str:
         async with embedded_redis(folder) as url:
             await put(url, "a", "1")
+        return url
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(8):
-            group.create_task(use())
+    urls = await asyncio.gather(*(use() for _ in range(8)))
 
+    assert len(set(urls)) == 1
     assert server_pid(folder) is None
 
 
-async def test_a_path_too_long_for_a_socket_has_it_elsewhere_and_others_find_it(folder: Path) -> None:
+async def test_a_path_too_long_for_a_socket_has_it_elsewhere(folder: Path) -> None:
     deep = folder / ("d" * 60) / ("e" * 60)
     runtime = folder.parent / "run"
     runtime.mkdir()
@@ -205,7 +188,7 @@ async def test_a_path_too_long_for_a_socket_has_it_elsewhere_and_others_find_it(
     assert server_pid(deep) is None
 
 
-async def test_a_short_folder_of_somebody_else_is_not_trusted(folder: Path) -> None:
+async def test_a_foreign_folder_for_the_socket_is_refused(folder: Path) -> None:
     runtime = folder.parent / "run"
     (runtime / f"bridge-{os.getuid()}").mkdir(parents=True)
     (runtime / f"bridge-{os.getuid()}").chmod(0o755)
@@ -215,7 +198,7 @@ async def test_a_short_folder_of_somebody_else_is_not_trusted(folder: Path) -> N
     user.end(signal.SIGTERM)
 
 
-async def test_a_folder_that_cannot_be_made_is_a_problem_of_the_settings(folder: Path) -> None:
+async def test_a_folder_that_cannot_be_made_is_named(folder: Path) -> None:
     folder.parent.joinpath("file").touch()
 
     with pytest.raises(ConfigurationError, match="BRIDGE_DATA_DIR"):
@@ -223,7 +206,7 @@ async def test_a_folder_that_cannot_be_made_is_a_problem_of_the_settings(folder:
             pass
 
 
-async def test_a_server_that_cannot_read_its_data_is_a_problem_that_names_the_log(folder: Path) -> None:
+async def test_a_server_that_cannot_read_its_data_names_its_log(folder: Path) -> None:
     async with embedded_redis(folder) as url:
         await put(url, "kept", "1")
     for file in (folder / "appendonlydir").glob("*.manifest"):
@@ -234,7 +217,7 @@ async def test_a_server_that_cannot_read_its_data_is_a_problem_that_names_the_lo
             pass
 
 
-async def test_a_server_that_runs_and_cannot_be_reached_is_named_and_no_second_one_is_started(folder: Path) -> None:
+async def test_a_silent_server_is_named_and_left_alone(folder: Path) -> None:
     user = User(folder)
     await user.url()
     pid = server_pid(folder)
@@ -251,15 +234,9 @@ async def test_a_server_that_runs_and_cannot_be_reached_is_named_and_no_second_o
 async def test_without_its_package_the_cure_is_named(folder: Path) -> None:
     bare = folder.parent / "bare"
     kept = (
-        "bridge",
-        "redis",
-        "hiredis",
-        "typing_extensions.py",
-        "pydantic",
-        "pydantic_core",
-        "annotated_types",
-        "typing_inspection",
-    )
+        "bridge", "redis", "hiredis", "typing_extensions.py",
+        "pydantic", "pydantic_core", "annotated_types", "typing_inspection",
+    )  # fmt: skip
     bare.mkdir()
     for name in kept:
         found = next(Path(place) / name for place in [str(CODE), *sys.path] if (Path(place) / name).exists())
@@ -277,7 +254,7 @@ async def test_without_its_package_the_cure_is_named(folder: Path) -> None:
     assert "ConfigurationError: REDIS_URL is missing, and the embedded Redis is not installed here" in said.stderr
 
 
-async def test_a_reader_that_blocks_does_not_give_up_before_the_server(folder: Path) -> None:
+async def test_a_blocked_read_outlasts_the_servers_wait(folder: Path) -> None:
     async with embedded_redis(folder) as url, blocking_connection(url) as redis:
         await redis.xgroup_create("ready", "workers", mkstream=True)
 

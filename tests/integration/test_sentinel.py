@@ -46,7 +46,7 @@ async def test_messages_flow_through_the_death_of_a_master() -> None:
             await bridge.reaches("redis")
 
 
-async def test_messages_flow_through_a_planned_switch_of_masters_that_want_a_replica() -> None:
+async def test_messages_flow_through_a_planned_switch_of_masters() -> None:
     # Without that wish the former master takes writes for seconds after the other was promoted, and loses them.
     with watched(needs_replica=True) as group:
         async with a_world(group.first.url, NAMESPACE, retry_delays=RETRIES) as world:
@@ -62,9 +62,7 @@ async def test_messages_flow_through_a_planned_switch_of_masters_that_want_a_rep
             await bridge.reaches("redis")
 
 
-async def test_the_master_is_found_while_a_sentinel_answers_and_used_while_none_does(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_the_master_is_found_while_one_sentinel_answers(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "bridge")
     with watched() as group:
         group.sentinels[0].kill()

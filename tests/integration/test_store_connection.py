@@ -23,14 +23,14 @@ async def reason_why_not(action: Awaitable[object]) -> str:
     return caught.value.reason
 
 
-async def test_integration_tests_share_a_server(redis_server: RealRedis) -> None:
+async def test_a_connection_names_itself_bridge(redis_server: RealRedis) -> None:
     async with connect(redis_server.url) as redis:
         assert await redis.set("{shared}:key", "1", ex=5)
         assert await redis.get("{shared}:key") == "1"
         assert await redis.client_getname() == "bridge"
 
 
-async def test_a_server_that_was_killed_is_away_and_back_with_its_data(private_redis: Callable[[], RealRedis]) -> None:
+async def test_a_killed_server_is_away_until_it_is_back(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     async with connect(server.url) as redis:
         await redis.set("kept", "1")
@@ -42,7 +42,7 @@ async def test_a_server_that_was_killed_is_away_and_back_with_its_data(private_r
         assert await redis.get("kept") == "1"
 
 
-async def test_a_server_that_hangs_is_away_before_slack_gives_up(private_redis: Callable[[], RealRedis]) -> None:
+async def test_a_server_that_hangs_is_away_within_three_seconds(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     async with connect(server.url) as redis:
         await redis.ping()
@@ -54,7 +54,7 @@ async def test_a_server_that_hangs_is_away_before_slack_gives_up(private_redis: 
             server.send_signal(signal.SIGCONT)
 
 
-async def test_a_full_server_says_so_to_commands_and_scripts(private_redis: Callable[[], RealRedis]) -> None:
+async def test_a_full_server_says_so(private_redis: Callable[[], RealRedis]) -> None:
     async with connect(private_redis().url) as redis:
         await redis.config_set("maxmemory", "1")
 
@@ -62,7 +62,7 @@ async def test_a_full_server_says_so_to_commands_and_scripts(private_redis: Call
         assert await reason_why_not(_script(redis)) == "full"
 
 
-async def test_a_replica_is_read_only_and_a_server_that_wants_a_password_refuses(
+async def test_a_replica_is_read_only_and_strangers_are_refused(
     private_redis: Callable[[], RealRedis],
 ) -> None:
     server = private_redis()
@@ -77,7 +77,7 @@ async def test_a_replica_is_read_only_and_a_server_that_wants_a_password_refuses
         await redis.config_set("requirepass", "")
 
 
-async def test_a_read_that_waits_at_a_master_that_becomes_a_replica_is_away(
+async def test_a_blocked_read_ends_when_its_master_is_demoted(
     private_redis: Callable[[], RealRedis],
 ) -> None:
     server = private_redis()
@@ -95,14 +95,14 @@ async def is_blocked(redis: Redis) -> bool:
     return bool((await redis.info("clients"))["blocked_clients"])
 
 
-async def test_more_callers_than_connections_wait_for_their_turn(redis_server: RealRedis) -> None:
+async def test_callers_wait_for_a_free_connection(redis_server: RealRedis) -> None:
     async with connect(redis_server.url) as redis:
         answers = await asyncio.gather(*(redis.echo(str(number)) for number in range(500)))
 
     assert answers == [str(number) for number in range(500)]
 
 
-async def test_a_command_whose_connection_broke_is_not_sent_again() -> None:
+async def test_a_command_on_a_broken_connection_is_not_repeated() -> None:
     received: list[bytes] = []
 
     async def take_and_hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

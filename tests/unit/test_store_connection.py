@@ -39,7 +39,7 @@ PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # a
         (RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed"), "away"),
     ],
 )
-async def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(raised: Exception, reason: str) -> None:
+async def test_a_failure_of_redis_has_a_reason(raised: Exception, reason: str) -> None:
     with pytest.raises(StoreUnavailable) as caught, translated():
         raise raised
 
@@ -60,14 +60,14 @@ async def test_what_an_operator_can_mend_is_unavailable_with_a_word_for_why(rais
         RuntimeError("this loop is broken"),
     ],
 )
-async def test_what_the_program_must_mend_passes_as_it_is(raised: Exception) -> None:
+async def test_a_failure_of_the_program_is_not_translated(raised: Exception) -> None:
     with pytest.raises(type(raised)) as caught, translated():
         raise raised
 
     assert caught.value is raised
 
 
-async def test_a_task_that_was_told_to_end_ends_although_redis_py_answers_with_an_error() -> None:
+async def test_a_cancelled_task_ends_where_redis_py_raises() -> None:
     async def swallows() -> None:
         with translated():
             try:
@@ -83,7 +83,7 @@ async def test_a_task_that_was_told_to_end_ends_although_redis_py_answers_with_a
         await task
 
 
-def test_an_address_that_cannot_be_read_is_not_shown() -> None:
+def test_an_unreadable_address_is_not_shown() -> None:
     with pytest.raises(ConfigurationError) as caught:
         connect("redis://:hidden@h/0?socket_read_size=hidden&max_connections=hidden")
 
@@ -108,7 +108,7 @@ def test_an_address_that_cannot_be_read_is_not_shown() -> None:
         ),
     ],
 )  # fmt: skip
-def test_addresses_of_several_servers_are_read(
+def test_an_address_of_several_servers_is_read(
     url: str, kind: str, servers: list[tuple[str, int]], plain: str, master: str
 ) -> None:
     found = redis_servers(url)
@@ -118,7 +118,7 @@ def test_addresses_of_several_servers_are_read(
 
 
 @pytest.mark.parametrize("url", ["redis://a:1/0", "unix:///redis.sock", "redis+others://a"])
-def test_other_addresses_are_of_one_server_at_most(url: str) -> None:
+def test_an_address_of_one_server_is_left_alone(url: str) -> None:
     assert redis_servers(url) is None
 
 
@@ -134,7 +134,7 @@ def test_other_addresses_are_of_one_server_at_most(url: str) -> None:
         "rediss+cluster://:hidden@a:1/1",  # a cluster has one database
     ],
 )
-def test_what_several_servers_cannot_have_is_named_and_not_shown(url: str) -> None:
+def test_a_wrong_address_of_several_servers_is_not_shown(url: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         connect(url)
 
@@ -143,7 +143,7 @@ def test_what_several_servers_cannot_have_is_named_and_not_shown(url: str) -> No
     assert "hidden" not in line
 
 
-async def test_several_servers_are_connected_to_with_the_options_of_one() -> None:
+async def test_connections_to_several_servers_have_the_options_of_one() -> None:
     async with (
         connect("rediss+sentinel://me:p%40@a:1/main/3?ssl_check_hostname=false&sentinel_password=x") as watched,
         connect("redis+cluster://a:1,b:2") as clustered,

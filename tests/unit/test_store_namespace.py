@@ -15,7 +15,7 @@ from bridge.queue.scripting import Scripts
 from support.store import NAMESPACE, PREFIX, START, a_store, message, ts
 
 
-async def test_a_namespace_remembers_since_when_it_knows_anything(redis: Redis) -> None:
+async def test_a_namespace_remembers_when_it_was_first_opened(redis: Redis) -> None:
     store = await a_store(redis)
     store.clock.time = START + timedelta(days=3)
 
@@ -39,7 +39,7 @@ async def test_another_bots_namespace_is_refused(redis: Redis, team: str, bot: s
     assert await store.dump() == before
 
 
-async def test_two_namespaces_on_one_redis_know_nothing_of_each_other(redis: Redis) -> None:
+async def test_two_namespaces_share_nothing(redis: Redis) -> None:
     store = await a_store(redis)
     await store.queue()
     before = await store.dump()
@@ -51,11 +51,12 @@ async def test_two_namespaces_on_one_redis_know_nothing_of_each_other(redis: Red
     assert {key: value for key, value in (await store.dump()).items() if key.startswith(PREFIX)} == before
 
 
-async def test_a_wiped_store_is_set_up_again_and_knows_nothing_of_the_past(redis: Redis) -> None:
+async def test_a_wiped_store_is_set_up_again(redis: Redis) -> None:
     store = await a_store(redis)
     await redis.flushdb()
     store.clock.time = START + timedelta(hours=1)
 
+    assert await store.namespace.prune_dead_consumers() == 0, "there are none"
     await store.namespace.hold()
     await store.queue()
 
@@ -63,7 +64,7 @@ async def test_a_wiped_store_is_set_up_again_and_knows_nothing_of_the_past(redis
     assert len(await store.process().hold()) == 1
 
 
-async def test_a_message_that_comes_between_the_wipe_and_the_heartbeat_is_not_stranded(redis: Redis) -> None:
+async def test_a_message_between_wipe_and_heartbeat_is_taken(redis: Redis) -> None:
     store = await a_store(redis)
     await redis.flushdb()
     turn = await store.queue()
@@ -83,7 +84,7 @@ async def test_a_store_that_is_away_is_not_held(redis: Redis) -> None:
     assert not gone.is_held
 
 
-async def test_consumers_that_hold_nothing_and_are_gone_are_forgotten(redis: Redis) -> None:
+async def test_dead_consumers_that_hold_nothing_are_pruned(redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     await store.queue(message("x", "1700000009.000100"))
@@ -99,14 +100,7 @@ async def test_consumers_that_hold_nothing_and_are_gone_are_forgotten(redis: Red
     assert [consumer["name"] for consumer in consumers] == ["holder"]
 
 
-async def test_in_a_wiped_store_nobody_is_forgotten(redis: Redis) -> None:
-    store = await a_store(redis)
-    await redis.flushdb()
-
-    assert await store.namespace.prune_dead_consumers() == 0
-
-
-async def test_a_script_that_redis_has_forgotten_is_sent_whole(redis: Redis) -> None:
+async def test_a_script_that_redis_forgot_is_sent_whole(redis: Redis) -> None:
     store = await a_store(redis)
     await store.queue()
     await redis.script_flush()
