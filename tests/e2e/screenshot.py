@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.async_api import Browser
+from playwright.async_api import BrowserContext
 
 from bridge.playground.emulator.sample import ALICE, BOB
 from support.browser import a_browser
@@ -40,15 +40,16 @@ async def take(folder: Path) -> None:
         playground = await (await Playground(Path(kept)).start()).ready(ALICE)
         try:
             async with a_browser() as browser:
+                context = await browser.new_context()
                 for scene in SCENES:
-                    await _played(scene, browser, playground.url, folder)
+                    await _played(scene, context, playground.url, folder)
         finally:
             await playground.end()
 
 
-async def _played(scene: Scene, browser: Browser, url: str, folder: Path) -> None:
+async def _played(scene: Scene, context: BrowserContext, url: str, folder: Path) -> None:
     picture = folder / f"{scene.name}.png" if scene.name else None
-    opened = a_window(browser, url, user=scene.user, channel=scene.channel, picture=picture, size=scene.size)
+    opened = a_window(context, url, user=scene.user, channel=scene.channel, picture=picture, size=scene.size)
     async with opened as window:
         await scene.play(window)
         await window.page.mouse.move(0, 0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from support.canned_page import CannedPage, canned_page, message, option, words
 from support.waiting import wait_until
@@ -24,10 +24,9 @@ async def server() -> AsyncIterator[CannedPage]:
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def page(server: CannedPage, browser: Browser) -> AsyncIterator[Page]:
+async def page(server: CannedPage, browser: BrowserContext) -> AsyncIterator[Page]:
     """A window on it, as Alice, in #general; a script that fails, fails the test."""
-    context = await browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    window = await context.new_page()
+    window = await browser.new_page()
     window.set_default_timeout(15_000)
     failures: list[str] = []
     window.on("pageerror", lambda error: failures.append(str(error)))
@@ -35,7 +34,7 @@ async def page(server: CannedPage, browser: Browser) -> AsyncIterator[Page]:
     await window.goto(server.url)
     await expect(window.get_by_test_id("composer")).to_be_visible(timeout=15_000)
     yield window
-    await context.close()
+    await window.close()
     assert failures == []
 
 

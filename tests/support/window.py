@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Request, expect
+from playwright.async_api import BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 
 PATIENCE = 30_000.0  # milliseconds: the bridge may be on its way back
 LAPTOP = (1280, 800)
@@ -142,27 +142,32 @@ Opens = Callable[[str, str], AbstractAsyncContextManager[Window]]
 
 @asynccontextmanager
 async def a_window(
-    browser: Browser,
+    context: BrowserContext,
     url: str,
     *,
     user: str,
     channel: str,
     picture: Path | None = None,
+    failure: Path | None = None,
     size: tuple[int, int] = LAPTOP,
 ) -> AsyncIterator[Window]:
-    """Open the page as *user*, in a browser of their own; at the end a *picture* is taken."""
+    """Open the page as *user*, in a tab of their own; at the end a *picture* is taken, or one of a *failure*."""
     width, height = size
-    context = await browser.new_context(viewport={"width": width, "height": height})
-    context.set_default_timeout(PATIENCE)
+    window = Window(await context.new_page())
+    window.listen()
+    window.page.set_default_timeout(PATIENCE)
+    await window.page.set_viewport_size({"width": width, "height": height})
     try:
-        window = Window(await context.new_page())
-        window.listen()
         await window.page.goto(f"{url}/?as={user}")
         await window.go_to(channel)
         yield window
         assert not window.went_elsewhere, f"the page asks others: {window.went_elsewhere}"
         assert not window.complaints, f"something goes wrong in the page: {window.complaints}"
-    finally:
         if picture is not None:
             await window.page.screenshot(path=picture)
-        await context.close()
+    except BaseException:
+        if failure is not None:
+            await window.page.screenshot(path=failure)
+        raise
+    finally:
+        await window.page.close()
