@@ -187,6 +187,7 @@ class Variables(EnvSettingsSource):
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__(Settings)
+        self.case_sensitive = True  # again: the library gives it up on Windows, whose own environment has no case
         self.env_vars = {name: value.strip() for name, value in environ.items() if value.strip()}
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
