@@ -35,7 +35,7 @@ from bridge.queue.watching import Watches
 from bridge.slack.api import RESPONSE_URL
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.history import MessageTag, Place
-from bridge.slack.post import ExistingParts, Recipient, Say
+from bridge.slack.post import ExistingParts, Recipient, Say, first_of
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class Shower:
         body, reply = taken.turn.body, outcome.reply
         # The card of a run becomes its result. A menu that was shown before the answer is a message of its own.
         has_card = bool(taken.turn.card) and outcome.mark == RUN_MARK
-        existing = ExistingParts({0: taken.turn.card} if has_card else {})
+        existing = ExistingParts({"0": taken.turn.card} if has_card else {})
         is_new = is_public(reply, body) and not has_card and not _replaces(reply, body)
         look, has_waited = may_be_there or may_have_card, taken.turn.waits
         attempt, outlived, began = 0, 0, lease.now
@@ -209,7 +209,7 @@ class Shower:
             await self._say.update(body.channel, body.message_ts, reply, tag)
             return body.message_ts
         if outcome.mark == RUN_MARK and existing:  # the card that was posted when the run began
-            card = existing[min(existing)]
+            card = first_of(existing)
             await self._say.update(body.channel, card, reply, tag)
             return card
         try:

@@ -18,12 +18,13 @@ import json
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, TypeVar
+from http import HTTPStatus
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -33,9 +34,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.metrics import Metrics
 
+log = logging.getLogger(__name__)
+
 RESPONSE_URL = "response_url"
 """The method of a `SlackError` that is about a post by response_url."""
-
+UPLOAD_URL = "upload_url"
 
 CALL_SECONDS = 10.0
 _CONNECT_SECONDS = 3.0
@@ -43,9 +46,19 @@ _OPEN_SOCKET = "apps.connections.open"
 _SOCKET_MESSAGE = 4 * 1024 * 1024  # bytes; Slack's payloads are far smaller
 _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
+_LEAST_TO_BEGIN = 1.0  # seconds; a call that has less left is not begun
+RESERVE = 2.0  # what a call gets at least, after it has waited for its channel
 _CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to ten, and its date has whole seconds
 
 Json = dict[str, Any]
+Sleep = Callable[[float], Awaitable[None]]
+Monotonic = Callable[[], float]
+
+INTERVAL = 1.0  # seconds between two messages in a slowed-down channel
+QUIET = 5.0  # seconds; a channel that nobody wrote to for so long is free again
+
+REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
+"""What Slack says of a token that it does not accept: https://docs.slack.dev/reference/methods/auth.test#errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +99,57 @@ class Hello:
     said_at: datetime | None
 
 
-class _Redirected(aiohttp.ClientResponseError):
-    """Something that is not Slack's Web API sent us elsewhere."""
+class Send(Protocol):
+    """`SlackWeb.call` or `SlackWeb.read`."""
+
+    async def __call__(self, method: str, arguments: Mapping[str, Any], *, seconds: float) -> Json:
+        """Make a call. Raises `SlackError`."""
+        ...
+
+
+class BotToken:
+    """The bot token's *value*, and whether Slack accepts it, as far as its answers have shown.
+
+    *refused_because* is Slack's word for why it does not, ``""`` while it does. From a refusal on no call is made with
+    it, until `bridge.listeners.token_watch` finds that it works again or has another one.
+    """
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+        self.refused_because = ""
+        self._accepted, self._refused = asyncio.Event(), asyncio.Event()
+        self._accepted.set()
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether it works, as far as is known."""
+        return not self.refused_because
+
+    def refuse(self, value: str, because: str) -> None:
+        """Note that Slack does not accept *value*, unless it was replaced meanwhile; the log says so once."""
+        if value != self.value or self.refused_because:
+            return
+        log.error(
+            "slack does not accept the bot token: nothing is begun and all is kept until it works again",
+            extra={"error": because},
+        )
+        self.refused_because = because
+        self._accepted.clear()
+        self._refused.set()
+
+    def accept(self, value: str) -> None:
+        """Go on with *value*, which works."""
+        self.value, self.refused_because = value, ""
+        self._refused.clear()
+        self._accepted.set()
+
+    async def until_accepted(self) -> None:
+        """Wait until it works."""
+        await self._accepted.wait()
+
+    async def until_refused(self) -> None:
+        """Wait until it does not."""
+        await self._refused.wait()
 
 
 class SlackWeb:
@@ -98,6 +160,7 @@ class SlackWeb:
         self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
         self._metrics = metrics
         self.token = BotToken(token)
+        self._said_at = ""  # the last answer's Date
         self._clock_ahead = timedelta(0)
         self.client = AsyncWebClient(
             token, base_url=self._base_url, timeout=int(CALL_SECONDS), session=session, retry_handlers=[]
@@ -112,12 +175,13 @@ class SlackWeb:
 
     async def call(self, method: str, arguments: Mapping[str, Any], *, seconds: float = CALL_SECONDS) -> Json:
         """Make a call that takes JSON. Raises `SlackError`."""
-        answer, _ = await self._send(method, seconds, json=_without_none(arguments))
+        given = {name: value for name, value in arguments.items() if value is not None}
+        answer, _ = await self._request(method, seconds, json=given)
         return answer
 
     async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Json:
         """Make a call that reads; those do not take JSON. Raises `SlackError`."""
-        answer, _ = await self._send(method, seconds, verb="GET", params=dict(arguments))
+        answer, _ = await self._request(method, seconds, verb="GET", params=arguments)
         return answer
 
     def use(self, token: str) -> None:
@@ -127,18 +191,15 @@ class SlackWeb:
 
     async def who_has(self, token: str) -> Identity:
         """Ask whose *token* is, whether or not it is the one in use. Raises `SlackError`."""
-        return (await self._hello(token)).identity
+        return (await self.hello(token)).identity
 
     async def auth_test(self) -> Identity:
         """Ask who we are, with whatever token there is. Raises `SlackError`."""
-        return (await self.hello()).identity
+        return (await self.hello(self.token.value)).identity
 
-    async def hello(self) -> Hello:
+    async def hello(self, token: str = "") -> Hello:
         """Ask who we are, by name too, and what time it is. Raises `SlackError`."""
-        return await self._hello(self.token.value)
-
-    async def _hello(self, token: str) -> Hello:
-        answer, headers = await self._send("auth.test", CALL_SECONDS, token=token, json={})
+        answer, headers = await self._request("auth.test", CALL_SECONDS, token=token or self.token.value, json={})
         granted = headers.get("x-oauth-scopes", "")
         identity = Identity(
             team=str(answer.get("team_id") or ""),
@@ -150,17 +211,16 @@ class SlackWeb:
             is_org_wide=answer.get("is_enterprise_install") is True,
             scopes=frozenset(scope.strip() for scope in granted.split(",") if scope.strip()),
         )
-        return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), _date(headers))
+        said_at = _moment(headers.get("Date", ""))
+        return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), said_at)
 
     async def respond(self, response_url: str, body: Json, *, seconds: float = CALL_SECONDS) -> None:
         """Post to a ``response_url``. Raises `SlackError`; a used or expired one is `SlackRefused`."""
-        with _counted(self._metrics, RESPONSE_URL):
-            _judge_plain(RESPONSE_URL, *await self._exchange(RESPONSE_URL, seconds, response_url, json=body))
+        await self._request(RESPONSE_URL, seconds, url=response_url, json=body)
 
     async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
         """Send a file's bytes to where ``files.getUploadURLExternal`` said. Raises `SlackError`."""
-        with _counted(self._metrics, "upload_url"):
-            _judge_plain("upload_url", *await self._exchange("upload_url", seconds, upload_url, data=content))
+        await self._request(UPLOAD_URL, seconds, url=upload_url, data=content)
 
     async def open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
         """Open a WebSocket of Socket Mode with an app-level token. Raises `SlackError`.
@@ -171,57 +231,49 @@ class SlackWeb:
         try:
             async with asyncio.timeout(CALL_SECONDS):
                 return await self._session.ws_connect(url, autoping=False, max_msg_size=_SOCKET_MESSAGE)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as exc:
+        except (aiohttp.ClientError, OSError, ValueError) as exc:
             raise SlackUnreachable(_OPEN_SOCKET, type(exc).__name__) from exc
 
     async def socket_url(self, app_token: str) -> str:
         """Ask where a WebSocket can be opened. Raises `SlackError`."""
-        answer, _ = await self._send(_OPEN_SOCKET, CALL_SECONDS, token=app_token)
+        answer, _ = await self._request(_OPEN_SOCKET, CALL_SECONDS, token=app_token)
         return str(answer.get("url"))
 
-    async def _send(
-        self, method: str, seconds: float, *, token: str = "", **request: Any
+    async def _request(
+        self, method: str, seconds: float, *, token: str = "", url: str = "", verb: str = "POST", **request: Any
     ) -> tuple[Json, Mapping[str, str]]:
-        """Make a call with *token*, or else with the bot's."""
-        if not token and not self.token.is_accepted:
+        """Send one request, once, and judge its answer. Raises `SlackError`.
+
+        It carries *token*, or else the bot's; no token where a *url* says that it goes elsewhere than to the API.
+        """
+        is_as_bot = not token and not url
+        if is_as_bot and self.token.refused_because:
             raise SlackTokenRefused(method, self.token.refused_because)
         used = token or self.token.value
-        authorization = {"Authorization": f"Bearer {used}"}
-        with _counted(self._metrics, method):
-            status, headers, body = await self._exchange(
-                method, seconds, self._base_url + method, headers=authorization, **request
-            )
-            try:
-                answer = _judge(method, status, headers, body)
-            except SlackRefused as exc:
-                if token or exc.error not in REFUSALS:
-                    raise
-                self.token.refuse(used, exc.error)
-                raise SlackTokenRefused(method, exc.error) from exc
-            self._note_time(headers)
-            return answer, headers
-
-    def _note_time(self, headers: Mapping[str, str]) -> None:
-        if (said_at := _date(headers)) is not None:
-            ahead = datetime.now(UTC) - said_at
-            self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
-
-    async def _exchange(
-        self, method: str, seconds: float, url: str, *, verb: str = "POST", **request: Any
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request, once, and read its answer."""
+        headers = {} if url else {"Authorization": f"Bearer {used}"}
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
         try:
-            async with self._session.request(verb, url, timeout=timeout, **request) as response:
-                return response.status, response.headers, await response.read()
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as exc:
-            raise SlackUnreachable(method, type(exc).__name__) from exc
-        except (aiohttp.InvalidURL, aiohttp.ClientHttpProxyError) as exc:  # neither got as far as Slack
-            raise SlackUnreachable(method, type(exc).__name__) from exc
-        except _Redirected as exc:  # SLACK_API_URL names something else, or a proxy wants people to sign in
-            raise SlackRefused(method, f"http_{exc.status}") from exc
-        except (aiohttp.ClientError, TimeoutError, OSError) as exc:
-            raise SlackAmbiguous(method, type(exc).__name__) from exc
+            try:
+                async with self._session.request(
+                    verb, url or self._base_url + method, headers=headers, timeout=timeout, **request
+                ) as response:
+                    body = await response.read()
+            except (aiohttp.ClientError, OSError) as exc:
+                raise _translated(method, exc) from exc
+            answer = _judge(method, response.status, response.headers, body, is_api=not url)
+        except SlackError as exc:
+            self._metrics.slack_call(method, _outcome(exc))
+            if is_as_bot and isinstance(exc, SlackRefused) and exc.error in REFUSALS:
+                self.token.refuse(used, exc.error)
+                raise SlackTokenRefused(method, exc.error) from exc
+            raise
+        self._metrics.slack_call(method, "ok")
+        said = response.headers.get("Date", "")
+        if not url and said != self._said_at:  # it has whole seconds, and reading it takes 10 µs
+            self._said_at = said
+            ahead = datetime.now(UTC) - (_moment(said) or datetime.now(UTC))
+            self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
+        return answer, response.headers
 
 
 @asynccontextmanager
@@ -247,6 +299,10 @@ def proxy_for(base_url: str) -> str | None:
     return getproxies().get(target.scheme)
 
 
+class _Redirected(aiohttp.ClientResponseError):
+    """Something that is not Slack's Web API sent us elsewhere."""
+
+
 async def _refuse_redirect(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
@@ -258,20 +314,23 @@ async def _refuse_redirect(
     return response
 
 
-@contextmanager
-def _counted(metrics: Metrics, method: str) -> Iterator[None]:
-    """Count how a call ended."""
-    try:
-        yield
-    except SlackError as exc:
-        metrics.slack_call(method, _outcome(exc))
-        raise
-    metrics.slack_call(method, "ok")
+def _translated(method: str, exc: aiohttp.ClientError | OSError) -> SlackError:
+    match exc:
+        case _Redirected():  # SLACK_API_URL names something else, or a proxy wants people to sign in
+            return SlackRefused(method, f"http_{exc.status}")
+        case (
+            aiohttp.ClientConnectorError()
+            | aiohttp.ConnectionTimeoutError()
+            | aiohttp.InvalidURL()
+            | aiohttp.ClientHttpProxyError()
+        ):  # none of these got as far as Slack
+            return SlackUnreachable(method, type(exc).__name__)
+    return SlackAmbiguous(method, type(exc).__name__)
 
 
 def _outcome(error: SlackError) -> str:
     match error:
-        case SlackRefused() | SlackTokenRefused():
+        case SlackRefused():
             return "refused"
         case SlackUnreachable(retry_after=timedelta()):
             return "rate_limited"
@@ -280,9 +339,20 @@ def _outcome(error: SlackError) -> str:
     return "ambiguous"
 
 
-def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes) -> Json:
-    """Tell what a call's answer means. https://docs.slack.dev/apis/web-api/#responses."""
-    _judge_status(method, status, headers)
+def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *, is_api: bool) -> Json:
+    """Tell what an answer means: the API's is JSON, any other a status and a word.
+
+    https://docs.slack.dev/apis/web-api/#responses
+    """
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise SlackUnreachable(method, "ratelimited", _retry_after(headers))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise SlackAmbiguous(method, str(status))
+    if not is_api:
+        word = _word_in(body)
+        if status >= HTTPStatus.BAD_REQUEST or word not in {"", "ok"}:
+            raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
+        return {}
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError) as exc:
@@ -290,26 +360,20 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes) ->
     match answer:
         case {"ok": True}:
             return dict(answer)
-        case {"ok": False, "error": "ratelimited" | "rate_limited" | "message_limit_exceeded" as word}:
-            raise SlackUnreachable(method, word, _retry_after(headers))
-        case {"ok": False, "error": "team_added_to_org" | "org_login_required" as word}:  # while it is being moved
-            raise SlackUnreachable(method, word)
-        case {
-            "ok": False,
-            "error": "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout" as word,
-        }:
-            raise SlackAmbiguous(method, word)  # Slack's reference: "some aspect of the operation may have succeeded"
         case {"ok": False, "error": str() as word}:
-            raise SlackRefused(method, word, str(answer.get("needed") or ""))
+            raise _refusal(method, word, str(answer.get("needed") or ""), headers)
     raise SlackAmbiguous(method, f"{status}, not of Slack's shape")
 
 
-def _judge_plain(method: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    """Tell what the answer of a response_url or an upload means: a status, and a word in text or JSON."""
-    _judge_status(method, status, headers)
-    word = _word_in(body)
-    if status >= 400 or word not in {"", "ok"}:  # noqa: PLR2004
-        raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
+def _refusal(method: str, word: str, needed: str, headers: Mapping[str, str]) -> SlackError:
+    match word:
+        case "ratelimited" | "rate_limited" | "message_limit_exceeded":
+            return SlackUnreachable(method, word, _retry_after(headers))
+        case "team_added_to_org" | "org_login_required":  # while it is being moved
+            return SlackUnreachable(method, word)
+        case "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout":
+            return SlackAmbiguous(method, word)  # Slack's reference: "some aspect of the operation may have succeeded"
+    return SlackRefused(method, word, needed)
 
 
 def _word_in(body: bytes) -> str:
@@ -319,13 +383,6 @@ def _word_in(body: bytes) -> str:
     return (said[1] or said[0]) if said else ""
 
 
-def _judge_status(method: str, status: int, headers: Mapping[str, str]) -> None:
-    if status == 429:  # noqa: PLR2004
-        raise SlackUnreachable(method, "ratelimited", _retry_after(headers))
-    if status >= 500:  # noqa: PLR2004
-        raise SlackAmbiguous(method, str(status))
-
-
 def _retry_after(headers: Mapping[str, str]) -> timedelta:
     said = headers.get("Retry-After", "")
     if not (said.isascii() and said.isdigit() and len(said) < 10):  # noqa: PLR2004
@@ -333,71 +390,13 @@ def _retry_after(headers: Mapping[str, str]) -> timedelta:
     return min(timedelta(seconds=int(said)), _LONGEST_RETRY_AFTER)
 
 
-def _date(headers: Mapping[str, str]) -> datetime | None:
+def _moment(date: str) -> datetime | None:
+    """Read a Date header; None where it is not one."""
     try:
-        moment = parsedate_to_datetime(headers.get("Date", ""))
+        moment = parsedate_to_datetime(date)
     except (ValueError, OverflowError):
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _without_none(arguments: Mapping[str, Any]) -> Json:
-    return {name: value for name, value in arguments.items() if value is not None}
-
-
-log = logging.getLogger(__name__)
-
-REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
-"""What Slack says of a token that it does not accept: https://docs.slack.dev/reference/methods/auth.test#errors."""
-
-
-class BotToken:
-    """The token's *value*; *refused_because* is Slack's word for why it does not accept it, ``""`` while it does."""
-
-    def __init__(self, value: str) -> None:
-        self.value = value
-        self.refused_because = ""
-        self._accepted, self._refused = asyncio.Event(), asyncio.Event()
-        self._accepted.set()
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether it works, as far as is known."""
-        return not self.refused_because
-
-    def refuse(self, value: str, because: str) -> None:
-        """Note that Slack does not accept *value*, unless it was replaced meanwhile; the log says so once."""
-        if value != self.value or not self.is_accepted:
-            return
-        log.error(
-            "slack does not accept the bot token: nothing is begun and all is kept until it works again",
-            extra={"error": because},
-        )
-        self.refused_because = because
-        self._accepted.clear()
-        self._refused.set()
-
-    def accept(self, value: str) -> None:
-        """Go on with *value*, which works."""
-        self.value, self.refused_because = value, ""
-        self._refused.clear()
-        self._accepted.set()
-
-    async def until_accepted(self) -> None:
-        """Wait until it works."""
-        await self._accepted.wait()
-
-    async def until_refused(self) -> None:
-        """Wait until it does not."""
-        await self._refused.wait()
-
-
-INTERVAL = 1.0
-QUIET = 5.0  # a channel that nobody wrote to for so long is free again
-
-Result = TypeVar("Result")
-Sleep = Callable[[float], Awaitable[None]]
-Monotonic = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,88 +406,76 @@ class Deadline:
     at: float
     monotonic: Monotonic = time.monotonic
 
-    @classmethod
-    def after(cls, seconds: float, monotonic: Monotonic = time.monotonic) -> Deadline:
-        """Begin to count now."""
-        return cls(monotonic() + seconds, monotonic)
-
-    def earlier(self, seconds: float) -> Deadline:
-        """Keep some of the time for what comes after."""
-        return Deadline(self.at - seconds, self.monotonic)
-
     def left(self) -> float:
         """Seconds until then; negative afterwards."""
         return self.at - self.monotonic()
 
 
 @dataclass(slots=True)
-class _Slow:
-    """A channel that Slack has slowed down: when its next message may go, and who waits for that, in order."""
+class _SlowChannel:
+    """One that Slack has slowed down: when its next message may go, and who waits for that, in order."""
 
     next_at: float
     waiting: list[int] = field(default_factory=list)
 
 
 class Pace:
-    """Keeps each slowed-down channel in order and below its limit; channels at full speed cost nothing."""
+    """How fast messages go out: at once, until Slack says otherwise for one channel.
+
+    Slack allows about one message a second in each channel, and short bursts above that. Whoever slows down before
+    being told wastes the bursts; whoever goes on after a 429 gets more of them. So: after a 429 that channel waits for
+    Retry-After, then goes on at one a second in the order of asking, until nobody has waited for a while. Other
+    channels and other methods never notice. https://docs.slack.dev/apis/web-api/rate-limits
+    """
 
     def __init__(self, *, monotonic: Monotonic = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
         self._monotonic = monotonic
         self._sleep = sleep
-        self._slow: dict[tuple[str, str], _Slow] = {}
         self._tickets = 0
+        self.slow: dict[tuple[str, str], _SlowChannel] = {}  # by method and channel
 
-    @property
-    def slowed_down(self) -> int:
-        """How many channels are slowed down at the moment."""
-        return len(self._slow)
+    async def call(
+        self, send: Send, method: str, arguments: Mapping[str, Any], deadline: Deadline, channel: str = ""
+    ) -> Json:
+        """Call *send* (`SlackWeb.call` or `read`) as soon as it may be, and again after each 429 that leaves time.
 
-    async def run(self, method: str, channel: str, send: Callable[[], Awaitable[Result]], deadline: Deadline) -> Result:
-        """Call *send* as soon as it may be, and again after each 429 that leaves time enough.
-
-        Raises `SlackUnreachable` with its ``retry_after`` where the wait would be longer than *deadline* allows.
+        It gets the time that is left then. Raises what *send* raises, and `SlackUnreachable`, with its
+        ``retry_after``, where it could not be finished before the *deadline*.
         """
         key = (method, channel)
         self._tickets = ticket = self._tickets + 1
         while True:
-            await self._wait(key, ticket, deadline)
+            if key in self.slow:
+                await self._wait(key, ticket, deadline)
+            if (seconds := deadline.left()) < _LEAST_TO_BEGIN:
+                raise SlackUnreachable(method, "out of time", timedelta(0))
             try:
-                return await send()
+                return await send(method, arguments, seconds=seconds)
             except SlackUnreachable as exc:
                 if exc.retry_after is None:
                     raise
-                self._slow_down(key, exc.retry_after)
-
-    def _slow_down(self, key: tuple[str, str], retry_after: timedelta) -> None:
-        now = self._monotonic()
-        self._forget_quiet(now)
-        slow = self._slow.setdefault(key, _Slow(now))
-        slow.next_at = max(slow.next_at, now + retry_after.total_seconds())
-
-    def _forget_quiet(self, now: float) -> None:
-        for key in [key for key, slow in self._slow.items() if not slow.waiting and now > slow.next_at + QUIET]:
-            del self._slow[key]
+                now = self._monotonic()
+                self.slow = {
+                    one: slow for one, slow in self.slow.items() if slow.waiting or now <= slow.next_at + QUIET
+                }
+                slow = self.slow.setdefault(key, _SlowChannel(now))
+                slow.next_at = max(slow.next_at, now + exc.retry_after.total_seconds())
 
     async def _wait(self, key: tuple[str, str], ticket: int, deadline: Deadline) -> None:
-        slow = self._slow.get(key)
-        if slow is None:
-            return
+        slow = self.slow[key]
         if not slow.waiting and self._monotonic() > slow.next_at + QUIET:
-            del self._slow[key]
+            del self.slow[key]
             return
         bisect.insort(slow.waiting, ticket)
         try:
-            await self._wait_in_line(key[0], slow, ticket, deadline)
+            while True:
+                ahead = bisect.bisect_left(slow.waiting, ticket)
+                wait = slow.next_at + ahead * INTERVAL - self._monotonic()
+                if not ahead and wait <= 0:
+                    slow.next_at = self._monotonic() + INTERVAL
+                    return
+                if wait > deadline.left() - RESERVE:
+                    raise SlackUnreachable(key[0], "ratelimited", timedelta(seconds=wait))
+                await self._sleep(max(wait, 0.01))  # never 0: somebody ahead may be due, and not yet awake
         finally:
             slow.waiting.remove(ticket)
-
-    async def _wait_in_line(self, method: str, slow: _Slow, ticket: int, deadline: Deadline) -> None:
-        while True:
-            ahead = bisect.bisect_left(slow.waiting, ticket)
-            wait = slow.next_at + ahead * INTERVAL - self._monotonic()
-            if not ahead and wait <= 0:
-                slow.next_at = self._monotonic() + INTERVAL
-                return
-            if wait > deadline.left():
-                raise SlackUnreachable(method, "ratelimited", timedelta(seconds=wait))
-            await self._sleep(max(wait, 0.01))  # never 0: somebody ahead may be due, and not yet awake

@@ -1,17 +1,18 @@
-"""Finding our own messages again in Slack itself, by the mark that each of them carries."""
+"""Where messages are in Slack, what ours carry so that they are found again, and what a thread says."""
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import PurePath
 from typing import Any
 
-from bridge.errors import SlackUnreachable
+from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.ids import TurnId
 from bridge.slack.api import Deadline, Identity, Json, SlackWeb
-from bridge.slack.parts import number_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,32 @@ class MessageTag:
     """What a message carries as metadata, so that it is found again: ``event_type`` and its payload.
 
     *kind* is ``bridge_turn`` (an agent's answer, or a notice in its place), ``bridge_run`` or ``bridge_root``.
-    Metadata is readable by everybody in the workspace: ids only.
+    Metadata is readable by everybody in the workspace: ids only. Where Slack does not take it, the id of a message's
+    first block says the same, and the name of a file, which has none.
     """
 
     kind: str
     turn: TurnId
     agent: int | None = None
     session: int | None = None
+
+    def metadata(self, part: str, count: int) -> Json:
+        """Write it for one *part* of *count*."""
+        payload: Json = {"turn": self.turn, "part": part, "parts": count}
+        if self.agent is not None:
+            payload["agent"] = self.agent
+        if self.session is not None:
+            payload["session"] = self.session
+        return {"event_type": self.kind, "event_payload": payload}
+
+    def block_id(self, part: str) -> str:
+        """Write it for one *part*, as the id of a block."""
+        return f"{_PREFIX}{self.turn}:{part}"
+
+    def file_name(self, name: str, part: str) -> str:
+        """Write it for one *part*, as the name of a file."""
+        path = PurePath(name)
+        return f"{path.stem or 'file'}-{self.turn}-{part}{path.suffix or '.txt'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,36 +95,25 @@ class ThreadRead:
 
 
 _PAGE = "200"  # apps that are sold outside the Marketplace get 15 at most, whatever they ask for
-_MARK_PREFIX = "bridge_"
-NEWEST = 20  # of what was said in a thread, this much is read for an agent
+_PREFIX = "bridge_"
 _SAID_BY_SOMEBODY = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+NEWEST = 20  # of what was said in a thread, this much is read for an agent
 
 
-def metadata(tag: MessageTag, number: int, count: int) -> Json:
-    """Write the mark of one message; anybody in the workspace can read it."""
-    payload = {"turn": tag.turn, "part": number, "parts": count, "agent": tag.agent, "session": tag.session}
-    known = {name: value for name, value in payload.items() if value is not None}
-    return {"event_type": tag.kind, "event_payload": known}
-
-
-def is_about_metadata(error: str) -> bool:
-    """Whether Slack refuses a message's metadata, and not the message.
-
-    https://docs.slack.dev/reference/methods/chat.postMessage#errors
-    """
-    return error.startswith(("metadata_", "invalid_metadata_"))
-
-
-def marked_in_a_block(body: Json, tag: MessageTag, number: int) -> Json:
-    """Write the mark of one message into the id of its first block, in the place of its metadata."""
-    first, *more = body.get("blocks") or [None]
-    blocks = [{**first, "block_id": f"{_MARK_PREFIX}{tag.turn}:{number}"}, *more] if first else None
-    return {**body, "blocks": blocks, "metadata": None}
-
-
-def history_scopes(channel: str) -> frozenset[str]:
-    """Tell which permissions, any of them, may let the bot read a channel; whether one is private its id does not."""
-    return frozenset({"im:history"} if channel.startswith("D") else {"channels:history", "groups:history"})
+def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
+    """Read which parts of *turn* a message of ours is, by its `MessageTag`."""
+    match message.get("metadata"):
+        case {"event_type": str() as kind, "event_payload": {"turn": str() as of, "part": str() as part}}:
+            if kind.startswith(_PREFIX) and of == turn:
+                yield part
+    for block in message.get("blocks") or []:
+        tagged, _, part = str(block.get("block_id") if isinstance(block, dict) else "").rpartition(":")
+        if tagged == f"{_PREFIX}{turn}":
+            yield part
+    for file in message.get("files") or []:
+        name = str(file.get("name") if isinstance(file, dict) else "")
+        if found := re.search(rf"-{re.escape(turn)}-([a-z0-9.]+)\.[^.]*$", name):
+            yield found[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,25 +124,32 @@ class History:
     identity: Identity
     deadline: Deadline
 
-    async def find_parts(self, place: Place, turn: TurnId, since: datetime) -> dict[int, str]:
-        """Look for all own messages of *turn* in *place*: the ``ts`` of each by its number. Raises `SlackError`.
+    async def find_parts(self, place: Place, turn: TurnId, since: datetime) -> dict[str, str]:
+        """Look for all own messages of *turn* in *place*: the ``ts`` of each by its part. Raises `SlackError`.
 
         Where *place* is a channel, what goes with a message (files) is in the thread below it.
         """
-        found = await self._parts_in(place, turn, since)
+        found: dict[str, str] = {}
+        async for message in self._messages(place, f"{since.timestamp():.6f}"):
+            if self.identity.wrote(message):
+                found |= dict.fromkeys(tagged_parts(turn, message), str(message.get("ts", "")))
         if found and not place.thread_ts:
-            found = await self._parts_in(Place(place.channel, min(found.values())), turn, since) | found
+            return await self.find_parts(Place(place.channel, min(found.values())), turn, since) | found
         return found
 
-    async def read_thread(self, place: Place, *, after: str, before: str) -> ThreadRead:
+    async def read_thread(self, place: Place, *, after: str = "", before: str = "") -> ThreadRead:
         """Read what was said in a thread between two messages. Raises `SlackError`.
 
         *after* is ``""`` for all, the root among it; *before* is ``""`` for all until now.
         """
+        # Which permission lets the bot read a channel; whether it is private its id does not say.
+        scopes = {"im:history"} if place.channel.startswith("D") else {"channels:history", "groups:history"}
+        if self.identity.scopes and not self.identity.scopes & scopes:
+            raise SlackRefused("conversations.replies", "missing_scope")  # as Slack would say, with every call
         seen, recalled, root, count, cut_short = 0, None, None, 0, None
         newest: deque[ThreadMessage] = deque(maxlen=NEWEST)
         try:
-            async for message in self._messages(place, {"oldest": after} if after else {}):
+            async for message in self._messages(place, after):
                 seen += 1
                 is_own, ts = self.identity.wrote(message), str(message.get("ts") or "")
                 recalled = (_session_in(message) if is_own else None) or recalled
@@ -151,67 +167,26 @@ class History:
 
     async def root_of(self, channel: str, ts: str) -> str:
         """Find the root of the thread that an own message is in; itself where it is in none. Raises `SlackError`."""
-        async for message in self._own_messages(Place(channel, ts), None):
-            if message.get("ts") == ts:
+        async for message in self._messages(Place(channel, ts)):
+            if message.get("ts") == ts and self.identity.wrote(message):
                 return str(message.get("thread_ts") or ts)
         return ts
 
-    async def _parts_in(self, place: Place, turn: TurnId, since: datetime) -> dict[int, str]:
-        found: dict[int, str] = {}
-        async for message in self._own_messages(place, since):
-            found |= dict.fromkeys(_numbers(message, turn), str(message.get("ts", "")))
-        return found
-
-    async def _own_messages(self, place: Place, since: datetime | None) -> AsyncIterator[Mapping[str, Any]]:
-        """Go through all pages; believe only what is ours."""
-        window = {"oldest": f"{since.timestamp():.6f}"} if since else {}
-        async for message in self._messages(place, window):
-            if self.identity.wrote(message):
-                yield message
-
-    async def _messages(self, place: Place, window: Mapping[str, str]) -> AsyncIterator[Mapping[str, Any]]:
+    async def _messages(self, place: Place, oldest: str = "") -> AsyncIterator[Mapping[str, Any]]:
         """Go through all pages."""
-        cursor = ""
+        method = "conversations.replies" if place.thread_ts else "conversations.history"
+        asked = {"channel": place.channel, "include_all_metadata": "true", "limit": _PAGE}
+        asked |= {name: value for name, value in (("ts", place.thread_ts), ("oldest", oldest)) if value}
         while True:
-            page = await self._page(place, window, cursor)
+            if (seconds := self.deadline.left()) <= 0:
+                raise SlackUnreachable(method, "out of time", timedelta(0))
+            page = await self.web.read(method, asked, seconds=max(seconds, 1.0))
             for message in page.get("messages") or []:
                 if isinstance(message, dict):
                     yield message
-            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
-            if not cursor:
+            asked["cursor"] = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            if not asked["cursor"]:
                 return
-
-    async def _page(self, place: Place, window: Mapping[str, str], cursor: str) -> Json:
-        method = "conversations.replies" if place.thread_ts else "conversations.history"
-        if self.deadline.left() <= 0:
-            raise SlackUnreachable(method, "out of time", timedelta(0))
-        arguments = {
-            "channel": place.channel,
-            "include_all_metadata": "true",
-            "limit": _PAGE,
-            "ts": place.thread_ts,
-            "cursor": cursor,
-            **window,
-        }
-        given = {name: value for name, value in arguments.items() if value}
-        return await self.web.read(method, given, seconds=max(self.deadline.left(), 1.0))
-
-
-def _numbers(message: Mapping[str, Any], turn: TurnId) -> Iterator[int]:
-    """Read which parts of *turn* a message of ours is: its own mark, that in a block, or the names of its files."""
-    match message.get("metadata"):
-        case {"event_type": str() as kind, "event_payload": {"turn": str() as of, "part": int() as number}}:
-            if kind.startswith(_MARK_PREFIX) and of == turn:
-                yield number
-    for block in message.get("blocks") or []:
-        said = str(block.get("block_id") or "") if isinstance(block, dict) else ""
-        marked, _, part = said.removeprefix(_MARK_PREFIX).rpartition(":")
-        if said.startswith(_MARK_PREFIX) and marked == turn and part.isdecimal():
-            yield int(part)
-    for file in message.get("files") or []:
-        number_or_none = number_in(str(file.get("name") or ""), turn) if isinstance(file, dict) else None
-        if number_or_none is not None:
-            yield number_or_none
 
 
 def _session_in(message: Mapping[str, Any]) -> Recalled | None:

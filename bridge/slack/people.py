@@ -1,4 +1,4 @@
-"""People and channels by their Slack ids (`bridge.slack.ports.Directory`): cached, asked for once at a time."""
+"""People and channels by their Slack ids: cached, asked for once at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from bridge.errors import SlackError, SlackRefused
 from bridge.slack.api import Identity, Json, SlackWeb
 
 _NAMES_SECONDS = 600.0
-_NO_NAME_SECONDS = 60.0
+_REFUSED_SECONDS = 60.0  # what Slack refuses, it refuses again
+_FAILED_SECONDS = 5.0  # long enough that a crowd does not ask one by one, short enough to recover
 _GROUPS_SECONDS = 60.0
 _CHANNELS_SECONDS = 60.0
 _CHANNELS_PER_PAGE = 999
@@ -46,27 +47,57 @@ class Directory:
         self._web = web
         self._identity = identity
         self._people = Remembered(self._person, seconds=_NAMES_SECONDS, monotonic=monotonic)
-        self._user_names = Remembered(
-            self._display_name, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
-        )
-        self._bots = Remembered(
-            self._is_bot, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
-        )
-        self._locales = Remembered(
-            self._locale, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
-        )
-        self._channel_names = Remembered(
-            self._channel, seconds=_NAMES_SECONDS, failure_seconds=_NO_NAME_SECONDS, monotonic=monotonic
-        )
+        self._channel_names = Remembered(self._channel_name, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._channels = Remembered(self._channels_seen, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
         self._groups = Remembered(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
+
+    async def person(self, user: str) -> Person:
+        """Give all that is known of a person. Raises `SlackError` where Slack does not tell."""
+        return await self._people.get(user)
 
     async def user_name(self, user: str) -> str:
         """Give the display name, or the id where it cannot be read."""
         try:
-            return await self._user_names.get(user)
+            return (await self._people.get(user)).name or user
         except SlackError:
             return user
+
+    async def user_locale(self, user: str) -> str:
+        """Give the locale, or ``""`` where it cannot be read."""
+        try:
+            return (await self._people.get(user)).locale
+        except SlackError:
+            return ""
+
+    async def time_zone(self, user: str) -> str:
+        """Give the time zone (``Europe/Berlin``), or ``""`` where it cannot be read."""
+        try:
+            return (await self._people.get(user)).time_zone
+        except SlackError:
+            return ""
+
+    async def is_home(self, user: str) -> bool:
+        """Whether *user* belongs to the installing workspace. Raises `SlackError` where that cannot be known."""
+        is_home = (await self._people.get(user)).is_home
+        if is_home is None:
+            raise SlackRefused("users.info", "team_unknown")
+        return is_home
+
+    async def is_guest(self, user: str) -> bool:
+        """Whether *user* is anything less than a full member. Raises `SlackError` where that cannot be known."""
+        return (await self._people.get(user)).kind != "member"
+
+    async def is_bot(self, user: str) -> bool:
+        """Whether *user* is the bot of an app; False where Slack does not tell, or not soon."""
+        try:
+            async with asyncio.timeout(_SOON):
+                return (await self._people.get(user)).kind == "bot"
+        except (SlackError, TimeoutError):
+            return False
+
+    async def in_group(self, user: str, group: str) -> bool:
+        """Whether *user* is in the user group (``S…``). Raises `SlackError` where that cannot be known."""
+        return user in await self._groups.get(group)
 
     async def channel_name(self, channel: str) -> str:
         """Give the name without ``#``, or the id where it cannot be read."""
@@ -87,20 +118,6 @@ class Directory:
         except SlackError:
             return ""
 
-    async def user_locale(self, user: str) -> str:
-        """Give the locale, or ``""`` where it cannot be read."""
-        try:
-            return await self._locales.get(user)
-        except SlackError:
-            return ""
-
-    async def time_zone(self, user: str) -> str:
-        """Give the time zone (``Europe/Berlin``), or ``""`` where it cannot be read."""
-        try:
-            return (await self._people.get(user)).time_zone
-        except SlackError:
-            return ""
-
     async def may_post(self, channel: str) -> bool:
         """Whether the bot is in *channel*, as it is now; True where Slack does not tell."""
         try:
@@ -112,33 +129,6 @@ class Directory:
         about = _mapping(answer.get("channel"))
         is_in = any(about.get(name) is True for name in ("is_member", "is_im", "is_mpim"))
         return is_in and about.get("is_archived") is not True
-
-    async def in_group(self, user: str, group: str) -> bool:
-        """Whether *user* is in the user group. Raises `SlackError` where that cannot be known."""
-        return user in await self._groups.get(group)
-
-    async def is_home(self, user: str) -> bool:
-        """Whether *user* belongs to the installing workspace. Raises `SlackError` where that cannot be known."""
-        is_home = (await self.person(user)).is_home
-        if is_home is None:
-            raise SlackRefused("users.info", "team_unknown")
-        return is_home
-
-    async def is_bot(self, user: str) -> bool:
-        """Whether *user* is the bot of an app; False where Slack does not tell, or not soon."""
-        try:
-            async with asyncio.timeout(_SOON):
-                return await self._bots.get(user)
-        except (SlackError, TimeoutError):
-            return False
-
-    async def is_guest(self, user: str) -> bool:
-        """Whether *user* is anything less than a full member. Raises `SlackError` where that cannot be known."""
-        return (await self.person(user)).kind != "member"
-
-    async def person(self, user: str) -> Person:
-        """Give all that is known of a person. Raises `SlackError` where Slack does not tell."""
-        return await self._people.get(user)
 
     async def _person(self, user: str) -> Person:
         answer = await self._web.read("users.info", {"user": user, "include_locale": "true"}, seconds=_CALL_SECONDS)
@@ -154,16 +144,7 @@ class Directory:
             time_zone=time_zone if isinstance(time_zone, str) else "",
         )
 
-    async def _is_bot(self, user: str) -> bool:
-        return (await self._people.get(user)).kind == "bot"
-
-    async def _display_name(self, user: str) -> str:
-        return (await self._people.get(user)).name or user
-
-    async def _locale(self, user: str) -> str:
-        return (await self._people.get(user)).locale
-
-    async def _channel(self, channel: str) -> str:
+    async def _channel_name(self, channel: str) -> str:
         answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
         return str(_mapping(answer.get("channel")).get("name") or channel)
 
@@ -236,16 +217,7 @@ def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
     return False if about.get("team_id") and identity.team else None
 
 
-FAILURE_SECONDS = 5.0  # long enough that a crowd does not ask one by one, short enough to recover
-MOST = 10_000
-
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry(Generic[Value]):
-    value: Value | SlackError
-    until: float
 
 
 class Remembered(Generic[Value]):
@@ -257,44 +229,38 @@ class Remembered(Generic[Value]):
         *,
         seconds: float,
         monotonic: Callable[[], float],
-        failure_seconds: float = FAILURE_SECONDS,
-        most: int = MOST,
+        most: int = 10_000,
     ) -> None:
         self._fetch = fetch
         self._seconds = seconds
-        self._failure_seconds = failure_seconds
         self._monotonic = monotonic
         self._most = most
-        self._kept: OrderedDict[str, _Entry[Value]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[float, Value | SlackError]] = OrderedDict()  # until when
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def get(self, key: str) -> Value:
         """Give the value for *key*. Raises the `SlackError` that fetching it met."""
-        entry = self._fresh(key)
-        if entry is None:
+        if not self._is_fresh(key):
             # A lock for each key, alive while somebody holds it: if the one who fetches is cancelled, the next does.
             lock = self._fetching.setdefault(key, asyncio.Lock())
             async with lock:
-                entry = self._fresh(key) or await self._fetched(key)
-        if isinstance(entry.value, SlackError):
-            raise entry.value.with_traceback(None)
-        return entry.value
+                if not self._is_fresh(key):
+                    await self._refresh(key)
+        value = self._kept[key][1]
+        if isinstance(value, SlackError):
+            raise value.with_traceback(None)
+        return value
 
-    def _fresh(self, key: str) -> _Entry[Value] | None:
-        entry = self._kept.get(key)
-        return entry if entry is not None and self._monotonic() < entry.until else None
+    def _is_fresh(self, key: str) -> bool:
+        return key in self._kept and self._monotonic() < self._kept[key][0]
 
-    async def _fetched(self, key: str) -> _Entry[Value]:
-        entry: _Entry[Value]
+    async def _refresh(self, key: str) -> None:
+        value: Value | SlackError
         try:
-            entry = _Entry(await self._fetch(key), self._monotonic() + self._seconds)
+            value, seconds = await self._fetch(key), self._seconds
         except SlackError as exc:
-            entry = _Entry(exc, self._monotonic() + self._failure_seconds)
-        self._keep(key, entry)
-        return entry
-
-    def _keep(self, key: str, entry: _Entry[Value]) -> None:
-        self._kept[key] = entry
+            value, seconds = exc, _REFUSED_SECONDS if isinstance(exc, SlackRefused) else _FAILED_SECONDS
+        self._kept[key] = self._monotonic() + seconds, value
         self._kept.move_to_end(key)
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)

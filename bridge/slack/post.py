@@ -1,8 +1,8 @@
-"""The only way out to Slack (`bridge.slack.ports.Say`).
+"""The only way out to Slack: messages, forms and Home tabs.
 
 Every call ends within `BUDGET`, whatever it has to wait for, because a turn's lease is longer than that and no longer.
-A `post` that was cut short by it (`SlackUnreachable`) has noted in *existing* what it did post, and is made again with
-that; where its outcome is in doubt (`SlackAmbiguous`), `find` says what is there.
+A `Say.post` that was cut short by it (`SlackUnreachable`) has noted in *existing* what it did post, and is made again
+with that; where its outcome is in doubt (`SlackAmbiguous`), `Say.find` says what is there.
 """
 
 from __future__ import annotations
@@ -10,28 +10,73 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
+from typing import Protocol
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.ids import TurnId
-from bridge.slack import parts
 from bridge.slack.api import Deadline, Identity, Json, Monotonic, Pace, SlackWeb, Sleep
-from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
-from bridge.slack.history import (
-    History,
-    MessageTag,
-    Place,
-    ThreadRead,
-    history_scopes,
-    is_about_metadata,
-    marked_in_a_block,
-    metadata,
+from bridge.slack.history import History, MessageTag, Place, ThreadRead
+from bridge.slack.parts import (
+    ANSWER_FILE,
+    MOST_MESSAGES,
+    WHOLE,
+    Part,
+    as_text,
+    cut,
+    has_begun_as_text,
+    has_later_parts,
+    parts_of,
+    pieces,
+    shortened,
 )
-from bridge.slack.parts import BLOCKS_REFUSED, NOT_KNOWN, Part
+
+log = logging.getLogger(__name__)
+
+BUDGET = 10.0
+_BEFORE_LOOKING = 1.0  # the call may still be on its way through Slack
+_FOR_A_CALL = 1.0  # what looking leaves to the call after it
+_CLOCK_SKEW = timedelta(minutes=5)
+_AN_UPDATE_EARLIER = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
+
+BLOCKS_REFUSED = frozenset(
+    {
+        "invalid_blocks",
+        "invalid_blocks_format",
+        "block_mismatch",
+        "markdown_text_conflict",
+        "msg_blocks_too_long",
+        "msg_too_long",
+        "too_many_blocks",
+        "invalid_arguments",
+        "invalid_payload",  # the word of a response_url
+    }
+)
+"""What Slack says when it is the blocks, or the length, that it does not like: something plainer may pass."""
+
+_KIND_REFUSED = frozenset({"invalid_blocks", "invalid_blocks_format", "invalid_arguments", "invalid_payload"})
+"""Those of them by which Slack may mean a kind of block that it does not have here, and not a length."""
+
+_METADATA_REFUSED = ("metadata_", "invalid_metadata_")
+"""How Slack's words for what is wrong with a message's metadata begin.
+
+https://docs.slack.dev/reference/methods/chat.postMessage#errors
+"""
+
+Form = tuple[Block, ...]
+
+ExistingParts = dict[str, str]
+"""Own messages that carry a turn's tag: the ``ts`` of each by the name of its part (`bridge.slack.parts`)."""
+
+
+def first_of(existing: ExistingParts) -> str:
+    """Give the ``ts`` of the first message, ``""`` while there is none; that of a shared file may not be known."""
+    return min(filter(None, existing.values()), default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,50 +94,61 @@ class Recipient:
         return bool(self.response_url or self.channel)
 
 
-ExistingParts = dict[int, str]
-"""Own messages that carry a turn's tag: the ``ts`` of each by its part number."""
+@dataclass(slots=True)
+class _Posting:
+    """One reply on its way into one place; what it posts it adds to *existing*. *count* is how many parts it has."""
 
-
-BUDGET = 10.0
-_AN_UPDATE_EARLIER = timedelta(hours=1)  # how far back a repeated update looks for the files of the first
-
-_Send = Callable[[str, tuple[Block, ...]], Awaitable[None]]
+    place: Place
+    tag: MessageTag
+    existing: ExistingParts
+    deadline: Deadline
+    count: int = 1
 
 
 class Say:
     """Says things in Slack as the bot *identity*."""
 
     def __init__(
-        self,
-        web: SlackWeb,
-        identity: Identity,
-        *,
-        monotonic: Monotonic = time.monotonic,
-        sleep: Sleep = asyncio.sleep,
+        self, web: SlackWeb, identity: Identity, *, monotonic: Monotonic = time.monotonic, sleep: Sleep = asyncio.sleep
     ) -> None:
-        self._web = web
         self.token = web.token
+        self._web = web
         self._identity = identity
-        self._pace = Pace(monotonic=monotonic, sleep=sleep)
-        self._ladder = BlockFallback()
-        self._wire = Wire(web, identity, self._pace, sleep, web.now, self._ladder)
         self._monotonic = monotonic
+        self._sleep = sleep
+        self._pace = Pace(monotonic=monotonic, sleep=sleep)
+        self._fallback = BlockFallback()
+        self._may_upload = "files:write" in identity.scopes
 
     async def post(self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts) -> str:
         """Post a reply in *place*, except the parts that are *existing*; return the ``ts`` of its first message.
 
-        What it posts it adds to *existing*. Raises `SlackError`.
+        A long one is several messages, or the beginning and a file. What is posted is added to *existing*, so that the
+        call can be repeated after an error. Raises `SlackError`.
         """
-        return await Posting(self._wire, place, tag, existing, self._deadline()).post(reply)
+        posting = _Posting(place, tag, existing, self._deadline())
+        may_be_a_file = bool(reply.markdown) and self._may_upload and not has_later_parts(existing)
+        laid_out = await _laid_out(reply, MOST_MESSAGES + 1 if may_be_a_file else None)
+        if may_be_a_file and len(laid_out) > MOST_MESSAGES:
+            await self._post_parts(posting, [shortened(reply, laid_out[0])])
+            whole = Attachment(name=ANSWER_FILE, content=reply.markdown)
+            if not await self._upload(posting, WHOLE, whole):  # then it has to be messages after all
+                await self._post_parts(posting, await _laid_out(reply))
+        else:
+            await self._post_parts(posting, laid_out)
+        if reply.files:
+            await self._attach(posting, reply.files)
+        return first_of(existing)
 
     async def find(self, place: Place, turn: TurnId, since: datetime) -> ExistingParts:
-        """Look for own messages with the mark of *turn*. Raises `SlackError`."""
-        return ExistingParts(await self._history(self._deadline()).find_parts(place, turn, since))
+        """Look for own messages with the tag of *turn*, not older than *since*. Raises `SlackError`."""
+        return await self._history(self._deadline()).find_parts(place, turn, since)
 
     async def read_thread(self, place: Place, after: str = "", before: str = "") -> ThreadRead:
-        """Read what a thread says: which session it continued last, and what others said. Raises `SlackError`."""
-        if self._identity.scopes and not self._identity.scopes & history_scopes(place.channel):
-            raise SlackRefused("conversations.replies", "missing_scope")  # as Slack would say, with every call
+        """Read which session a thread's own messages continued last, and what others said after and before a ``ts``.
+
+        Raises `SlackError`.
+        """
         return await self._history(self._deadline()).read_thread(place, after=after, before=before)
 
     async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:
@@ -101,364 +157,232 @@ class Say:
         Files cannot be private: they are shown as text. Of *existing*, see `post`. Raises `SlackError`.
         """
         deadline = self._deadline()
-        for part in _missing(reply, existing):
-            is_first = part.number == 0
 
-            async def send(text: str, blocks: tuple[Block, ...], *, is_first: bool = is_first) -> None:
-                replaces = reply.replaces_original and is_first
-                await self._whisper_message(recipient, text, blocks, deadline, replaces=replaces)
+        async def send(text: str, blocks: Form, *, replaces: bool) -> None:
+            if recipient.response_url:
+                body = _response(text, blocks, "ephemeral", replaces=replaces)
+                if recipient.thread_ts and not replaces:
+                    body["thread_ts"] = recipient.thread_ts
+                try:
+                    return await self._respond(recipient.response_url, body, deadline)
+                except SlackRefused as exc:  # five uses, half an hour
+                    if exc.error in BLOCKS_REFUSED or not (recipient.channel and recipient.user):
+                        raise
+            ephemeral = {
+                "channel": recipient.channel,
+                "user": recipient.user,
+                "thread_ts": recipient.thread_ts or None,
+                "text": text,
+                "blocks": list(blocks) or None,
+                "parse": None if blocks else "none",
+            }
+            await self._pace.call(self._web.call, "chat.postEphemeral", ephemeral, deadline, recipient.channel)
+            return None
 
-            await self._down_the_ladder(part, send)
-            if existing is not None:
-                existing[part.number] = ""
+        await self._show(reply, {} if existing is None else existing, send)
 
     async def respond(self, response_url: str, reply: Reply, existing: ExistingParts) -> None:
-        """Show a reply to the channel by response_url. Of *existing*, see `post`. Raises `SlackError`."""
+        """Show a reply to the channel by response_url, where the bot itself may not post. Of *existing*, see `post`.
+
+        Raises `SlackError`.
+        """
         deadline = self._deadline()
-        for part in _missing(reply, existing):
-            replaces = reply.replaces_original and part.number == 0
 
-            async def send(text: str, blocks: tuple[Block, ...], *, replaces: bool = replaces) -> None:
-                body = _response(text, blocks, "in_channel", replaces=replaces)
-                await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
+        async def send(text: str, blocks: Form, *, replaces: bool) -> None:
+            await self._respond(response_url, _response(text, blocks, "in_channel", replaces=replaces), deadline)
 
-            await self._down_the_ladder(part, send)
-            existing[part.number] = ""
+        await self._show(reply, existing, send)
 
     async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag) -> None:
-        """Replace an own message by the first message of *reply*; files go into its thread. Raises `SlackError`."""
-        deadline = self._deadline()
-        part = next(parts.parts_of(reply), parts.Part(0, reply.text))
+        """Replace an own message by the first message of *reply*; files go into its thread. Raises `SlackError`.
 
-        async def send(text: str, blocks: tuple[Block, ...]) -> None:
+        It may be repeated freely.
+        """
+        deadline = self._deadline()
+        part = next(parts_of(reply), Part("0", reply.text))
+
+        async def send(text: str, blocks: Form) -> None:
             body: Json = {
                 "channel": channel,
                 "ts": ts,
-                "text": parts.cut(text),
+                "text": cut(text),
                 "blocks": list(blocks),
-                "metadata": metadata(tag, 0, 1),
+                "metadata": tag.metadata("0", 1),
                 "parse": "none",  # left out, Slack goes back to making links of bare words
             }
             try:
-                await self._paced("chat.update", channel, body, deadline)
+                await self._pace.call(self._web.call, "chat.update", body, deadline, channel)
             except SlackRefused as exc:
-                if not is_about_metadata(exc.error):
+                if not exc.error.startswith(_METADATA_REFUSED):
                     raise
-                await self._paced("chat.update", channel, {**body, "metadata": None}, deadline)
+                await self._pace.call(self._web.call, "chat.update", {**body, "metadata": None}, deadline, channel)
 
-        if not await self._ladder.send(part, send):
+        if not await self._fallback.send(part, send):
             await send(part.instead or part.text, ())
-        if reply.files:
-            await self._attach_once(Place(channel, ts), reply.files, tag, deadline)
-
-    async def _attach_once(
-        self, message: Place, files: Sequence[Attachment], tag: MessageTag, deadline: Deadline
-    ) -> None:
-        """Send files into the thread of a message, except those that an earlier update sent there."""
-        history = self._history(deadline)
-        try:
-            place = Place(message.channel, await history.root_of(message.channel, message.thread_ts))
-            existing = await history.find_parts(place, tag.turn, self._wire.now() - _AN_UPDATE_EARLIER)
-        except SlackRefused:  # no permission to read: then a repeated update may repeat the file
-            place, existing = message, {}
-        await Posting(self._wire, place, tag, existing, deadline).attach(files)
+        if reply.files:  # except those that an earlier update sent
+            history = self._history(deadline)
+            try:
+                place = Place(channel, await history.root_of(channel, ts))
+                existing = await history.find_parts(place, tag.turn, self._web.now() - _AN_UPDATE_EARLIER)
+            except SlackRefused:  # no permission to read: then a repeated update may repeat the file
+                place, existing = Place(channel, ts), {}
+            await self._attach(_Posting(place, tag, existing, deadline), reply.files)
 
     async def open_form(self, trigger_id: str, view: View) -> None:
         """Open a modal. Raises `SlackError`."""
         await self._web.call("views.open", {"trigger_id": trigger_id, "view": view})
 
     async def publish_home(self, user: str, view: View, view_hash: str) -> None:
-        """Show the Home tab of *user*. Raises `SlackError`. https://docs.slack.dev/reference/methods/views.publish."""
+        """Show the Home tab of *user*; refused with ``hash_conflict`` where it is no longer the one of *view_hash*.
+
+        Raises `SlackError`. https://docs.slack.dev/reference/methods/views.publish
+        """
         await self._web.call("views.publish", {"user_id": user, "view": view, "hash": view_hash or None})
 
-    async def _down_the_ladder(self, part: parts.Part, send: _Send) -> None:
-        if not await self._ladder.send(part, send):
-            for text in parts.pieces(part.instead or part.text):
-                await send(text, ())
-
-    async def _whisper_message(
-        self, recipient: Recipient, text: str, blocks: tuple[Block, ...], deadline: Deadline, *, replaces: bool
-    ) -> None:
-        if recipient.response_url:
-            body = _response(text, blocks, "ephemeral", replaces=replaces)
-            if recipient.thread_ts and not replaces:
-                body["thread_ts"] = recipient.thread_ts
-            try:
-                return await self._web.respond(recipient.response_url, body, seconds=max(deadline.left(), 1.0))
-            except SlackRefused as exc:  # five uses, half an hour
-                if exc.error in parts.BLOCKS_REFUSED or not (recipient.channel and recipient.user):
-                    raise
-        ephemeral = {
-            "channel": recipient.channel,
-            "user": recipient.user,
-            "thread_ts": recipient.thread_ts or None,
-            "text": text,
-            "blocks": list(blocks) or None,
-            "parse": None if blocks else "none",
-        }
-        await self._paced("chat.postEphemeral", recipient.channel, ephemeral, deadline)
-        return None
-
-    async def _paced(self, method: str, channel: str, body: Json, deadline: Deadline) -> None:
-        async def send() -> None:
-            await self._web.call(method, body, seconds=max(deadline.left(), 1.0))
-
-        await self._pace.run(method, channel, send, deadline.earlier(2.0))
-
-    def _history(self, deadline: Deadline) -> History:
-        return History(self._web, self._identity, deadline)
-
-    def _deadline(self) -> Deadline:
-        return Deadline.after(BUDGET, self._monotonic)
-
-
-def _missing(reply: Reply, existing: ExistingParts | None) -> list[parts.Part]:
-    """Lay out a reply that has no files, but for what is there."""
-    return [part for part in _with_files_as_text(reply) if existing is None or part.number not in existing]
-
-
-def _with_files_as_text(reply: Reply) -> list[parts.Part]:
-    laid_out = parts.lay_out(reply)
-    texts = [piece for attachment in reply.files for piece in parts.pieces(kit.escape(kit.quiet(attachment.content)))]
-    return laid_out + [parts.Part(number, text) for number, text in enumerate(texts, start=len(laid_out))]
-
-
-def _response(text: str, blocks: tuple[Block, ...], audience: str, *, replaces: bool) -> Json:
-    body: Json = {
-        "response_type": audience,
-        "replace_original": replaces,
-        "text": text,
-        "unfurl_links": False,
-        "unfurl_media": False,
-    }
-    return {**body, "blocks": list(blocks)} if blocks else body
-
-
-log = logging.getLogger(__name__)
-
-_CALL_RESERVE = 2.0  # what a call gets at least, after it has waited for its channel
-_LEAST_TO_BEGIN = 1.0
-_BEFORE_LOOKING = 1.0  # the call may still be on its way through Slack
-_CLOCK_SKEW = timedelta(minutes=5)
-_WHOLE_FILE = 999  # the number of the file that has a whole long answer; attachments come before it
-
-
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """What posting needs of the outside."""
-
-    web: SlackWeb
-    identity: Identity
-    pace: Pace
-    sleep: Sleep
-    now: Callable[[], datetime]
-    ladder: BlockFallback
-
-
-@dataclass(slots=True)
-class Posting:
-    """Posts one reply, except what is *existing*, to which it adds what it has posted: the ``ts`` by its number."""
-
-    wire: Wire
-    place: Place
-    tag: MessageTag
-    existing: dict[int, str]
-    deadline: Deadline
-    count: int = 0
-
-    @property
-    def first(self) -> str:
-        """The ``ts`` of the first message, ``""`` while there is none."""
-        return self.existing[min(self.existing)] if self.existing else ""
-
-    async def post(self, reply: Reply) -> str:
-        """Post what is not there yet, and return the ``ts`` of the first message. Raises `SlackError`."""
-        has_begun = parts.goes_on_as_messages(self.existing.keys())
-        may_be_a_file = bool(reply.markdown) and self._may_upload() and not has_begun
-        laid_out = await _laid_out(reply, parts.most_to_lay_out(reply) if may_be_a_file else None)
-        is_too_long = may_be_a_file and len(laid_out) == parts.most_to_lay_out(reply)
-        if not is_too_long or not await self._post_shortened(reply, laid_out[0]):
-            laid_out = await _laid_out(reply) if is_too_long else laid_out
-            self.count = len(laid_out)
-            for part in laid_out:
-                await self._post_part(part)
-        await self.attach(reply.files)
-        return self.first
-
-    async def attach(self, files: Sequence[Attachment]) -> None:
-        """Send the files that are not there yet. Raises `SlackError`."""
-        for number, attachment in enumerate(files):
-            await self._attach(number, attachment)
-
-    async def _post_shortened(self, reply: Reply, beginning: parts.Part) -> bool:
-        """Post the beginning and the whole as a file; False where it has to be messages after all."""
-        self.count = 1
-        await self._post_part(parts.shortened(reply, beginning))
-        return await self._upload(parts.file_number(_WHOLE_FILE), parts.whole(reply))
-
-    async def _post_part(self, part: parts.Part) -> None:
-        """Step down the ladder: blocks, plainer ones, plain text, a file."""
-        if part.number in self.existing:
-            return
-        if parts.has_begun_as_text(part.number, self.existing.keys()) or not await self._post_as_blocks(part):
-            await self._post_as_text(part.number, part.instead or part.text)
-
-    async def _post_as_blocks(self, part: parts.Part) -> bool:
-        """Post a part; False where Slack does not like its blocks in any form."""
-
-        async def send(text: str, form: Form) -> None:
-            await self._message(part.number, text, form)
-
-        return await self.wire.ladder.send(part, send)
-
-    async def _post_as_text(self, part_number: int, text: str) -> None:
-        try:
-            for number, piece in enumerate(parts.pieces(text)):
-                await self._message(parts.text_number(part_number, number), piece)
-        except SlackRefused as exc:
-            whole = Attachment(name="answer.txt", content=text)
-            if exc.error not in parts.BLOCKS_REFUSED or not await self._upload(
-                parts.text_file_number(part_number), whole
+    async def _post_parts(self, posting: _Posting, laid_out: Sequence[Part]) -> None:
+        """Post those that are not there: as blocks, plainer ones, plain text, or a file."""
+        posting.count = len(laid_out)
+        for part in laid_out:
+            if part.name in posting.existing:
+                continue
+            if not has_begun_as_text(part.name, posting.existing) and await self._fallback.send(
+                part, partial(self._post_message, posting, part.name)
             ):
-                raise
+                continue
+            text = part.instead or part.text
+            try:
+                for number, piece in enumerate(pieces(text)):
+                    await self._post_message(posting, f"{part.name}.text{number}", piece)
+            except SlackRefused as exc:
+                whole = Attachment(name="answer.txt", content=text)
+                if exc.error not in BLOCKS_REFUSED or not await self._upload(posting, f"{part.name}.file", whole):
+                    raise
 
-    async def _attach(self, number: int, attachment: Attachment) -> None:
-        """Send an attachment as a file, or as text where files are not allowed."""
-        has_begun_as_text = parts.file_text_number(number, 0) in self.existing
-        if not has_begun_as_text and await self._upload(parts.file_number(number), attachment):
-            return
-        for piece, text in enumerate(parts.pieces(kit.escape(kit.quiet(attachment.content)))):
-            await self._message(parts.file_text_number(number, piece), text)
-
-    async def _message(self, number: int, text: str, blocks: tuple[Block, ...] = ()) -> None:
-        if number in self.existing:
-            return
+    async def _post_message(
+        self, posting: _Posting, name: str, text: str, blocks: Form = (), *, is_tagged_in_a_block: bool = False
+    ) -> None:
+        """Post one message with its tag. If nobody knows whether Slack took it, look, and post it again if not."""
+        if name in posting.existing:
+            return None
+        place, deadline = posting.place, posting.deadline
+        shown = list(blocks)
+        if is_tagged_in_a_block and shown:
+            shown[0] = {**shown[0], "block_id": posting.tag.block_id(name)}
         body = {
-            "channel": self.place.channel,
-            "thread_ts": self.place.thread_ts or None,
+            "channel": place.channel,
+            "thread_ts": place.thread_ts or None,
             "text": text,
-            "blocks": list(blocks) or None,
-            "metadata": metadata(self.tag, number, self.count),
+            "blocks": shown or None,
+            "metadata": None if is_tagged_in_a_block else posting.tag.metadata(name, posting.count),
             "unfurl_links": False,
             "unfurl_media": False,
             # Without blocks the text is what is shown, and Slack would make links and mentions of bare words in it.
             "parse": None if blocks else "none",
         }
-        self.existing[number] = await self._surely(number, lambda: self._post_marked(body, number))
-
-    async def _post_marked(self, body: Json, number: int) -> str:
-        """Post a message with its metadata, or where Slack does not take that, once more without."""
         try:
-            return await self._post_message(body)
+            try:
+                answer = await self._pace.call(self._web.call, "chat.postMessage", body, deadline, place.channel)
+            except SlackAmbiguous as doubt:
+                if (ts := await self._look(posting, name, doubt)) is None:
+                    answer = await self._pace.call(self._web.call, "chat.postMessage", body, deadline, place.channel)
+                else:
+                    answer = {"ts": ts}
         except SlackRefused as exc:
-            if not is_about_metadata(exc.error):
+            if is_tagged_in_a_block or not exc.error.startswith(_METADATA_REFUSED):
                 raise
             log.warning("slack refused the metadata of a message, posting it without", extra={"error": exc.error})
-        return await self._post_message(marked_in_a_block(body, self.tag, number))
+            return await self._post_message(posting, name, text, blocks, is_tagged_in_a_block=True)
+        posting.existing[name] = str(answer.get("ts") or "")
+        return None
 
-    async def _post_message(self, body: Json) -> str:
-        answer = await self._paced("chat.postMessage", self.place.channel, lambda seconds: self._call(body, seconds))
-        return str(answer.get("ts") or "")
-
-    async def _call(self, body: Json, seconds: float) -> Json:
-        return await self.wire.web.call("chat.postMessage", body, seconds=seconds)
-
-    async def _surely(self, number: int, send: Callable[[], Awaitable[str]]) -> str:
-        """Send; if nobody knows whether Slack took it, look, and send again only if it is surely not there."""
-        try:
-            return await send()
-        except SlackAmbiguous as doubt:
-            log.warning("looking whether a message was posted", extra={"detail": doubt.detail})
-            found = await self._look(doubt)
-            return found[number] if number in found else await send()
-
-    async def _look(self, doubt: SlackAmbiguous) -> dict[int, str]:
-        if self.deadline.left() < _BEFORE_LOOKING + 2 * _LEAST_TO_BEGIN:
+    async def _look(self, posting: _Posting, name: str, doubt: SlackAmbiguous) -> str | None:
+        """Look whether a message is there: its ``ts``, or None. Raises the *doubt* where nobody can look."""
+        log.warning("looking whether a message was posted", extra={"detail": doubt.detail})
+        if posting.deadline.left() < _BEFORE_LOOKING + 2 * _FOR_A_CALL:
             raise doubt
-        await self.wire.sleep(_BEFORE_LOOKING)
-        history = History(self.wire.web, self.wire.identity, self.deadline.earlier(_LEAST_TO_BEGIN))
+        await self._sleep(_BEFORE_LOOKING)
+        history = self._history(Deadline(posting.deadline.at - _FOR_A_CALL, self._monotonic))
         try:
-            return await history.find_parts(self.place, self.tag.turn, self.wire.now() - _CLOCK_SKEW)
+            found = await history.find_parts(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
         except SlackError:
             raise doubt from None  # what could not be looked up stays in doubt
+        return found.get(name)
 
-    async def _upload(self, number: int, attachment: Attachment) -> bool:
+    async def _attach(self, posting: _Posting, files: Sequence[Attachment]) -> None:
+        """Send the files that are not there yet, as text where files are not allowed."""
+        for number, attachment in enumerate(files):
+            name = f"file{number}"
+            if has_begun_as_text(name, posting.existing) or not await self._upload(posting, name, attachment):
+                for part in as_text(name, attachment):
+                    await self._post_message(posting, part.name, part.text)
+
+    async def _upload(self, posting: _Posting, name: str, attachment: Attachment) -> bool:
         """Send a file; False where Slack does not let us. An empty one is there already, in a way."""
-        if number in self.existing or not attachment.content:
+        if name in posting.existing or not attachment.content:
             return True
-        if not self._may_upload():
+        if not self._may_upload:
             return False
+        ts: str | None = ""  # Slack shares when it is ready to, and does not say as what message
         try:
-            ts = await self._surely(number, lambda: self._share(number, attachment))
+            try:
+                await self._share(posting, name, attachment)
+            except SlackAmbiguous as doubt:
+                if (ts := await self._look(posting, name, doubt)) is None:
+                    await self._share(posting, name, attachment)
         except SlackRefused as exc:
             log.warning("slack refused a file", extra={"error": exc.error})
             return False
-        self.existing[number] = ts
+        posting.existing[name] = ts or ""
         return True
 
-    def _may_upload(self) -> bool:
-        return "files:write" in self.wire.identity.scopes
-
-    async def _share(self, number: int, attachment: Attachment) -> str:
-        """Upload and share. Until the last of the three calls nobody sees anything, so that they may be repeated.
-
-        Slack shares when it is ready to, and does not say as what message.
-        """
+    async def _share(self, posting: _Posting, name: str, attachment: Attachment) -> None:
+        """Upload and share. Until the last of the three calls nobody sees anything, so that they may be repeated."""
+        place, deadline = posting.place, posting.deadline
         content = attachment.content.encode(errors="replace")
-        name = parts.file_name(attachment.name, self.tag.turn, number)
-        wanted = {"filename": name, "length": str(len(content))}
+        wanted = {"filename": posting.tag.file_name(attachment.name, name), "length": str(len(content))}
         try:
-            granted = await self._paced(
-                "files.getUploadURLExternal",
-                "",
-                lambda seconds: self.wire.web.read("files.getUploadURLExternal", wanted, seconds=seconds),
-            )
-            await self.wire.web.upload(str(granted.get("upload_url")), content, seconds=self._seconds())
+            granted = await self._pace.call(self._web.read, "files.getUploadURLExternal", wanted, deadline)
+            await self._web.upload(str(granted.get("upload_url")), content, seconds=max(deadline.left(), 1.0))
         except SlackAmbiguous as exc:
             raise SlackUnreachable(exc.method, exc.detail) from exc
         shared = {
             "files": [{"id": granted.get("file_id"), "title": attachment.name}],
-            "channel_id": self.place.channel,
-            "thread_ts": self.place.thread_ts or self.first or None,
+            "channel_id": place.channel,
+            "thread_ts": place.thread_ts or first_of(posting.existing) or None,
         }
-        await self._paced(
-            "files.completeUploadExternal",
-            "",
-            lambda seconds: self.wire.web.call("files.completeUploadExternal", shared, seconds=seconds),
-        )
-        return ""
+        await self._pace.call(self._web.call, "files.completeUploadExternal", shared, deadline)
 
-    async def _paced(self, method: str, channel: str, call: Callable[[float], Awaitable[Json]]) -> Json:
-        """Call when the channel is free, with the time that is left then; do not begin what cannot be ended."""
-        if self.deadline.left() < _LEAST_TO_BEGIN:
-            raise SlackUnreachable(method, "out of time", timedelta(0))
-        return await self.wire.pace.run(
-            method, channel, lambda: call(self._seconds()), self.deadline.earlier(_CALL_RESERVE)
-        )
+    async def _show(self, reply: Reply, existing: ExistingParts, send: _SendPrivately) -> None:
+        """Send what is not there yet of a reply that can have no files."""
+        as_texts = [part for number, file in enumerate(reply.files) for part in as_text(f"file{number}", file)]
+        for part in (*parts_of(reply), *as_texts):
+            if part.name in existing:
+                continue
+            send_part = partial(send, replaces=reply.replaces_original and part.name == "0")
+            if not await self._fallback.send(part, send_part):
+                for text in pieces(part.instead or part.text):
+                    await send_part(text, ())
+            existing[part.name] = ""
 
-    def _seconds(self) -> float:
-        return max(self.deadline.left(), _LEAST_TO_BEGIN)
+    async def _respond(self, response_url: str, body: Json, deadline: Deadline) -> None:
+        await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
+    def _history(self, deadline: Deadline) -> History:
+        return History(self._web, self._identity, deadline)
 
-async def _laid_out(reply: Reply, most: int | None = None) -> list[parts.Part]:
-    """Lay out a reply, or no more than *most* messages of it; others have their turn after each."""
-    found = []
-    for part in islice(parts.parts_of(reply), most):
-        found.append(part)
-        await asyncio.sleep(0)
-    return found
-
-
-log = logging.getLogger(__name__)
-
-Form = tuple[Block, ...]
+    def _deadline(self) -> Deadline:
+        return Deadline(self._monotonic() + BUDGET, self._monotonic)
 
 
 class BlockFallback:
-    """Which kinds of blocks this workspace does not take, as far as that has shown."""
+    """From the form that shows most to the plainest, as far down as Slack makes us go.
+
+    What Slack refuses, it refuses again: a kind of block without which the next form was taken is left out from then
+    on, for the life of the process. So a workspace without charts costs one refused call, not one for each message.
+    """
 
     def __init__(self) -> None:
-        self._refused: set[str] = set()
+        self._refused: set[str] = set()  # the kinds that this workspace does not take, as far as that has shown
 
     async def send(self, part: Part, send: Callable[[str, Form], Awaitable[None]]) -> bool:
         """Send the first form of *part* that Slack takes; False where it takes none, and plain text is left.
@@ -469,22 +393,44 @@ class BlockFallback:
             await send(part.text, ())
             return True
         disliked: set[str] = set()
-        for form in self._forms(part):
+        for form in (part.blocks, *part.plainer):
+            kinds = {str(block.get("type")) for block in form}
+            if kinds & self._refused:
+                continue
             try:
                 await send(part.text, form)
             except SlackRefused as exc:
                 if exc.error not in BLOCKS_REFUSED:
                     raise
                 log.warning("slack refused the blocks of a message", extra={"error": exc.error})
-                disliked |= _kinds(form) if exc.error in NOT_KNOWN else set()
+                if exc.error in _KIND_REFUSED:
+                    disliked |= kinds
             else:
-                self._refused |= disliked - _kinds(form)
+                self._refused |= disliked - kinds
                 return True
         return False
 
-    def _forms(self, part: Part) -> Iterator[Form]:
-        return (form for form in (part.blocks, *part.plainer) if not _kinds(form) & self._refused)
+
+class _SendPrivately(Protocol):
+    async def __call__(self, text: str, blocks: Form, *, replaces: bool) -> None: ...
 
 
-def _kinds(form: Form) -> set[str]:
-    return {str(block.get("type")) for block in form}
+async def _laid_out(reply: Reply, most: int | None = None) -> list[Part]:
+    """Lay out a reply, or no more than *most* messages of it; others have their turn between two."""
+    found: list[Part] = []
+    for part in islice(parts_of(reply), most):
+        if found:
+            await asyncio.sleep(0)
+        found.append(part)
+    return found
+
+
+def _response(text: str, blocks: Form, audience: str, *, replaces: bool) -> Json:
+    body: Json = {
+        "response_type": audience,
+        "replace_original": replaces,
+        "text": text,
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+    return {**body, "blocks": list(blocks)} if blocks else body

@@ -53,7 +53,7 @@ def posted(**shown: Any) -> ApiCall:
 
 def as_messages(reply: Reply) -> Iterator[ApiCall]:
     """Lay out *reply* as it is posted, and as it is where Slack refuses its blocks."""
-    for part in parts.lay_out(reply):
+    for part in parts.parts_of(reply):
         yield from (posted(text=part.text, blocks=list(form)) for form in (part.blocks, *part.plainer))
         for text in parts.pieces(part.instead or part.text):
             yield posted(text=text)

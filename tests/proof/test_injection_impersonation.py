@@ -142,7 +142,7 @@ def test_what_a_person_lets_the_bot_post_is_a_quotation_and_says_whose(words: st
 def test_an_agent_fills_one_markdown_block_and_nothing_that_can_be_pressed(words: str) -> None:
     reply = answers.answer(words, [words], notes=[answers.SESSION_GONE])
 
-    blocks = [block for part in parts.lay_out(reply) for block in part.blocks]
+    blocks = [block for part in parts.parts_of(reply) for block in part.blocks]
     assert [block["type"] for block in blocks] == ["markdown", "context"]
     note, tools, *others = [element["text"] for element in blocks[1]["elements"]]
     assert note == answers.SESSION_GONE

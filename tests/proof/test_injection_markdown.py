@@ -158,7 +158,7 @@ def test_what_stood_within_a_word_and_begins_a_message_after_the_cut_calls_nobod
     words = "x" * 11_000 + "@here and <!channel>"
     assert [piece.body[:5] for piece in pieces(words)][1] == "@here"
 
-    shown = [part.blocks[0]["text"] for part in parts.lay_out(Reply(text="x", markdown=words))]
+    shown = [part.blocks[0]["text"] for part in parts.parts_of(Reply(text="x", markdown=words))]
 
     assert [lie for text in shown for lie in lies(text)] == []
 

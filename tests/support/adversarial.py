@@ -83,12 +83,12 @@ def of_length(unit: str, length: int) -> str:
 
 
 def laid_out(text: str) -> None:
-    parts.lay_out(answer(text, [text]))
+    list(parts.parts_of(answer(text, [text])))
 
 
 def as_a_card(text: str) -> None:
     reply = shown_run(output=text, nodeResults={text: text})
-    parts.lay_out(reply)
+    list(parts.parts_of(reply))
     parts.pieces(reply.files[0].content if reply.files else "")
 
 

@@ -129,8 +129,8 @@ class MemorySay:
         assert self.is_accepted, "here a token is never refused"
 
     async def post(self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts) -> str:
-        if 0 in existing:
-            return existing[0]
+        if "0" in existing:
+            return existing["0"]
         self.attempts += 1
         if self.in_post is not None:
             self.in_post()
@@ -148,7 +148,7 @@ class MemorySay:
         if self.look_troubles:
             raise self.look_troubles.pop(0)
         found = [one.ts for one in self.messages if one.place == place and one.tag.turn == turn]
-        return ExistingParts({0: found[0]} if found else {})
+        return ExistingParts({"0": found[0]} if found else {})
 
     async def read_thread(self, place: Place, after: str = "", before: str = "") -> ThreadRead:
         self.looks += 1

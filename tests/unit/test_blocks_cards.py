@@ -20,7 +20,7 @@ from bridge.features.workflows import forms, layout as workflows, run_card as ru
 from bridge.project.models import Agent, AgentDetail, Project, RunResult, Stats, Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
-from bridge.slack.parts import lay_out
+from bridge.slack.parts import parts_of
 from support.shown import text_length
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"
@@ -255,7 +255,7 @@ def test_an_answer_goes_to_the_thread_as_markdown() -> None:
     reply = answers.answer("**Hello** <!here>", None)
 
     assert (reply.audience, reply.footer) == (Audience.THREAD, ())
-    assert [part.blocks for part in lay_out(reply)] == [
+    assert [part.blocks for part in parts_of(reply)] == [
         ({"type": "markdown", "text": f"**Hello** <{kit.WORD_JOINER}!here>"},)
     ]
 

@@ -13,7 +13,7 @@ from bridge.features.feedback.table import NONE, table, to_json
 from bridge.features.feedback.votes import Ballot, Vote
 from bridge.ids import TurnId
 from bridge.inbound import Click
-from bridge.slack.parts import lay_out
+from bridge.slack.parts import parts_of
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER, message
 from support.turns import Bench, a_bench
 
@@ -111,7 +111,7 @@ def test_the_buttons_say_which_answer_they_are_about() -> None:
 
 
 def test_where_slack_does_not_know_such_buttons_the_answer_goes_out_without_them() -> None:
-    (part,) = lay_out(answer("**hello**", ["search"], feedback=Answered(TurnId("t"), 7, 42)))
+    (part,) = parts_of(answer("**hello**", ["search"], feedback=Answered(TurnId("t"), 7, 42)))
 
     assert [block["type"] for block in part.blocks] == ["markdown", "context", "context_actions"]
     (plainer,) = part.plainer

@@ -12,7 +12,7 @@ from support.saying import FOOTER, HERE, MARK, SECTION, SINCE, TURN, answer, lon
 from support.wire_slack import CutOff, WireSlack, refused
 
 
-def numbers(slack: WireSlack) -> list[int]:
+def numbers(slack: WireSlack) -> list[str]:
     return [message["metadata"]["event_payload"]["part"] for message in slack.posted]
 
 
@@ -31,14 +31,14 @@ async def test_an_answer_is_one_markdown_block_with_a_fallback_and_a_mark(slack:
                 "blocks": [{"type": "markdown", "text": "**Hello**"}, FOOTER],
                 "metadata": {
                     "event_type": "bridge_turn",
-                    "event_payload": {"turn": TURN, "part": 0, "parts": 1, "agent": 3, "session": 77},
+                    "event_payload": {"turn": TURN, "part": "0", "parts": 1, "agent": 3, "session": 77},
                 },
                 "unfurl_links": False,
                 "unfurl_media": False,
             },
         )
     ]
-    assert existing == {0: ts}
+    assert existing == {"0": ts}
 
 
 async def test_a_long_answer_is_several_messages_and_its_footer_comes_last(slack: WireSlack, say: Say) -> None:
@@ -46,7 +46,7 @@ async def test_a_long_answer_is_several_messages_and_its_footer_comes_last(slack
 
     ts = await say.post(HERE, answer(markdown, footer=(FOOTER,)), MARK, ExistingParts())
 
-    assert numbers(slack) == [0, 1, 2]
+    assert numbers(slack) == ["0", "1", "2"]
     assert ts == slack.posted[0]["ts"]
     assert "".join(message["blocks"][0]["text"] for message in slack.posted) == markdown
     assert [FOOTER in message["blocks"] for message in slack.posted] == [False, False, True]
@@ -82,17 +82,17 @@ async def test_text_alone_makes_no_links_of_bare_words(slack: WireSlack, say: Sa
 
 
 async def test_a_successor_posts_only_what_is_missing(slack: WireSlack, say: Say) -> None:
-    existing = ExistingParts({0: "1.1", 2: "1.3"})
+    existing = ExistingParts({"0": "1.1", "2": "1.3"})
 
     ts = await say.post(HERE, answer(long_markdown(30_000)), MARK, existing)
 
-    assert numbers(slack) == [1]
+    assert numbers(slack) == ["1"]
     assert ts == "1.1"
-    assert sorted(existing) == [0, 1, 2]
+    assert sorted(existing) == ["0", "1", "2"]
 
 
 async def test_when_everything_is_there_nothing_is_posted(slack: WireSlack, say: Say) -> None:
-    assert await say.post(HERE, answer("Hello"), MARK, ExistingParts({0: "1.1"})) == "1.1"
+    assert await say.post(HERE, answer("Hello"), MARK, ExistingParts({"0": "1.1"})) == "1.1"
     assert slack.asked == []
 
 

@@ -43,7 +43,7 @@ async def test_a_429_beyond_the_budget_says_when_to_come_back_and_what_is_done(s
 
     assert caught.value.retry_after is not None
     assert caught.value.retry_after > timedelta(seconds=29)
-    assert list(existing) == [0]
+    assert list(existing) == ["0"]
     slack.script["chat.postMessage"] = [{"ok": True}]
 
 
@@ -89,7 +89,7 @@ async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: WireSlack, s
     assert len(slack.calls("chat.postMessage")) == 2
 
 
-def marked(turn: str = TURN, part: int = 0, **more: Any) -> Json:
+def marked(turn: str = TURN, part: str = "0", **more: Any) -> Json:
     payload = {"turn": turn, "part": part, "agent": 3, "session": 77}
     return {
         "ts": f"17.{part}",
@@ -101,11 +101,11 @@ def marked(turn: str = TURN, part: int = 0, **more: Any) -> Json:
 
 async def test_finding_goes_through_all_pages_of_the_thread(slack: WireSlack, say: Say) -> None:
     slack.script["conversations.replies"] = [
-        {"ok": True, "messages": [marked(part=0)], "response_metadata": {"next_cursor": "more"}},
-        {"ok": True, "messages": [marked(part=1)], "response_metadata": {"next_cursor": ""}},
+        {"ok": True, "messages": [marked(part="0")], "response_metadata": {"next_cursor": "more"}},
+        {"ok": True, "messages": [marked(part="1")], "response_metadata": {"next_cursor": ""}},
     ]
 
-    assert await say.find(HERE, TURN, SINCE) == ExistingParts({0: "17.0", 1: "17.1"})
+    assert await say.find(HERE, TURN, SINCE) == ExistingParts({"0": "17.0", "1": "17.1"})
 
     first, second = slack.calls("conversations.replies")
     assert first["include_all_metadata"] == "true"
@@ -122,7 +122,7 @@ async def test_finding_goes_through_all_pages_of_the_thread(slack: WireSlack, sa
         {"ts": "1.1", "bot_id": "B1"},
         {"ts": "1.1", "bot_id": "B1", "metadata": {"event_type": "bridge_turn", "event_payload": {"turn": TURN}}},
         {"ts": "1.1", "bot_id": "B1", "metadata": "odd", "files": ["odd", {"name": None}, {"name": "output.json"}]},
-        {"ts": "1.1", "user": "U1", "files": [{"name": f"output-{TURN}-2000000.json"}]},
+        {"ts": "1.1", "user": "U1", "files": [{"name": f"output-{TURN}-file0.json"}]},
         "odd",
     ],
 )
@@ -134,10 +134,10 @@ async def test_finding_believes_only_own_messages_of_the_turn(slack: WireSlack, 
 
 async def test_finding_in_a_channel_looks_below_the_message_too(slack: WireSlack, say: Say) -> None:
     slack.script["conversations.history"] = [{"ok": True, "messages": [marked()]}]
-    file = {"ts": "17.5", "bot_id": "B1", "files": [{"name": f"output-{TURN}-2000000.json"}]}
+    file = {"ts": "17.5", "bot_id": "B1", "files": [{"name": f"output-{TURN}-file0.json"}]}
     slack.script["conversations.replies"] = [{"ok": True, "messages": [marked(), file]}]
 
-    assert await say.find(Place("C1"), TURN, SINCE) == ExistingParts({0: "17.0", 2_000_000: "17.5"})
+    assert await say.find(Place("C1"), TURN, SINCE) == ExistingParts({"0": "17.0", "file0": "17.5"})
     assert slack.calls("conversations.replies")[0]["ts"] == "17.0"
 
 
@@ -197,5 +197,5 @@ async def test_what_cannot_be_ended_in_time_is_not_begun(slack: WireSlack, web: 
     with pytest.raises(SlackUnreachable):
         await Say(web, US, monotonic=clock).post(HERE, answer(long_markdown(30_000)), MARK, existing)
 
-    assert list(existing) == [0]
+    assert list(existing) == ["0"]
     assert len(slack.posted) == 1

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from bridge.ids import TurnId, new_turn_id
 from bridge.slack import parts
 from bridge.slack.blockkit.reply import Reply
+from bridge.slack.history import MessageTag, tagged_parts
 
 TURN = TurnId("abcDEF123-_xyz00")
 
@@ -45,35 +46,21 @@ def test_a_text_is_cut_where_it_reads_best(text: str, first: str) -> None:
 
 
 def test_an_empty_reply_is_no_message() -> None:
-    assert parts.lay_out(Reply(text="")) == []
-    assert parts.lay_out(Reply(text=" ", markdown=" \n")) == []
+    assert list(parts.parts_of(Reply(text=""))) == []
+    assert list(parts.parts_of(Reply(text=" ", markdown=" \n"))) == []
 
 
-def test_a_turn_is_told_from_another_by_the_name_of_its_file() -> None:
-    name = parts.file_name("output.json", TURN, parts.file_number(3))
-
-    assert name.endswith(".json")
-    assert parts.number_in(name, TURN) == parts.file_number(3)
-    assert parts.number_in(name, new_turn_id()) is None
-    assert parts.number_in("output.json", TURN) is None
-
-
-@pytest.mark.parametrize(("name", "suffix"), [("", ".txt"), ("README", ".txt"), ("../../etc/a.b.md", ".md")])
-def test_any_name_makes_a_file_name(name: str, suffix: str) -> None:
-    made = parts.file_name(name, TURN, 5)
-
-    assert made.endswith(suffix)
-    assert "/" not in made
-    assert parts.number_in(made, TURN) == 5
-
-
-def test_no_two_messages_of_a_turn_have_the_same_number() -> None:
-    made = [
-        *range(9),
-        *(parts.text_number(part, piece) for part in range(9) for piece in range(20)),
-        *(parts.text_file_number(part) for part in range(9)),
-        *(parts.file_number(attachment) for attachment in range(9)),
-        *(parts.file_text_number(attachment, piece) for attachment in range(9) for piece in range(20)),
-    ]
-
-    assert len(set(made)) == len(made)
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("output.json", f"output-{TURN}-file3.json"),
+        ("", f"file-{TURN}-file3.txt"),
+        ("README", f"README-{TURN}-file3.txt"),
+        ("../../etc/a.b.md", f"a.b-{TURN}-file3.md"),
+    ],
+)
+def test_a_file_is_found_again_by_its_name(name: str, made: str) -> None:
+    assert MessageTag("bridge_turn", TURN).file_name(name, "file3") == made
+    assert list(tagged_parts(TURN, {"files": [{"name": made}]})) == ["file3"]
+    assert list(tagged_parts(new_turn_id(), {"files": [{"name": made}]})) == []
+    assert list(tagged_parts(TURN, {"files": [{"name": name}]})) == []

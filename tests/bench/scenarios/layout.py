@@ -38,7 +38,7 @@ async def layout(stage: Stage) -> list[Figure]:
 
 def _laid_out(text: str) -> None:
     """Go from what the service answered to the messages that are posted."""
-    parts.lay_out(answer(text))
+    list(parts.parts_of(answer(text)))
 
 
 def _milliseconds(work: Callable[[str], Any], text: str, times: int) -> float:
