@@ -214,6 +214,16 @@ ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {fo
 @example(request_=({**INTERACTIONS[3], "view": {"id": "V1", "callback_id": forms.RUN}}, "interaction"))
 @example(request_=({**INTERACTIONS[0], "user": 1.5}, "interaction"))
 @example(request_=({**EVENTS[5], "authorizations": [[]]}, "event"))
+@example(request_=({"type": "event_callback", "event": {"type": "app_mention"}}, "event"))
+@example(request_=(an_event({"type": "message", "text": 7, "channel": {}, "ts": None}), "event"))
+@example(request_=(an_event({"type": "message", "ts": "not a ts", "thread_ts": "neither"}), "event"))
+@example(request_=(an_event({"type": "message", "subtype": {"a": 1}}), "event"))
+@example(request_=(an_event({"type": "message", "subtype": "message_changed", "message": {"ts": 7}}), "event"))
+@example(request_=(an_event({"type": "message", "subtype": "message_deleted", "deleted_ts": 7}), "event"))
+@example(request_=(an_event({"type": "something_new"}), "event"))
+@example(request_=({"command": "/nothing", "text": "\x00payload=1", "user_id": "", "channel_id": ""}, "command"))
+@example(request_=({**INTERACTIONS[0], "message": 7}, "interaction"))
+@example(request_=({**INTERACTIONS[5], "value": 7}, "interaction"))
 async def test_whatever_is_signed_nothing_breaks_behind_the_guard(
     request_: tuple[dict[str, Any], str], door: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -60,6 +60,7 @@ class Response:
     """What came back; *statuses* has more than one where a request was answered twice."""
 
     statuses: list[int] = field(default_factory=list)
+    headers: dict[bytes, bytes] = field(default_factory=dict)
     body: bytes = b""
     taken: int = 0  # bytes of the request that were read
 
@@ -75,22 +76,33 @@ class Response:
         return json.loads(self.body)
 
 
-async def request(app: ASGIApp, chunks: list[bytes], headers: Headers, method: str = "POST") -> Response:
-    """Speak ASGI to *app*."""
+async def request(
+    app: ASGIApp,
+    chunks: list[bytes],
+    headers: Headers,
+    method: str = "POST",
+    *,
+    is_whole: bool = True,
+    is_left: bool = False,
+) -> Response:
+    """Speak ASGI to *app*: a body in *chunks*, which never ends unless it *is_whole*, or *is_left* by its sender."""
     response = Response()
-    waiting = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
-    waiting[-1]["more_body"] = False
+    waiting: list[Message] = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+    waiting[-1]["more_body"] = not is_whole or is_left
+    if is_left:
+        waiting.append({"type": "http.disconnect"})
 
     async def receive() -> Message:
         if not waiting:
             await asyncio.Event().wait()
         message = waiting.pop(0)
-        response.taken += len(message["body"])
+        response.taken += len(message.get("body", b""))
         return message
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
             response.statuses.append(message["status"])
+            response.headers = dict(message["headers"])
         else:
             response.body += message["body"]
 
