@@ -20,7 +20,9 @@ from bridge.slack.blockkit.reply import Block, Reply
 from support.shown import text_length
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
 GERMAN = style_of("de-DE")
+MOVED = NamesChanged(moved={"name 1": Difference(2, 1)})
 
 
 def the_stats(categories: dict[str, int] | None = None, tags: dict[str, int] | None = None, runs: int = 1234) -> Stats:
@@ -37,20 +39,18 @@ def many(number: int) -> dict[str, int]:
 
 
 def changes(called: str = "", **groups: NamesChanged) -> Changes:
-    numbers = {"prompts": Difference(1234567, 1234567), "runs": Difference(1234, 1178), "versions": Difference(96, 96)}
-    return Changes(NOON - timedelta(days=1), numbers, groups, called)
+    numbers = {"prompts": Difference(1234567, 1234567), "runs": Difference(1234, 1178)}
+    return Changes(NOON - DAY, numbers, groups, called)
 
 
-def trend(points: int, each: timedelta = timedelta(days=1)) -> Trend:
+def trend(points: int, each: timedelta = DAY) -> Trend:
     return Trend(NUMBERS[1], [(NOON - each * (points - place), 1000 + place) for place in range(points)])
 
 
 def texts(blocks: Any) -> Iterator[str]:
     """Go through all that is written in *blocks*."""
     if isinstance(blocks, dict):
-        yield from (
-            value for key, value in blocks.items() if key in {"text", "label", "title"} and isinstance(value, str)
-        )
+        yield from (text for key, text in blocks.items() if key in {"text", "label", "title"} and isinstance(text, str))
         blocks = list(blocks.values())
     if isinstance(blocks, (list, tuple)):
         for inner in blocks:
@@ -63,10 +63,6 @@ def words(blocks: Any) -> str:
 
 def forms(reply: Reply) -> list[tuple[Block, ...]]:
     return [reply.blocks, *reply.plainer]
-
-
-def kinds(form: tuple[Block, ...]) -> list[str]:
-    return [block["type"] for block in form]
 
 
 def drawn(reply: Reply) -> list[str]:
@@ -86,7 +82,7 @@ def drawn(reply: Reply) -> list[str]:
         (50_000, 10, "+49,990, +499,900 %"),
     ],
 )
-def test_a_change_is_a_difference_and_a_percentage_that_says_something(now: int, then: int, said: str) -> None:
+def test_a_change_is_a_difference_with_a_telling_percentage(now: int, then: int, said: str) -> None:
     assert change(Difference(now, then)) == said
 
 
@@ -107,29 +103,38 @@ def test_numbers_are_grouped_as_the_reader_s_language_does(locale: str, written:
     assert whole(1234567, style_of(locale)) == written
 
 
-def test_a_fraction_follows_the_language_too() -> None:
+def test_differences_follow_the_reader_s_language() -> None:
     assert change(Difference(1234, 1178), GERMAN) == "+56, +4,8 %"
     assert signed(-1234, GERMAN) == "-1.234"
 
 
-def test_the_numbers_are_shown_with_their_change_and_since_when() -> None:
-    reply = stats_card(the_stats(), changes=[changes(called="yesterday")])
+def test_numbers_come_with_their_change_since_a_moment() -> None:
+    reply = stats_card(the_stats(), changes=[changes("yesterday")])
 
     for said in (words(reply.blocks), reply.text):
         assert "1,234" in said
         assert "(+56, +4.8 %)" in said
         assert "yesterday" in said
-    assert f"<!date^{int((NOON - timedelta(days=1)).timestamp())}^" in words(reply.blocks)
+    assert f"<!date^{int((NOON - DAY).timestamp())}^" in words(reply.blocks)
     assert f"Last updated <!date^{int(NOON.timestamp())}^" in words(reply.blocks)
 
 
+def test_a_number_not_counted_then_has_no_change() -> None:
+    several = stats_card(the_stats(), changes=[changes("yesterday"), changes("a week ago")])
+    reply = stats_card(the_stats(), changes=[changes("yesterday")])
+
+    assert "Versions\n96" in list(texts(reply.blocks))
+    assert "Versions\n96" in list(texts(several.blocks))
+    assert "96 versions\n" in reply.text
+
+
 def test_several_comparisons_stand_below_one_another() -> None:
-    reply = stats_card(the_stats(), changes=[changes(called="yesterday"), changes(called="a week ago")])
+    reply = stats_card(the_stats(), changes=[changes("yesterday"), changes("a week ago")])
 
     assert "Runs\n1,234\n+56, +4.8 % since yesterday\n+56, +4.8 % since a week ago" in list(texts(reply.blocks))
 
 
-def test_what_came_and_went_is_named_in_every_form() -> None:
+def test_new_and_vanished_names_are_listed_in_every_form() -> None:
     changed = NamesChanged(new=[("alpha", 3)], vanished=[("gamma", 12)], moved={"beta": Difference(2, 1)})
     reply = stats_card(the_stats(tags={"alpha": 3, "beta": 2}), changes=[changes(tags=changed)])
 
@@ -139,75 +144,70 @@ def test_what_came_and_went_is_named_in_every_form() -> None:
     assert "+1" in words(reply.blocks)
 
 
-def test_the_ladder_goes_from_charts_over_tables_to_text_and_loses_nothing() -> None:
+def test_charts_become_tables_and_then_text_without_loss() -> None:
     reply = stats_card(the_stats(many(5), many(5)), changes=[changes()], trend=trend(5))
-    pictured, tabled, written = forms(reply)
+    pictured, tabled, written = ([block["type"] for block in form] for form in forms(reply))
 
     assert drawn(reply) == ["line", "pie"]
-    assert "data_visualization" not in kinds(tabled)
-    assert kinds(tabled).count("data_table") == 3
-    assert not {"data_visualization", "data_table"} & set(kinds(written))
-    for form in (pictured, tabled, written):
-        for point in ("15 Nov", "now"):
-            assert point in words(form)
-        for name in many(5):
-            assert name in words(form)
-    for form in (tabled, written):
-        for value in ("1,000", "1,003"):
-            assert value in words(form)
+    assert pictured.count("data_table") == 1
+    assert "data_visualization" not in tabled
+    assert tabled.count("data_table") == 3
+    assert not {"data_visualization", "data_table"} & set(written)
+    for form in forms(reply):
+        assert [label for label in ("15 Nov", "now", *many(5)) if label not in words(form)] == []
+    for form in reply.plainer:
+        assert "1,000" in words(form)
+        assert "1,003" in words(form)
 
 
 @pytest.mark.parametrize("points", [0, 5])
-@pytest.mark.parametrize("changed", [NamesChanged(), NamesChanged(moved={"name 1": Difference(2, 1)})])
+@pytest.mark.parametrize("changed", [NamesChanged(), MOVED])
 @pytest.mark.parametrize("number", [1, 5, 9, 40])
-def test_each_group_is_there_once_as_a_chart_or_as_a_table(number: int, changed: NamesChanged, points: int) -> None:
-    reply = stats_card(
-        the_stats(many(number), many(number)),
-        changes=[changes(categories=changed)],
-        trend=trend(points) if points else None,
-    )
+def test_each_group_is_shown_once_below_the_numbers(number: int, changed: NamesChanged, points: int) -> None:
+    followed = trend(points) if points else None
+    reply = stats_card(the_stats(many(number), many(number)), changes=[changes(categories=changed)], trend=followed)
 
     for form in forms(reply)[:-1]:  # the last is text
-        assert kinds(form)[:2] == ["header", "section"], "the numbers come first"
-        shown = [block.get("title") or block.get("caption") for block in form]
-        groups = [title for title in shown if title]
+        assert [block["type"] for block in form][:2] == ["header", "section"], "the numbers come first"
+        groups = [title for block in form if (title := block.get("title") or block.get("caption"))]
         assert groups == [*(["Runs over time"] if points else []), "Categories", "Tags"]
 
 
-def test_a_group_whose_changes_or_names_a_chart_cannot_show_is_a_table() -> None:
-    moved = NamesChanged(moved={"name 1": Difference(2, 1)})
-    cards = {
-        "changed": stats_card(the_stats(many(5), many(5)), changes=[changes(categories=moved)]),
-        "too many": stats_card(the_stats(many(7), many(5))),
-        "too long": stats_card(the_stats({"a name that is much too long": 1, "b": 2}, many(5))),
-        "nothing": stats_card(the_stats({"a": 0, "b": 2}, many(5))),
-    }
+@pytest.mark.parametrize(
+    ("categories", "changed", "shown"),
+    [
+        (many(5), MOVED, "+1"),
+        (many(7), NamesChanged(), "name 6"),
+        ({"a name that is much too long": 1, "b": 2}, NamesChanged(), "much too long"),
+        ({"a": 0, "b": 2}, NamesChanged(), "a"),
+    ],
+    ids=["changed", "too many", "too long", "nothing to draw"],
+)
+def test_what_a_chart_cannot_show_is_a_table(categories: dict[str, int], changed: NamesChanged, shown: str) -> None:
+    card = stats_card(the_stats(categories, many(5)), changes=[changes(categories=changed)])
 
-    assert {why: drawn(card) for why, card in cards.items()} == {why: ["bar"] for why in cards}
-    for card in cards.values():
-        assert [block["caption"] for block in card.blocks if block["type"] == "data_table"] == ["Categories"]
-    assert "+1" in words(cards["changed"].blocks)
-    assert "name 6" in words(cards["too many"].blocks)
+    (table,) = [block for block in card.blocks if block["type"] == "data_table"]
+    assert (drawn(card), table["caption"]) == (["bar"], "Categories")
+    assert shown in words(table)
 
 
-def test_there_are_never_more_than_two_charts() -> None:
+def test_a_card_has_at_most_two_charts() -> None:
     assert drawn(stats_card(the_stats(many(6), many(9)))) == ["pie", "bar"]
     assert drawn(stats_card(the_stats(many(6), many(9)), trend=trend(20))) == ["line", "pie"]
     assert drawn(stats_card(the_stats({"one": 1}, {}))) == []
 
 
-def test_two_points_make_no_line() -> None:
+def test_a_line_needs_three_points() -> None:
     assert charts.line("Runs", [("a", 1), ("b", 2)]) is None
     assert charts.line("Runs", [("a", 1), ("b", 2), ("c", 3)]) is not None
 
 
-def test_where_there_is_nothing_to_draw_there_is_one_form_less() -> None:
-    assert len(forms(stats_card(the_stats()))) == 1
-    assert len(forms(stats_card(the_stats({"one": 1})))) == 2
-    assert len(forms(stats_card(the_stats(many(3))))) == 3
+@pytest.mark.parametrize(("categories", "count"), [({}, 1), ({"one": 1}, 2), (many(3), 3)])
+def test_a_form_like_the_one_before_is_left_out(categories: dict[str, int], count: int) -> None:
+    assert len(forms(stats_card(the_stats(categories)))) == count
 
 
-def test_the_rest_is_summed_in_tables_lists_and_text_as_well() -> None:
+def test_names_beyond_the_largest_are_summed() -> None:
     reply = stats_card(the_stats({}, many(34)))
 
     assert "4 others" in words(reply.blocks)
@@ -215,7 +215,7 @@ def test_the_rest_is_summed_in_tables_lists_and_text_as_well() -> None:
     assert "24 others 300" in reply.text
 
 
-def test_names_that_are_the_same_are_told_apart() -> None:
+def test_equal_names_get_labels_of_their_own() -> None:
     chart = charts.bars("Tags", [("a name of twenty two", 2), ("a name of twenty two", 1)])
 
     assert chart is not None
@@ -224,8 +224,8 @@ def test_names_that_are_the_same_are_told_apart() -> None:
     assert all(len(label) <= 20 for label in labels)
 
 
-def test_only_what_was_asked_for_is_shown() -> None:
-    reply = stats_card(the_stats(many(3), many(3)), only=frozenset({"runs", "tags"}), trend=trend(5))
+def test_a_card_shows_only_the_parts_asked_for() -> None:
+    reply = stats_card(the_stats(many(3), many(3)), only=("runs", "tags"), trend=trend(5))
 
     for said in (*map(words, forms(reply)), reply.text):
         assert "1,234" in said
@@ -235,15 +235,13 @@ def test_only_what_was_asked_for_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("each", "label"),
-    [(timedelta(hours=1), "20 Nov 07:00"), (timedelta(days=1), "15 Nov"), (timedelta(days=80), "16 Oct 2025")],
+    ("each", "label"), [(timedelta(hours=1), "20 Nov 07:00"), (DAY, "15 Nov"), (80 * DAY, "16 Oct 2025")]
 )
-def test_points_are_named_by_hour_day_or_year(each: timedelta, label: str) -> None:
+def test_points_are_labelled_by_hour_day_or_year(each: timedelta, label: str) -> None:
     reply = stats_card(the_stats(), trend=trend(5, each))
 
-    chart = next(block["chart"] for block in reply.blocks if block["type"] == "data_visualization")
-    assert chart["axis_config"]["categories"][0] == label
-    assert chart["axis_config"]["categories"][-1] == "now"
+    (chart,) = [block["chart"] for block in reply.blocks if block["type"] == "data_visualization"]
+    assert (chart["axis_config"]["categories"][0], chart["axis_config"]["categories"][-1]) == (label, "now")
 
 
 NAMES = st.dictionaries(
@@ -255,7 +253,7 @@ NAMES = st.dictionaries(
 
 @settings(max_examples=60)
 @given(NAMES, NAMES, st.integers(min_value=0, max_value=20), st.sampled_from([ENGLISH, GERMAN]))
-def test_slack_takes_every_form_of_whatever_the_service_says(
+def test_slack_accepts_every_form_of_any_statistics(
     categories: dict[str, int], tags: dict[str, int], points: int, style: Any
 ) -> None:
     changed = NamesChanged(list(tags.items()), list(tags.items()), {n: Difference(c, 1) for n, c in tags.items()})

@@ -57,235 +57,210 @@ def posts(bench: Bench) -> list[Posted]:
     return bench.say.replies("bridge_report")
 
 
-async def test_a_report_is_posted_at_each_of_its_slots_with_one_call_to_the_service(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
+async def test_each_slot_is_posted_with_one_call_to_the_service(bench: Bench) -> None:
+    await keep(bench)
 
-        await at(bench, SLOT - timedelta(seconds=1))
-        assert posts(bench) == []
-        await at(bench, SLOT)
-        await at(bench, SLOT + timedelta(seconds=1))
-        await at(bench, SLOT + timedelta(days=1))
+    await at(bench, SLOT - timedelta(seconds=1))
+    assert posts(bench) == []
+    await at(bench, SLOT)
+    await at(bench, SLOT + timedelta(seconds=1))
+    await at(bench, SLOT + timedelta(days=1))
 
-        assert [post.place for post in posts(bench)] == [Place(CHANNEL), Place(CHANNEL)]
-        assert bench.service.requests == 2
-        assert "since the last report" in posts(bench)[1].words
-        assert (await kept(bench)).due == SLOT + timedelta(days=2)
-
-
-async def test_of_many_processes_that_find_a_slot_at_once_one_posts_it(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        bench.store.clock.time = SLOT
-        names = [f"p{number}" for number in range(8)]
-
-        await asyncio.gather(*(find_due(bench, name) for name in names))
-        await asyncio.gather(*(bench.work(name) for name in names))
-
-        assert len(posts(bench)) == 1
+    assert [post.place for post in posts(bench)] == [Place(CHANNEL), Place(CHANNEL)]
+    assert bench.service.requests == 2
+    assert "since the last report" in posts(bench)[1].words
+    assert (await kept(bench)).due == SLOT + timedelta(days=2)
 
 
-async def test_a_slot_that_is_found_due_again_after_its_claim_was_undone_is_not_posted_again(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        await at(bench, SLOT)
-        await redis.zadd("{test}:due", {"r1": SLOT.timestamp() * 1000})  # as a failover may do
+async def test_one_of_many_processes_posts_a_slot(bench: Bench) -> None:
+    await keep(bench)
+    bench.store.clock.time = SLOT
+    names = [f"p{number}" for number in range(8)]
 
-        await at(bench, SLOT + timedelta(seconds=1))
+    await asyncio.gather(*(find_due(bench, name) for name in names))
+    await asyncio.gather(*(bench.work(name) for name in names))
 
-        assert len(posts(bench)) == 1
+    assert len(posts(bench)) == 1
 
 
-@pytest.mark.parametrize("where", ["before the post", "after the post"])
-async def test_whoever_is_killed_between_claim_and_post_another_posts_it_once(redis: Redis, where: str) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        bench.store.clock.time = SLOT
-        await find_due(bench)
-        gate = bench.say.gate if where == "before the post" else bench.say.after
+async def test_a_slot_whose_claim_was_undone_is_posted_once(bench: Bench, redis: Redis) -> None:
+    await keep(bench)
+    await at(bench, SLOT)
+    await redis.zadd("{test}:due", {"r1": SLOT.timestamp() * 1000})  # as a failover may do
+
+    await at(bench, SLOT + timedelta(seconds=1))
+
+    assert len(posts(bench)) == 1
+
+
+@pytest.mark.parametrize("killed_at", ["claim", "before the post", "after the post"])
+async def test_a_slot_of_a_killed_process_is_posted_once_by_another(bench: Bench, killed_at: str) -> None:
+    await keep(bench)
+    bench.store.clock.time = SLOT
+    await find_due(bench, "a")
+    if killed_at != "claim":
+        gate = bench.say.gate if killed_at == "before the post" else bench.say.after
         gate.clear()
         task = await bench.begin("a")
         await wait_until(lambda: bench.say.attempts == 1, "the post is under way")
         await killed(task)
         gate.set()
 
-        await bench.take_over("b")
+    await (bench.work("b") if killed_at == "claim" else bench.take_over("b"))
 
-        assert len(posts(bench)) == 1
-        assert (await kept(bench)).last == SLOT
-
-
-async def test_who_is_killed_right_after_the_claim_leaves_the_post_to_another(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        bench.store.clock.time = SLOT
-        await find_due(bench, "a")  # and nothing more
-
-        await bench.work("b")
-
-        assert len(posts(bench)) == 1
+    assert len(posts(bench)) == 1
+    assert (await kept(bench)).last == SLOT
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-async def test_an_ambiguous_post_is_settled_by_looking(redis: Redis, *, arrives: bool) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        bench.say.troubles, bench.say.ambiguous_arrive = [SlackAmbiguous("chat.postMessage")], arrives
+async def test_an_ambiguous_post_is_settled_by_history(bench: Bench, *, arrives: bool) -> None:
+    await keep(bench)
+    bench.say.troubles, bench.say.ambiguous_arrive = [SlackAmbiguous("chat.postMessage")], arrives
 
-        await at(bench, SLOT)
+    await at(bench, SLOT)
 
-        assert len(posts(bench)) == 1
-        assert bench.say.looks == 1
-
-
-async def test_what_was_missed_is_posted_late_until_half_of_the_period_is_over(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-
-        await at(bench, SLOT + timedelta(days=3, hours=11))
-
-        (post,) = posts(bench)
-        assert "Not posted since" in str(post.reply.blocks), "three slots were skipped before it"
-        assert (await kept(bench)).skipped is None
+    assert len(posts(bench)) == 1
+    assert bench.say.looks == 1
 
 
-async def test_what_was_missed_for_longer_is_skipped_and_the_next_post_says_so(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
+async def test_a_missed_slot_is_posted_late_within_half_a_period(bench: Bench) -> None:
+    await keep(bench)
 
-        await at(bench, SLOT + timedelta(hours=12))
-        assert posts(bench) == []
-        await at(bench, SLOT + timedelta(days=1))
-        await at(bench, SLOT + timedelta(days=2))
+    await at(bench, SLOT + timedelta(days=3, hours=11))
 
-        said = ["Not posted since" in str(post.reply.blocks) for post in posts(bench)]
-        assert said == [True, False]
-        assert str(int(SLOT.timestamp())) in str(posts(bench)[0].reply.blocks)
+    (post,) = posts(bench)
+    assert "Not posted since" in str(post.reply.blocks), "three slots were skipped before it"
+    assert (await kept(bench)).skipped is None
 
 
-async def test_a_report_of_each_minute_skips_what_a_night_missed_and_goes_on(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench, cron=MINUTELY)
+async def test_a_slot_missed_for_longer_is_skipped_and_mentioned(bench: Bench) -> None:
+    await keep(bench)
 
-        await at(bench, SLOT + timedelta(hours=8, seconds=40))
-        assert posts(bench) == []
-        await at(bench, SLOT + timedelta(hours=8, minutes=1))
+    await at(bench, SLOT + timedelta(hours=12))
+    assert posts(bench) == []
+    await at(bench, SLOT + timedelta(days=1))
+    await at(bench, SLOT + timedelta(days=2))
 
-        assert len(posts(bench)) == 1
-
-
-async def test_while_the_service_is_down_a_report_waits_and_is_posted_when_it_is_back(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        bench.service.always = httpx.Response(503)
-
-        async def time_goes_on() -> None:
-            bench.store.clock.time += timedelta(minutes=10)
-            if bench.store.clock.time > SLOT + timedelta(hours=1):
-                bench.service.always = None
-
-        bench.on_sleep = time_goes_on
-        await at(bench, SLOT)
-
-        assert len(posts(bench)) == 1
+    said = ["Not posted since" in str(post.reply.blocks) for post in posts(bench)]
+    assert said == [True, False]
+    assert str(int(SLOT.timestamp())) in str(posts(bench)[0].reply.blocks)
 
 
-async def test_a_service_that_stays_down_lets_the_slot_be_skipped(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        bench.service.always = httpx.Response(401)
+async def test_a_report_of_each_minute_skips_a_missed_night(bench: Bench) -> None:
+    await keep(bench, cron=MINUTELY)
 
-        async def time_goes_on() -> None:
-            bench.store.clock.time += timedelta(hours=1)
+    await at(bench, SLOT + timedelta(hours=8, seconds=40))
+    assert posts(bench) == []
+    await at(bench, SLOT + timedelta(hours=8, minutes=1))
 
-        bench.on_sleep = time_goes_on
-        await at(bench, SLOT)
-
-        assert posts(bench) == []
-        assert (await kept(bench)).skipped == SLOT
+    assert len(posts(bench)) == 1
 
 
-@pytest.mark.parametrize("error", ["is_archived", "not_in_channel", "missing_scope", "a_new_word"])
-async def test_a_report_that_cannot_be_posted_pauses_and_tells_its_owner_once(redis: Redis, error: str) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench, cron=MINUTELY)
-        await keep(bench, "r2")
-        for name in ("a", "b"):  # two slots of the first are on their way when one is refused
-            bench.store.clock.time = SLOT if name == "a" else SLOT + timedelta(minutes=1)
-            await find_due(bench, name)
-        bench.say.troubles = [SlackRefused("chat.postMessage", error)] * 2
+async def test_a_report_waits_for_a_service_that_is_down(bench: Bench) -> None:
+    await keep(bench)
+    bench.service.always = httpx.Response(503)
 
-        await bench.work()
-        await at(bench, SLOT + timedelta(minutes=2))
+    async def time_goes_on() -> None:
+        bench.store.clock.time += timedelta(minutes=10)
+        if bench.store.clock.time > SLOT + timedelta(hours=1):
+            bench.service.always = None
 
-        told = [post for post in bench.say.messages if post.place == Place(OWNER)]
-        assert len(told) == 2, "one for each report"
-        assert all("is paused" in post.words for post in told)
-        assert {(await kept(bench)).paused, (await kept(bench, "r2")).paused} == {error}
-        assert posts(bench) == []
-        assert await DeadLetters(bench.store.scripts, bench.store.clock).all()
+    bench.on_sleep = time_goes_on
+    await at(bench, SLOT)
+
+    assert len(posts(bench)) == 1
 
 
-async def test_slack_that_is_away_is_waited_for(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        bench.say.troubles = [SlackUnreachable("chat.postMessage", "ratelimited", timedelta(seconds=30))]
+async def test_a_service_that_stays_down_skips_the_slot(bench: Bench) -> None:
+    await keep(bench)
+    bench.service.always = httpx.Response(401)
 
-        await at(bench, SLOT)
+    async def time_goes_on() -> None:
+        bench.store.clock.time += timedelta(hours=1)
 
-        assert len(posts(bench)) == 1
-        assert 30.0 in bench.slept
+    bench.on_sleep = time_goes_on
+    await at(bench, SLOT)
+
+    assert posts(bench) == []
+    assert (await kept(bench)).skipped == SLOT
+
+
+@pytest.mark.parametrize("error", ["is_archived", "a_new_word"])
+async def test_a_refused_report_pauses_and_tells_its_owner_once(bench: Bench, error: str) -> None:
+    await keep(bench, cron=MINUTELY)
+    await keep(bench, "r2")
+    for name in ("a", "b"):  # two slots of the first are on their way when one is refused
+        bench.store.clock.time = SLOT if name == "a" else SLOT + timedelta(minutes=1)
+        await find_due(bench, name)
+    bench.say.troubles = [SlackRefused("chat.postMessage", error)] * 2
+
+    await bench.work()
+    await at(bench, SLOT + timedelta(minutes=2))
+
+    told = [post for post in bench.say.messages if post.place == Place(OWNER)]
+    assert len(told) == 2, "one for each report"
+    assert all("is paused" in post.words for post in told)
+    assert {(await kept(bench)).paused, (await kept(bench, "r2")).paused} == {error}
+    assert posts(bench) == []
+    assert await DeadLetters(bench.store.scripts, bench.store.clock).all()
+
+
+async def test_a_report_waits_for_slack(bench: Bench) -> None:
+    await keep(bench)
+    bench.say.troubles = [SlackUnreachable("chat.postMessage", "ratelimited", timedelta(seconds=30))]
+
+    await at(bench, SLOT)
+
+    assert len(posts(bench)) == 1
+    assert 30.0 in bench.slept
 
 
 @pytest.mark.parametrize("what", ["pause", "forget"])
-async def test_what_was_paused_or_deleted_after_the_claim_is_not_posted(redis: Redis, what: str) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        bench.store.clock.time = SLOT
-        await find_due(bench)
-        schedules = report_store(bench.store.scripts, bench.store.clock)
-        await (schedules.pause("r1", "asked") if what == "pause" else schedules.forget("r1"))
+async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(bench: Bench, what: str) -> None:
+    await keep(bench)
+    bench.store.clock.time = SLOT
+    await find_due(bench)
+    schedules = report_store(bench.store.scripts, bench.store.clock)
+    await (schedules.pause("r1", "asked") if what == "pause" else schedules.forget("r1"))
 
-        await bench.work()
-        await at(bench, SLOT + timedelta(days=1))
+    await bench.work()
+    await at(bench, SLOT + timedelta(days=1))
 
-        assert posts(bench) == []
-
-
-async def test_however_many_are_kept_one_look_finds_what_is_due(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        schedules = report_store(bench.store.scripts, bench.store.clock)
-        for number in range(MOST_KEPT):
-            await keep(bench, f"r{number}", due=SLOT + timedelta(days=number % 300))
-
-        bench.store.clock.time = SLOT
-        found = await schedules.due(100)
-
-        assert [one.due for one in found] == [SLOT] * 4
-        assert not await schedules.keep("one more", spec(), SLOT)
+    assert posts(bench) == []
 
 
-async def test_the_first_question_in_its_thread_takes_the_numbers_along(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await keep(bench)
-        await at(bench, SLOT)
-        (post,) = posts(bench)
-        about = {"thread_ts": post.ts, "is_mention": True}
+async def test_one_look_finds_what_is_due_of_a_thousand(bench: Bench) -> None:
+    schedules = report_store(bench.store.scripts, bench.store.clock)
+    for number in range(MOST_KEPT):
+        await keep(bench, f"r{number}", due=SLOT + timedelta(days=number % 300))
 
-        await bench.store.queue(message("why so many?", ts="1700009000.000100", **about), condition=Condition.START)
-        await bench.work()
-        await bench.store.put(message("and now?", ts="1700009001.000100", **about))
-        await bench.work()
+    bench.store.clock.time = SLOT
+    found = await schedules.due(100)
 
-        first, second = bench.service.messages
-        assert "> Statistics: " in first
-        assert first.endswith("why so many?")
-        assert "> " not in second
-        assert not await bench.store.holds_words("Statistics: ")
+    assert [one.due for one in found] == [SLOT] * 4
+    assert not await schedules.keep("one more", spec(), SLOT)
+
+
+async def test_the_first_question_in_its_thread_carries_the_numbers(bench: Bench) -> None:
+    await keep(bench)
+    await at(bench, SLOT)
+    (post,) = posts(bench)
+    about = {"thread_ts": post.ts, "is_mention": True}
+
+    await bench.store.queue(message("why so many?", ts="1700009000.000100", **about), condition=Condition.START)
+    await bench.work()
+    await bench.store.put(message("and now?", ts="1700009001.000100", **about))
+    await bench.work()
+
+    first, second = bench.service.messages
+    assert "> Statistics: " in first
+    assert first.endswith("why so many?")
+    assert "> " not in second
+    assert not await bench.store.holds_words("Statistics: ")
 
 
 @pytest.mark.parametrize("default", ["", "8"])
-async def test_a_thread_is_bound_at_once_where_something_chooses_the_agent(redis: Redis, default: str) -> None:
+async def test_its_thread_is_bound_where_an_agent_is_chosen(redis: Redis, default: str) -> None:
     async with a_bench(redis, default_agent=default) as bench:
         bench.service.agents = [SUPPORT, SALES]
         await keep(bench)
@@ -299,24 +274,23 @@ async def test_a_thread_is_bound_at_once_where_something_chooses_the_agent(redis
         assert [asked["agent"] for asked in bench.service.asked] == ([8] if default else [])
 
 
-async def test_a_question_goes_along_with_the_report_after_the_menu(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        await keep(bench)
-        await at(bench, SLOT)
-        root = posts(bench)[0].ts
-        question = message("why?", ts="1700009000.000100", thread_ts=root, is_mention=True)
-        await bench.store.queue(question, condition=Condition.START)
-        await bench.work()
-        assert bench.service.asked == [], "nobody has chosen yet"
+async def test_a_question_carries_the_report_after_the_menu(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    await keep(bench)
+    await at(bench, SLOT)
+    root = posts(bench)[0].ts
+    question = message("why?", ts="1700009000.000100", thread_ts=root, is_mention=True)
+    await bench.store.queue(question, condition=Condition.START)
+    await bench.work()
+    assert bench.service.asked == [], "nobody has chosen yet"
 
-        choice = Click(
-            team=TEAM, channel=CHANNEL, user=USER, action_id="agent:choose", value="8", thread_ts=root,
-            message_ts=bench.say.messages[-1].ts,
-        )  # fmt: skip
-        await bench.store.process().inbox.put(choice, event="chosen")
-        await bench.work()
+    choice = Click(
+        team=TEAM, channel=CHANNEL, user=USER, action_id="agent:choose", value="8", thread_ts=root,
+        message_ts=bench.say.messages[-1].ts,
+    )  # fmt: skip
+    await bench.store.process().inbox.put(choice, event="chosen")
+    await bench.work()
 
-        (asked,) = bench.service.asked
-        assert asked["agent"] == 8
-        assert "> Statistics: " in asked["message"]
+    (asked,) = bench.service.asked
+    assert asked["agent"] == 8
+    assert "> Statistics: " in asked["message"]

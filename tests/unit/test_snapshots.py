@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -26,7 +25,7 @@ from bridge.features.stats.snapshots import (
 from bridge.project.models import Stats
 
 NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def the_stats(tags: dict[str, int], runs: int = 10) -> Stats:
@@ -53,29 +52,30 @@ def test_a_snapshot_is_never_larger_than_it_may_be(tags: dict[str, int], runs: i
     assert len(taken.groups["tags"].named) + taken.groups["tags"].others == len(tags)
 
 
-def test_what_is_kept_comes_back() -> None:
+def test_a_snapshot_is_read_back_as_it_was_written() -> None:
     taken = snapshot_of(the_stats({"billing": 3, "Ünïcode ✓": 2, "": 1}), NOON)
 
     assert Snapshot.from_text(taken.to_text()) == taken
 
 
-def test_the_largest_are_kept_by_name_and_the_rest_is_summed() -> None:
-    taken = snapshot_of(the_stats({f"tag number {number}": number for number in range(1000)}), NOON)
+def test_a_full_snapshot_names_the_largest() -> None:
+    taken = snapshot_of(the_stats({f"tag number {number}": number for number in range(1000)}), NOON).groups["tags"]
 
-    assert "tag number 999" in taken.groups["tags"].named
-    assert "tag number 1" not in taken.groups["tags"].named
-    assert taken.groups["tags"].others > 800
+    assert "tag number 999" in taken.named
+    assert "tag number 1" not in taken.named
+    assert taken.others > 800
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"at":"x","n":{},"g":{}}', '{"at":1,"n":[1],"g":{}}', '{"at":1,"n":{},"g":{"tags":0}}']
+    "text",
+    ["", "[]", "{}", '{"at":"x","n":{},"g":{}}', '{"at":1,"n":[1],"g":{}}', '{"at":1,"n":{},"g":{"tags":0}}'],
 )
-def test_what_is_not_understood_is_said_so(text: str) -> None:
+def test_a_record_that_is_no_snapshot_is_not_understood(text: str) -> None:
     with pytest.raises(RecordNotUnderstood):
         Snapshot.from_text(text)
 
 
-def test_a_week_keeps_every_hour_and_then_each_day_its_first_until_it_is_too_old() -> None:
+def test_beyond_a_week_a_day_keeps_its_first_snapshot() -> None:
     oldest = hour_of(NOON - KEPT) - 48
     kept: set[int] = set()
 
@@ -83,7 +83,7 @@ def test_a_week_keeps_every_hour_and_then_each_day_its_first_until_it_is_too_old
         kept.add(hour)
         kept -= too_many(kept, moment_of(hour) + HOUR / 2)
 
-    week = hour_of(NOON - timedelta(days=7))
+    week = hour_of(NOON - 7 * DAY)
     assert {hour for hour in kept if hour >= week} == set(range(week, hour_of(NOON) + 1))
     older = sorted(hour for hour in kept if hour < week)
     assert [hour % 24 for hour in older if hour // 24 > older[0] // 24] == [0] * (len(older) - 1)
@@ -91,7 +91,7 @@ def test_a_week_keeps_every_hour_and_then_each_day_its_first_until_it_is_too_old
     assert len(kept) <= 600
 
 
-def test_what_is_left_of_a_day_is_its_first_snapshot_whenever_that_was() -> None:
+def test_a_day_keeps_its_first_snapshot_at_whatever_hour() -> None:
     day = hour_of(datetime(2026, 11, 1, tzinfo=UTC))
 
     assert too_many([day + 5, day + 6, day + 30], NOON) == {day + 6}
@@ -103,29 +103,26 @@ def test_what_is_left_of_a_day_is_its_first_snapshot_whenever_that_was() -> None
     [
         ((1, 24, 48), 23, None, 24),
         ((1, 24, 48), 200, None, 48),
-        ((1, 24, 48), 200, 24, None),
-        ((1, 24, 48), 30, 12, 24),
+        ((1, 24, 48), 200, 24 * HOUR, None),
+        ((1, 24, 48), 30, 12 * HOUR, 24),
         ((), 1, None, None),
     ],
 )
-def test_the_nearest_snapshot_is_found(
-    back: tuple[float, ...], wanted: float, within: float | None, found: float | None
+def test_the_nearest_snapshot_within_reach_is_found(
+    back: tuple[float, ...], wanted: float, within: timedelta | None, found: float | None
 ) -> None:
-    limit = None if within is None else HOUR * within
-
-    hour = nearest(hours_back(*back), NOON - HOUR * wanted, within=limit)
+    hour = nearest(hours_back(*back), NOON - HOUR * wanted, within=within)
 
     assert hour == (None if found is None else hours_back(found)[0])
 
 
-def test_a_line_over_many_days_has_one_point_of_each_and_no_more_than_wanted() -> None:
+def test_a_line_over_a_month_has_one_point_a_day() -> None:
     month = hours_back(*range(1, 24 * 30))
 
     found = over_time(month, min(month), most=19)
 
-    assert len(found) == 19
     assert found == sorted(found)
-    assert len({hour // 24 for hour in found}) == 19
+    assert len(found) == len({hour // 24 for hour in found}) == 19
 
 
 def test_a_line_over_a_few_hours_has_them_all() -> None:
@@ -137,32 +134,33 @@ def test_points_are_picked_evenly_with_both_ends(count: int, picked: list[int]) 
     assert over_time(range(count), 0, most=4) == picked
 
 
-def test_what_changed_is_told_by_number_and_by_name() -> None:
+def test_changes_are_told_by_number_and_by_name() -> None:
     then = snapshot_of(the_stats({"alpha": 1, "beta": 5}, runs=8), NOON - HOUR)
 
     changes = compare(the_stats({"beta": 7, "gamma": 2, "delta": 3}, runs=10), then, called="yesterday")
 
-    assert (changes.numbers["runs"].by, changes.numbers["prompts"].by, changes.called, changes.since) == (
-        2,
-        0,
-        "yesterday",
-        NOON - HOUR,
-    )
-    assert changes.groups["tags"].new == (("delta", 3), ("gamma", 2))
-    assert changes.groups["tags"].vanished == (("alpha", 1),)
-    assert {name: one.by for name, one in changes.groups["tags"].moved.items()} == {"beta": 2}
+    assert (changes.called, changes.since) == ("yesterday", NOON - HOUR)
+    assert {name: one.by for name, one in changes.numbers.items()} == {"prompts": 0, "runs": 2, "versions": 0}
+    tags = changes.groups["tags"]
+    assert (tags.new, tags.vanished) == ((("delta", 3), ("gamma", 2)), (("alpha", 1),))
+    assert {name: one.by for name, one in tags.moved.items()} == {"beta": 2}
 
 
-def test_what_may_have_been_too_rare_to_be_kept_is_not_called_new() -> None:
+def test_a_name_that_may_have_been_too_rare_is_not_new() -> None:
     then = Snapshot(NOON, {}, {"tags": Counts({"alpha": 9}, others=3)})
 
     changes = compare(the_stats({"alpha": 9, "beta": 1}), then)
 
-    assert changes.groups["tags"].new == ()
-    assert changes.groups["tags"].vanished == ()
+    assert (changes.groups["tags"].new, changes.groups["tags"].vanished) == ((), ())
 
 
-def test_a_name_that_the_service_lists_twice_counts_once() -> None:
+def test_a_number_that_an_older_snapshot_lacks_is_not_compared() -> None:
+    changes = compare(the_stats({"alpha": 9}), Snapshot(NOON, {"runs": 1}, {}))
+
+    assert (list(changes.numbers), dict(changes.groups)) == (["runs"], {})
+
+
+def test_a_name_listed_twice_counts_once() -> None:
     stats = Stats.model_validate(the_stats({}).model_dump() | {"tags": [{"name": "a", "count": 1}] * 2})
 
     assert snapshot_of(stats, NOON).groups["tags"].named == {"a": 2}
@@ -171,22 +169,15 @@ def test_a_name_that_the_service_lists_twice_counts_once() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("7d", NOON - timedelta(days=7)),
-        ("24h", NOON - timedelta(hours=24)),
-        ("2 Weeks ago", NOON - timedelta(weeks=2)),
-        ("yesterday", NOON - timedelta(days=1)),
-        ("last week", NOON - timedelta(weeks=1)),
+        ("7d", NOON - 7 * DAY),
+        ("24h", NOON - DAY),
+        ("2 Weeks ago", NOON - 14 * DAY),
+        ("yesterday", NOON - DAY),
+        ("last week", NOON - 7 * DAY),
         ("2026-11-01", datetime(2026, 11, 1, tzinfo=UTC)),
         ("2026-11-01T09:00+01:00", datetime(2026, 11, 1, 8, tzinfo=UTC)),
-        ("2026-11-21", None),
-        ("2020-01-01", None),
-        ("401d", None),
-        ("0d", None),
-        ("9999w", None),
-        ("-1d", None),
-        ("tuesday", None),
-        ("", None),
+        *dict.fromkeys(("2026-11-21", "2020-01-01", "401d", "0d", "9999w", "-1d", "tuesday", "")).items(),
     ],
 )
-def test_a_moment_is_read_as_people_type_it(text: str, expected: Any) -> None:
+def test_a_moment_is_read_as_people_type_it(text: str, expected: datetime | None) -> None:
     assert moment_said(text, NOON) == expected
