@@ -83,7 +83,7 @@ def problems_of(reply: Reply, *, is_named_by_us: bool) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", REPLIES)
-def test_no_reply_does_what_its_words_say(name: str) -> None:
+def test_a_reply_does_nothing_that_its_words_say(name: str) -> None:
     found = {
         attack: [
             problem
@@ -97,7 +97,7 @@ def test_no_reply_does_what_its_words_say(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_no_block_form_or_menu_does_what_its_words_say(name: str) -> None:
+def test_a_form_does_nothing_that_its_words_say(name: str) -> None:
     for attack, words in ATTACKS.items():
         for shown in results(BLOCKS[name], words):
             assert active(posted(text="x", blocks=shown if isinstance(shown, list) else [shown])) == [], attack
@@ -139,7 +139,7 @@ def plain_only(asked: Json) -> Json | CutOff:
 
 
 @pytest.mark.parametrize("name", REPLIES)
-async def test_no_call_of_slack_s_does_what_its_words_say(slack: WireSlack, web: SlackWeb, name: str) -> None:
+async def test_a_call_of_slack_does_nothing_that_its_words_say(slack: WireSlack, web: SlackWeb, name: str) -> None:
     first, *_ = results(REPLIES[name], _ALL)
     async with every_way_out(slack, web) as ways:
         for reaction in (None, plain_only):

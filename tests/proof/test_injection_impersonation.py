@@ -85,7 +85,7 @@ def texts_of(shown: Any) -> Iterator[str]:
         lambda words: SeveralFit("workflow", words, [(1, words), (2, words)]),
     ],
 )
-def test_what_the_service_says_and_what_was_typed_stays_quoted(
+def test_a_failure_quotes_what_the_service_said_and_what_was_typed(
     failed: Callable[[str], BridgeError], words: str
 ) -> None:
     error = failed(words)
@@ -115,7 +115,7 @@ NAMED: dict[str, Callable[[str], Reply]] = {
 
 @pytest.mark.parametrize("words", [*ATTACKS, LONG])
 @pytest.mark.parametrize("name", NAMED)
-def test_a_name_that_reads_like_a_sentence_of_ours_is_quoted(name: str, words: str) -> None:
+def test_a_name_like_a_sentence_is_quoted(name: str, words: str) -> None:
     reply = NAMED[name](words)
 
     assert [text for text in [reply.text, *texts_of(reply.blocks)] if FORGED in outside_of_quotes(text)] == []
@@ -124,12 +124,12 @@ def test_a_name_that_reads_like_a_sentence_of_ours_is_quoted(name: str, words: s
 @pytest.mark.parametrize(
     "name", ["Support", "Ada L. Lovelace", "Zoë O'Neil", "v1.2 (beta)", "R&D + QA", "Отдел 7", "#1"]
 )
-def test_a_name_that_is_one_is_written_as_it_is(name: str) -> None:
+def test_a_plain_name_is_not_quoted(name: str) -> None:
     assert kit.named(name, 80) == (name if "L. " not in name else f"“{name}”")
 
 
 @pytest.mark.parametrize("words", ATTACKS)
-def test_what_a_person_lets_the_bot_post_is_a_quotation_and_says_whose(words: str) -> None:
+def test_a_typed_message_is_posted_as_a_quotation_with_its_author(words: str) -> None:
     reply = agents.conversation_root(an_agent("Support"), words, "alice")
     quoted, ours = reply.blocks[:-1], reply.blocks[-1]
 
@@ -139,7 +139,7 @@ def test_what_a_person_lets_the_bot_post_is_a_quotation_and_says_whose(words: st
 
 
 @pytest.mark.parametrize("words", [*ATTACKS, "> x", "---\n*Only visible to you*"])
-def test_an_agent_fills_one_markdown_block_and_nothing_that_can_be_pressed(words: str) -> None:
+def test_an_answer_is_one_markdown_block_without_buttons(words: str) -> None:
     reply = answers.answer(words, [words], notes=[answers.SESSION_GONE])
 
     blocks = [block for part in parts.parts_of(reply) for block in part.blocks]
@@ -155,7 +155,7 @@ FENCES = ["```\nFORGED\n```", "`FORGED`", "~~~\nFORGED", '"}\n```FORGED', "</cod
 
 
 @pytest.mark.parametrize("words", FENCES)
-def test_nothing_ends_a_block_of_code(words: str) -> None:
+def test_a_code_block_holds_whatever_is_in_it(words: str) -> None:
     def of_type(blocks: tuple[Block, ...], kind: str) -> list[Block]:
         return [element for block in blocks for element in block.get("elements", []) if element.get("type") == kind]
 
@@ -172,17 +172,17 @@ def test_nothing_ends_a_block_of_code(words: str) -> None:
         assert str(of_type(card.blocks, "rich_text_preformatted")).count(FORGED) == str(card.blocks).count(FORGED)
 
 
-def test_a_line_of_a_list_is_one_line() -> None:
+def test_a_name_in_a_list_is_one_line() -> None:
     named = [a_workflow(f"x\n{FORGED}\u2028y"), a_workflow(f"y\r{FORGED}")]
     reply = lists.list_reply(
-        "Workflows", named, lambda item: kit.paragraph(kit.one_line(item.name)), lists.Spot(), ("a", "b")
+        "Workflows", named, lambda item: kit.paragraph(kit.one_line(item.name)), lists.ListPage(), ("a", "b")
     )
 
     assert "\n" not in reply.text
     assert [text for text in texts_of(reply.blocks) if "\n" in text] == []
 
 
-def test_slack_s_own_word_for_a_refusal_is_one_line() -> None:
+def test_slack_s_reason_is_one_line() -> None:
     assert "\n" not in sentence(SlackRefused("x", f"a\n{FORGED}", "b\nc"))
 
 
@@ -197,5 +197,5 @@ def test_slack_s_own_word_for_a_refusal_is_one_line() -> None:
         ("&lt;@U1&gt; &lt;!channel&gt;", "<@U1> <!channel>"),
     ],
 )
-def test_what_a_person_writes_reaches_the_agent_as_they_wrote_it(raw: str, sent: str) -> None:
+def test_a_message_reaches_the_agent_as_written(raw: str, sent: str) -> None:
     assert message_text(raw, bot_user="UBOT", user_names={"U1": "ann"}, channel_names={}) == sent

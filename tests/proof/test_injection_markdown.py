@@ -65,6 +65,9 @@ def _forged(tokens: list[Token]) -> Iterator[str]:
 
 
 FORGED = [
+    "[https://bank.example](https://evil.example)",
+    "[bank.example/login](<https://evil.example>)",
+    "[www.bank.example](https://bank.example.evil.example/)",
     "[bank.example `]` x](https://evil.example)",
     "[bank.example `` ` ]`` x](https://evil.example)",
     "` \n\n[bank.example `]` x](https://evil.example)",
@@ -104,14 +107,17 @@ FORGED = [
 
 
 @pytest.mark.parametrize("attack", [*FORGED, "[bank\u200b.example](https://evil.example)"])
-def test_the_judge_sees_each_forgery_and_none_is_left(attack: str) -> None:
+def test_a_forged_link_is_taken_apart(attack: str) -> None:
     assert list(lies(attack)) or "\u200b" in attack, "the judge is blind"
     assert list(lies(neutralised(attack))) == []
 
 
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_no_attack_outlives_the_making_harmless(attack: str) -> None:
+@pytest.mark.parametrize(
+    "attack", [*ATTACKS.values(), "<<!channel>>", "(@here) *@channel* **@Everyone**", "`<!channel>`"]
+)
+def test_a_neutralised_attack_looks_the_same_and_does_nothing(attack: str) -> None:
     assert list(lies(neutralised(attack))) == []
+    assert neutralised(attack).replace("\u2060", "") == attack.replace("\u2060", "")
 
 
 PIECES = st.sampled_from([
@@ -124,12 +130,12 @@ PIECES = st.sampled_from([
 
 @given(st.lists(PIECES, max_size=25).map("".join))
 @example("".join(FORGED))
-def test_whatever_is_put_together_of_such_pieces_is_harmless(markdown: str) -> None:
+def test_any_markdown_is_harmless_once_neutralised(markdown: str) -> None:
     assert list(lies(neutralised(markdown))) == []
 
 
 @given(st.lists(PIECES, max_size=25).map("".join))
-def test_nothing_visible_changes_and_twice_is_once(markdown: str) -> None:
+def test_neutralising_changes_nothing_visible_and_only_once(markdown: str) -> None:
     once = neutralised(markdown)
 
     assert once.replace("\u2060", "") == markdown.replace("\u2060", "")
@@ -148,13 +154,19 @@ def test_nothing_visible_changes_and_twice_is_once(markdown: str) -> None:
         "wow! [docs](https://docs.example)",
         "mail me@here.example",
         "[v1.2](https://git.example)",
+        "a < b and c > d",
+        "<div class='x'>",
+        "List<String> x; #include <stdio.h>",
+        "<https://plain.example>",
+        "a[0](1) and [x] done",
+        "`@decorator`",
     ],
 )
-def test_honest_links_stay_links(markdown: str) -> None:
+def test_harmless_markdown_stays_as_it_is(markdown: str) -> None:
     assert neutralised(markdown) == markdown
 
 
-def test_what_stood_within_a_word_and_begins_a_message_after_the_cut_calls_nobody() -> None:
+def test_a_mention_that_a_cut_uncovers_calls_nobody() -> None:
     words = "x" * 11_000 + "@here and <!channel>"
     assert [piece.body[:5] for piece in pieces(words)][1] == "@here"
 
@@ -175,5 +187,5 @@ def test_what_stood_within_a_word_and_begins_a_message_after_the_cut_calls_nobod
     ids=["open", "nested", "dots", "ticks", "tokens"],
 )
 @pytest.mark.timeout(10)
-def test_no_text_keeps_the_bridge_busy(text: str) -> None:
+def test_crowded_text_is_neutralised_in_time(text: str) -> None:
     assert honest(neutralised(text)).replace("\u2060", "") == text

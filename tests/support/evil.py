@@ -53,6 +53,9 @@ class _Everything(frozenset[Any]):
         return True
 
 
+_CARRIED = {"id", "kept", "slip", "turn", "value"}
+"""Names of arguments that are ours, and go into a button."""
+
 LAYOUTS = frozenset({"layout", "answers", "asking", "forms", "menu", "notices", "run_card", "stops"})
 """The modules of a feature that lay things out; the import rules hold the same ones to being pure."""
 
@@ -89,7 +92,7 @@ def results(
 ) -> Iterator[Any]:
     """Call *function* with *words* in every argument, or every needed one, in each way there is to have them there.
 
-    *given* are values for a type in place of the usual one.
+    *given* are values for a type in place of the usual one; for `Sequence`, how many are in each.
     """
     hints, others = typing.get_type_hints(function), given or {}
     for error in _errors(words) if BridgeError in hints.values() else [None]:
@@ -145,7 +148,7 @@ def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> An
     if hint in given and given[hint] is not None:
         return given[hint]
     plain: dict[Any, Any] = {
-        str: words,
+        str: words[:500] if name in _CARRIED else words,
         Any: words,
         bool: True,
         int: 3000 if name == "limit" else 7,
@@ -189,7 +192,7 @@ def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
     if origin is tuple:
         return tuple(_made(one, words, given) for one in arguments if one is not Ellipsis)
     if origin in {list, Sequence, Iterable, Iterator}:
-        return [_made(arguments[0], words, given)] * 2
+        return [_made(arguments[0], words, given)] * given.get(Sequence, 2)
     if origin in {AbstractSet, Collection}:
         return _Everything()
     if origin in {dict, Mapping}:

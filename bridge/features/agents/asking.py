@@ -143,7 +143,7 @@ def question_text(question: Question, author: str, said_before: str = "") -> str
 def question_shown(agent: Agent, question: Question, asked_by: str, author: str) -> Reply:
     """Show in the thread, or as its root, what was asked there."""
     asked = who_asks(agent, asked_by)
-    blocks = [kit.rich(kit.quotation(kit.clean(question.message)))]
+    blocks = [kit.rich(kit.quotation(kit.cut(kit.clean(question.message), kit.PLAIN_TEXT_INPUT)))]
     if question.about:
         by = f"About a message by {kit.named(author, 80)}:" if author else "About a message:"
         blocks += [kit.context(by), kit.rich(kit.quotation(kit.cut(kit.clean(question.about), kit.CODE_TEXT)))]

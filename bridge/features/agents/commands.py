@@ -12,7 +12,7 @@ from bridge.features.routing import Router
 from bridge.features.workflows.forms import Origin
 from bridge.project.models import Agent
 from bridge.slack.blockkit.kit import escape
-from bridge.slack.blockkit.lists import Spot
+from bridge.slack.blockkit.lists import ListPage
 
 router = Router()
 
@@ -20,7 +20,7 @@ router = Router()
 @router.command("/agents list [words]", "List the agents, or those with certain words.", default=True, reading=True)
 async def list_agents(deps: Deps, call: Call, *, words: str = "") -> Plan:
     """List the agents, or those with certain words."""
-    return Show(await agents_listed(deps, call, Spot(words=words)))
+    return Show(await agents_listed(deps, call, ListPage(words=words)))
 
 
 @router.command("/agents show <agent>", "Show one agent and its tools.", reading=True)

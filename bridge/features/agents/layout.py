@@ -8,7 +8,7 @@ from typing import Final
 
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
-from bridge.slack.blockkit.lists import Spot, by_name, list_reply, matching
+from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 ASKED_SMALL: Final = "{asked}. Answers and questions go on in this thread."
@@ -37,7 +37,7 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
         return kit.paragraph(name, facts, *mark, f"\n{about}" if about else "")
 
     title = f"Agents with {quoted}" if wanted else "Agents"
-    return list_reply(title, found, line, Spot(page=page, words=wanted), TURNS)
+    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS)
 
 
 def agent_card(agent: Agent, detail: AgentDetail) -> Reply:

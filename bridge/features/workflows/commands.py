@@ -12,7 +12,7 @@ from bridge.features.workflows.layout import workflow_card
 from bridge.features.workflows.run_card import not_json
 from bridge.features.workflows.running import ask_for_input, check_runner, start
 from bridge.project.models import Workflow
-from bridge.slack.blockkit.lists import Spot
+from bridge.slack.blockkit.lists import ListPage
 
 router = Router()
 
@@ -22,7 +22,7 @@ router = Router()
 )
 async def list_workflows(deps: Deps, call: Call, *, words: str = "") -> Plan:
     """List the workflows, or those with certain words."""
-    return Show(await workflows_listed(deps, call, Spot(words=words)))
+    return Show(await workflows_listed(deps, call, ListPage(words=words)))
 
 
 @router.command("/workflows show <workflow>", "Show one workflow and its nodes.", reading=True)

@@ -9,7 +9,7 @@ from typing import Final
 from bridge.features.workflows import forms, run_card as runs
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, untyped_json
-from bridge.slack.blockkit.lists import Spot, active_first, list_reply, matching
+from bridge.slack.blockkit.lists import ListPage, active_first, list_reply, matching
 from bridge.slack.blockkit.reply import Block, Reply, View
 
 DETAILS: Final = "workflow:details"
@@ -46,7 +46,7 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
 
     title = f"Workflows with {quoted}" if wanted else "Workflows"
     menu = [kit.actions(kit.external_select(RUN, "Run a workflow…"))] if may_run else []
-    return list_reply(title, found, line, Spot(page=page, words=wanted), TURNS, *menu)
+    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *menu)
 
 
 def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:

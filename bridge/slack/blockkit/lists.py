@@ -21,8 +21,8 @@ _MOST_CHARACTERS = 300  # of the words that go along with a button
 T = TypeVar("T", Workflow, Agent)
 
 
-class Spot(BaseModel):
-    """Where somebody is in a list, which its buttons carry: the *page*, from 0, of what has the *words*."""
+class ListPage(BaseModel):
+    """Which page of a list is shown, as its buttons carry it: the *page*, from 0, of what has the *words*."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,7 +30,7 @@ class Spot(BaseModel):
     words: str = ""
 
     @classmethod
-    def parse(cls, value: str) -> Spot:
+    def parse(cls, value: str) -> ListPage:
         """Read a button's value; the list begins anew where it is of another release."""
         try:
             return cls.model_validate_json(value)
@@ -61,7 +61,7 @@ def clamped(page: int, count: int, size: int) -> int:
 
 
 def list_reply(
-    title: str, items: Sequence[T], line: Callable[[T], Block], spot: Spot, turns: tuple[str, str], *below: Block
+    title: str, items: Sequence[T], line: Callable[[T], Block], spot: ListPage, turns: tuple[str, str], *below: Block
 ) -> Reply:
     """Show one page, and blocks *below* it.
 
@@ -78,7 +78,7 @@ def list_reply(
             ("Next", turns[1], page + 1, end < len(items)),
         ):
             if is_there:
-                value = Spot(page=to, words=spot.words[:_MOST_CHARACTERS]).model_dump_json()
+                value = ListPage(page=to, words=spot.words[:_MOST_CHARACTERS]).model_dump_json()
                 buttons.append(kit.button(name, turn, value))
         where = f"{begin + 1:,} to {end:,} of {len(items):,}. Words behind “list” narrow it down."
         blocks += [kit.context(where), kit.actions(*buttons)]

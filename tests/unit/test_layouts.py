@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,19 +13,30 @@ from hypothesis import given, strategies as st
 
 from bridge.errors import CannotConnect
 from bridge.features.agents import layout as agents
-from bridge.features.conversations import answers, menu, notices
-from bridge.features.project_info import layout as project
-from bridge.features.stats import layout as stats
+from bridge.features.conversations import answers
 from bridge.features.workflows import forms, layout as workflows, run_card as runs
-from bridge.project.models import Agent, AgentDetail, Project, RunResult, Stats, Workflow, WorkflowDetail
+from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
+from support.evil import results, returns, surfaces
 from support.shown import text_length
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"
 LONG = NASTY * 200
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+OURS = {  # given our own words, blocks or ids
+    "kit.reply", "kit.ask", "kit.note", "lists.list_reply", "notices.help_lines", "notices.edited_too_late",
+}  # fmt: skip
+LAYOUTS = {
+    name: function
+    for name, function in surfaces()
+    if returns(function) is Reply
+    and name not in OURS
+    and name.partition(".")[0]
+    not in {"reports", "stats"}  # what reports have is short; for statistics: test_blocks_stats
+}
 
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -56,63 +67,6 @@ def result(output: Any, nodes: Any = None, status: str = "completed") -> RunResu
     return RunResult(runId=4711, status=status, output=output, nodeResults=nodes)
 
 
-def the_stats(names: int = 2, name: str = "billing") -> Stats:
-    counts = [{"name": f"{name}{number}", "count": number} for number in range(names)]
-    return Stats.model_validate({
-        "promptCount": 1234567, "runCount": 5, "versionCount": 0, "categories": counts, "tags": counts,
-        "lastUpdated": "2026-11-20T12:00:00.000Z",
-    })  # fmt: skip
-
-
-def the_project(text: str) -> Project:
-    facts = {"id": 1, "visibility": text, "promptCount": 1, "memberCount": 2, "createdAt": "2026-11-20T12:00:00.000Z"}
-    return Project.model_validate(facts | {"name": text, "description": text})
-
-
-def every_reply(text: str) -> Iterator[Reply]:
-    """Make every kind of reply, with *text* wherever something comes from outside."""
-    many = [workflow(number, text, description=text, trigger_type=text) for number in range(300)]
-    some = [agent(number, text, description=text, model=text, welcome_message=text) for number in range(300)]
-    nodes = [{"id": text, "name": text}, {"id": 2, "type": text}]
-    edges = [{"source": text, "target": 2}]
-    yield workflows.workflow_list(many)
-    yield workflows.workflow_list(many, text)
-    yield workflows.workflow_card(many[0], WorkflowDetail(name=text, nodes=nodes, edges=edges))
-    yield agents.agent_list(some, default=3)
-    yield agents.agent_card(some[0], AgentDetail(name=text, tools=[text, {"name": text}] * 100))
-    yield agents.conversation_root(some[0], text, text)
-    yield agents.default_set(some[0])
-    yield project.project_card(the_project(text))
-    yield stats.stats_card(the_stats(300, text))
-    yield answers.answer(text, [text, {"name": text}], notes=[answers.SESSION_GONE])
-    yield runs.running(a_run(text))
-    for output in (text, [text] * 20, None, 3):
-        yield runs.finished(a_run(text, text), result(output, {text: text}, text), timedelta(seconds=5))
-    yield runs.failed(a_run(text), CannotConnect("run_workflow"), timedelta(minutes=3))
-    yield runs.unknown(a_run(text))
-    yield runs.confirm(many[0], text)
-    yield runs.offer_form(many[0])
-    yield runs.offer_form(None)
-    yield runs.node_results({f"{text}{number}": {"value": text} for number in range(60)})
-    yield runs.node_results(None)
-    yield menu.agent_menu(some)
-    yield menu.agent_menu(some[:100])
-    yield menu.chosen(text)
-    yield notices.session_info(text, 5)
-    yield notices.session_info(text, None)
-    yield notices.help_lines("What you can ask for", [("/stats", "Show the statistics.")] * 30, "A note.")
-    yield notices.too_old("turn-1", timedelta(hours=30))
-    for plain_notice in (
-        notices.mention_without_text, notices.file_without_text, notices.thread_full, notices.not_taken,
-        notices.sent_again, notices.message_gone, notices.service_down, notices.no_agents, notices.no_conversation,
-        notices.conversation_begins_anew, agents.default_taken_away,
-    ):  # fmt: skip
-        yield plain_notice()
-    yield notices.outcome_unknown("turn-1")
-    yield notices.told("thread_full")
-    yield notices.told("stranger")
-
-
 def objects(shown: Any) -> Iterator[dict[str, Any]]:
     """Go through all objects in blocks."""
     if isinstance(shown, dict):
@@ -127,6 +81,9 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "section": lambda b: len(b.get("text", {}).get("text", "")) <= 3000 and len(b.get("fields", [])) <= 10,
     "header": lambda b: 0 < len(b["text"]["text"]) <= 150,
     "context": lambda b: 0 < len(b["elements"]) <= 10,
+    "context_actions": lambda b: 0 < len(b["elements"]) <= 5,
+    "feedback_buttons": lambda b: len(b["action_id"]) <= 255,
+    "channel": lambda b: len(b["channel_id"]) > 0,
     "actions": lambda b: 0 < len(b["elements"]) <= 25,
     "button": lambda b: len(b["text"]["text"]) <= 75 and len(b["value"]) <= 2000 and len(b["action_id"]) <= 255,
     "static_select": lambda b: 0 < len(b["options"]) <= 100,
@@ -150,37 +107,35 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
 }
 
 
-@pytest.mark.parametrize("text", ["Report", "", " \n", NASTY, LONG], ids=["usual", "empty", "blank", "nasty", "long"])
-def test_every_reply_keeps_slack_s_limits_and_is_not_parsed(text: str) -> None:
-    for reply in every_reply(text):
-        assert 1 <= len(reply.blocks) <= 50 or reply.markdown
-        assert text_length(list(reply.blocks)) + len(reply.markdown if text != LONG else "") <= kit.MESSAGE
-        for shown in objects([*reply.blocks, *reply.plainer, *reply.footer]):
-            if "type" in shown:
-                assert LENGTHS[shown["type"]](shown), shown
-        assert 0 < len(reply.text) <= 3000
-        assert not re.search(r"&(?!amp;|lt;|gt;)", reply.text)
-        assert not re.search(r"<(?!!date)|(?<!\w)@here", reply.text)
-
-
-def test_a_name_is_shown_as_it_was_written() -> None:
-    reply = workflows.workflow_list([workflow(name="*bold* `code` <!channel>")])
-
-    assert {"type": "text", "text": "*bold* `code` <!channel>", "style": {"bold": True}} in list(objects(reply.blocks))
+@pytest.mark.parametrize(
+    ("text", "many"),
+    [("Report", 2), ("", 1), (" \n", 2), (NASTY, 300), (LONG, 300)],
+    ids=["usual", "empty", "blank", "nasty", "long"],
+)
+def test_every_layout_keeps_slack_s_limits(text: str, many: int) -> None:
+    for name, function in LAYOUTS.items():
+        for reply in results(function, text, given={Sequence: many}):
+            assert 1 <= len(reply.blocks) <= 50 or reply.markdown, name
+            assert text_length(list(reply.blocks)) + len(reply.markdown if text != LONG else "") <= kit.MESSAGE, name
+            for shown in objects([*reply.blocks, *reply.plainer, *reply.footer]):
+                if "type" in shown:
+                    assert LENGTHS[shown["type"]](shown), (name, shown)
+            assert 0 < len(reply.text) <= 3000, name
+            assert not re.search(r"&(?!amp;|lt;|gt;)|<(?!!date)|(?<!\w)@here", reply.text), name
 
 
 def texts(reply: Reply) -> str:
     return "".join(shown["text"] for shown in objects(reply.blocks) if isinstance(shown.get("text"), str))
 
 
-def test_inactive_workflows_are_marked_and_come_last() -> None:
+def test_inactive_workflows_are_marked_and_listed_last() -> None:
     reply = workflows.workflow_list([workflow(1, "A", is_active=False), workflow(2, "B")])
 
     assert re.search(r"B.*A.* inactive$", texts(reply))
     assert texts(reply).count("inactive") == 1
 
 
-def test_a_long_list_comes_in_pages_and_says_which_part_this_is() -> None:
+def test_a_long_list_is_cut_into_numbered_pages() -> None:
     flows = [workflow(number, f"Flow {number:03d}", description="about " * 20) for number in range(300)]
 
     first, second, last = (workflows.workflow_list(flows, "flow", page) for page in (0, 1, 99))
@@ -193,7 +148,7 @@ def test_a_long_list_comes_in_pages_and_says_which_part_this_is() -> None:
     assert buttons(last).keys() == {"list:workflows:previous"}
 
 
-def test_words_filter_a_list_by_name_and_description() -> None:
+def test_a_list_is_filtered_by_name_and_description() -> None:
     found = [workflow(1, "Invoice"), workflow(2, "Other", description="about INVOICES"), workflow(3, "Third")]
 
     assert re.findall("Invoice|Other|Third", texts(workflows.workflow_list(found, "invoice"))) == ["Invoice", "Other"]
@@ -224,7 +179,7 @@ def test_nodes_in_a_circle_are_drawn_once_around() -> None:
 
 
 @given(ANY_JSON, ANY_JSON)
-def test_undocumented_shapes_never_crash(one: Any, other: Any) -> None:
+def test_undocumented_shapes_do_not_crash(one: Any, other: Any) -> None:
     workflows.workflow_card(workflow(), WorkflowDetail(nodes=one, edges=other))
     agents.agent_card(agent(), AgentDetail(tools=one))
     answers.answer("text", one)
@@ -251,7 +206,7 @@ def test_tools_of_any_shape_are_named(tools: Any, line: str) -> None:
     assert footer[0]["elements"][-1]["text"] == f"Tools used: {line}"
 
 
-def test_an_answer_goes_to_the_thread_as_markdown() -> None:
+def test_an_answer_is_markdown_in_the_thread() -> None:
     reply = answers.answer("**Hello** <!here>", None)
 
     assert (reply.audience, reply.footer) == (Audience.THREAD, ())
@@ -264,7 +219,7 @@ def test_an_empty_answer_says_so() -> None:
     assert "empty" in answers.answer("  \n").markdown
 
 
-def test_json_is_shown_as_json_and_text_as_text() -> None:
+def test_output_is_shown_as_json_or_text() -> None:
     as_json = runs.finished(a_run(), result({"a": ["ä"]}), timedelta(seconds=1.25))
     as_text = runs.finished(a_run(), result("two\nlines"), timedelta(seconds=65))
 
@@ -275,14 +230,7 @@ def test_json_is_shown_as_json_and_text_as_text() -> None:
     assert as_json.files == as_text.files == ()
 
 
-def test_code_cannot_be_broken_out_of() -> None:
-    reply = runs.finished(a_run(), result({"a": "```\n<!channel>"}), timedelta())
-
-    code = next(shown for shown in objects(reply.blocks) if shown.get("type") == "rich_text_preformatted")
-    assert "<!channel>" in code["elements"][0]["text"]
-
-
-def test_long_output_goes_along_whole_as_a_file() -> None:
+def test_long_output_is_attached_whole() -> None:
     output = {"rows": list(range(5000))}
 
     reply = runs.finished(a_run(), result(output), timedelta())
@@ -308,7 +256,7 @@ def buttons(reply: Reply) -> dict[str, str]:
         ("of tomorrow", f"{runs.OTHER_SIGN} Report · of tomorrow"),
     ],
 )
-def test_a_card_shows_the_state_of_its_run_at_a_glance(status: str, title: str) -> None:
+def test_a_card_begins_with_the_sign_of_its_status(status: str, title: str) -> None:
     reply = runs.finished(a_run(), result("ok", status=status), timedelta())
 
     assert texts(reply).startswith(title)
@@ -327,12 +275,12 @@ def test_a_finished_run_offers_its_nodes_and_another_run() -> None:
     assert buttons(reply) == {"run:nodes": "turn-1", "run:again": '{"w":3,"i":{"x":1}}'}
 
 
-def test_input_that_is_too_long_for_a_button_is_left_out() -> None:
+def test_a_button_leaves_out_input_that_is_too_long() -> None:
     assert buttons(runs.unknown(a_run(input_="x" * 3000))) == {"run:again": '{"w":3}'}
     assert buttons(runs.confirm(workflow(3), "x" * 3000)) == {"run:confirm": '{"w":3}'}
 
 
-def test_a_run_that_may_have_happened_asks_before_it_is_repeated() -> None:
+def test_repeating_an_unknown_run_asks_first() -> None:
     asked = [
         shown["confirm"]["text"]["text"]
         for shown in objects(runs.unknown(a_run()).blocks)
@@ -342,7 +290,7 @@ def test_a_run_that_may_have_happened_asks_before_it_is_repeated() -> None:
     assert asked == ["It may have run already, and would then run twice."]
 
 
-def test_results_nested_deeper_than_python_goes_are_not_a_crash() -> None:
+def test_output_nested_too_deeply_is_named() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
@@ -350,7 +298,7 @@ def test_results_nested_deeper_than_python_goes_are_not_a_crash() -> None:
     assert "nested too deeply" in texts(runs.finished(a_run(), result(deep), timedelta()))
 
 
-def test_a_project_without_workflows_or_agents_says_so() -> None:
+def test_an_empty_list_says_so() -> None:
     assert workflows.workflow_list([]).text == "This project has no workflows yet."
     assert agents.agent_list([]).text == "This project has no agents yet."
     assert "No agent has “x”" in agents.agent_list([agent()], "x").text
@@ -363,7 +311,7 @@ def test_an_agent_s_tools_are_named_or_counted(tools: Any, shown: str) -> None:
     assert f"Tools: {shown}" in texts(agents.agent_card(agent(), AgentDetail(tools=tools)))
 
 
-def test_node_results_that_were_cut_go_along_whole() -> None:
+def test_cut_node_results_are_attached_whole() -> None:
     results = {f"node {number}": "x" * 400 for number in range(100)}
 
     reply = runs.node_results(results)
@@ -394,19 +342,19 @@ def test_node_results_that_were_cut_go_along_whole() -> None:
         ),
     ],
 )
-def test_the_form_is_read_as_typed(values: dict[str, str], expected: object) -> None:
+def test_a_submitted_form_becomes_a_request_or_errors(values: dict[str, str], expected: object) -> None:
     assert forms.read_run_form(values) == expected
 
 
 @pytest.mark.parametrize("typed", ["NaN", "[Infinity]", "1e999", '"\\ud800"', "9" * 5000, "[" * 100_000])
-def test_json_that_could_not_be_sent_is_an_error_under_the_field(typed: str) -> None:
+def test_json_that_could_not_be_sent_is_an_error_of_its_field(typed: str) -> None:
     problems = forms.read_run_form({"workflow": "3", "kind": "json", "input": typed})
 
     assert isinstance(problems, forms.FormErrors)
     assert list(problems.by_block) == ["input"]
 
 
-def test_what_slack_sends_of_a_form_is_read_by_field() -> None:
+def test_form_values_are_read_by_field() -> None:
     state = {
         "workflow": {"workflow": {"type": "external_select", "selected_option": {"value": "3"}}},
         "input": {"input": {"type": "plain_text_input", "value": None}},
@@ -416,7 +364,7 @@ def test_what_slack_sends_of_a_form_is_read_by_field() -> None:
     assert forms.form_values(state) == {"workflow": "3", "input": "", "kind": ""}
 
 
-def test_the_form_carries_where_it_was_opened() -> None:
+def test_a_form_carries_where_it_was_opened() -> None:
     origin = forms.Origin(channel="C1", thread_ts="1.2", response_url="https://hooks.example/x", is_sure=True)
 
     view = forms.run_form(workflow(3, "x" * 200, is_active=False), origin)
@@ -428,7 +376,7 @@ def test_the_form_carries_where_it_was_opened() -> None:
     assert len(view["blocks"][0]["element"]["initial_option"]["text"]["text"]) <= 75
 
 
-def test_the_best_matches_are_offered_first() -> None:
+def test_options_are_ordered_by_how_well_they_match() -> None:
     known = [workflow(1, "A report"), workflow(2, "Report"), workflow(3, "Reporting"), workflow(4, "Other")]
 
     assert [option["value"] for option in forms.workflow_options(known, "report")] == ["2", "3", "1"]
@@ -448,5 +396,5 @@ def test_the_best_matches_are_offered_first() -> None:
         (2e5, "2 days"),
     ],
 )
-def test_durations_are_said_shortly(seconds: float, words: str) -> None:
+def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -> None:
     assert kit.spoken(timedelta(seconds=seconds)) == words

@@ -1,4 +1,4 @@
-"""An agent's Markdown: nothing in it pings, nothing of it is lost, and code stays code."""
+"""An agent's Markdown is cut into parts: nothing of it is lost, and code stays code."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from hypothesis import given, strategies as st
 
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import messages, neutralised, pieces
-
-LIVE = re.compile(r"<(?:![a-z]|@[UW]|#C)|(?<![\w.])@(?:channel|here|everyone)\b|<https?:[^>|]*\|", re.IGNORECASE)
 
 CODE = "```python\n" + "\n".join(f"line {number} = 'x'" for number in range(60)) + "\n```"
 TABLE = "| name | count |\n|---|---|\n" + "\n".join(f"| row {number} | {number} |" for number in range(30)) + "\n"
@@ -34,77 +32,6 @@ def fences_are_closed(part: str) -> bool:
     return not open_marks
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "<!channel> look",
-        "<!here|here>",
-        "<!everyone>",
-        "<!subteam^S0123|@admins>",
-        "<@U0123ABCD> and <@W0123>",
-        "<#C0123|general>",
-        "@channel @here @everyone",
-        "(@here) *@channel* **@Everyone**",
-        "`<!channel>`",
-        "```\n<!channel> <@U0123ABCD>\n```",
-        "<https://evil.example|https://bank.example>",
-        "<!date^1^{date}^https://evil.example|today>",
-        "<<!channel>>",
-        "<!<!channel>channel>",
-    ],
-)
-def test_what_would_ping_is_shown_and_pings_nobody(attack: str) -> None:
-    shown = neutralised(attack)
-
-    assert not LIVE.search(shown)
-    assert shown.replace(kit.WORD_JOINER, "") == attack
-
-
-@pytest.mark.parametrize(
-    "harmless",
-    [
-        "a < b and c > d",
-        "<div class='x'>",
-        "mail me@here.example",
-        "List<String> x; #include <stdio.h>",
-        "<https://plain.example>",
-        "[the manual](https://docs.example/a_(b))",
-        "[example.com](https://www.example.com/page)",
-        "[x] done",
-        "a[0](1)",
-        "`@decorator`",
-    ],
-)
-def test_what_is_harmless_stays_as_it_is(harmless: str) -> None:
-    assert neutralised(harmless) == harmless
-
-
-@pytest.mark.parametrize(
-    "forged",
-    [
-        "[https://bank.example](https://evil.example)",
-        "[bank.example/login](<https://evil.example>)",
-        "[www.bank.example](https://bank.example.evil.example/)",
-        "[bank.example][1]",
-        "[bank.example]: https://evil.example",
-    ],
-)
-def test_a_link_whose_label_is_another_address_is_no_link(forged: str) -> None:
-    shown = neutralised(forged)
-
-    assert "](" not in shown
-    assert "][" not in shown
-    assert "]:" not in shown
-    assert shown.replace(kit.WORD_JOINER, "") == forged
-
-
-@given(st.text(alphabet="<>!@#|[]():/.^ \nabchereUC1`", max_size=200))
-def test_making_harmless_twice_is_making_harmless_once(text: str) -> None:
-    once = neutralised(text)
-
-    assert neutralised(once) == once
-
-
 MARKDOWN = st.lists(
     st.one_of(
         st.sampled_from(
@@ -119,7 +46,7 @@ MARKDOWN = st.lists(
 
 
 @given(MARKDOWN, st.integers(400, 900))
-def test_no_character_is_lost_or_doubled_and_no_part_is_too_long(markdown: str, limit: int) -> None:
+def test_parts_have_every_character_once_and_keep_the_limit(markdown: str, limit: int) -> None:
     parts = list(pieces(markdown, limit))
 
     assert "".join(piece.body for piece in parts) == markdown
@@ -127,7 +54,7 @@ def test_no_character_is_lost_or_doubled_and_no_part_is_too_long(markdown: str, 
 
 
 @given(MARKDOWN, st.integers(400, 900))
-def test_what_is_added_is_fence_lines_alone(markdown: str, limit: int) -> None:
+def test_parts_add_only_fence_lines(markdown: str, limit: int) -> None:
     for piece in pieces(markdown, limit):
         assert re.fullmatch(r"(?:[ \t]{0,3}(?:`{3,}[^`\n]*|~{3,}.*)\n)?", piece.opening)
         assert re.fullmatch(r"(?:\n?[ \t]{0,3}(?:`{3,}|~{3,}))?", piece.closing)
@@ -142,7 +69,7 @@ def test_a_text_that_fits_is_one_part() -> None:
     assert split("short") == ["short"]
 
 
-def test_nothing_is_no_part() -> None:
+def test_a_blank_text_is_no_part() -> None:
     assert split("") == []
     assert split(" \n" * 10_000) == []
 
@@ -156,51 +83,51 @@ def test_parts_end_at_paragraphs() -> None:
     assert all(re.match(r"\d word", part) for part in parts)
 
 
-def test_lines_are_kept_whole_where_there_are_no_paragraphs() -> None:
+def test_a_text_without_paragraphs_is_cut_at_lines() -> None:
     text = "\n".join(f"line {number} of many" for number in range(100))
 
     assert all(part.startswith("line ") for part in split(text, 400))
 
 
-def test_words_are_kept_whole_where_there_are_no_lines() -> None:
+def test_a_text_without_lines_is_cut_at_words() -> None:
     assert {word for part in split("word " * 500, 400) for word in part.split()} == {"word"}
 
 
-def test_code_that_fits_into_a_part_is_not_torn() -> None:
+def test_code_that_fits_is_not_torn() -> None:
     parts = split("intro\n\n" + "word " * 60 + "\n\n" + CODE + "\n\nend", 1500)
 
     assert CODE in "\n".join(parts)
     assert any(CODE in part for part in parts)
 
 
-def test_code_that_does_not_fit_is_closed_and_goes_on_in_the_same_language() -> None:
+def test_torn_code_is_closed_and_reopened_in_its_language() -> None:
     parts = split(CODE, 500)
 
     assert len(parts) > 1
     assert all(part.startswith("```python\nline ") and part.rstrip().endswith("\n```") for part in parts)
 
 
-def test_a_table_that_fits_into_a_part_keeps_its_header() -> None:
+def test_a_table_that_fits_is_not_torn() -> None:
     parts = split("word " * 40 + "\n" + TABLE + "\nend", 650)
 
     assert any(TABLE in part for part in parts)
 
 
-def test_a_table_that_does_not_fit_is_torn_between_rows() -> None:
+def test_a_long_table_is_torn_between_rows() -> None:
     parts = split(TABLE, 400)
 
     assert len(parts) > 1
     assert all(part.startswith("| ") and part.rstrip().endswith(" |") for part in parts)
 
 
-def test_a_megabyte_is_cut_in_no_time() -> None:
+def test_a_megabyte_is_cut_whole() -> None:
     text = ("word " * 20 + "\n") * 10_000
 
     assert sum(map(len, split(text))) == len(text)
 
 
 @pytest.mark.parametrize("dense", ["![", "](", "![a]: b\n![", "<@U1", "&#60;!here>", "@here ", "<!a&b;", "[a.b](c.d) "])
-def test_a_part_stays_short_enough_for_slack_however_much_is_made_harmless(dense: str) -> None:
+def test_word_joiners_keep_a_part_within_slack_s_limit(dense: str) -> None:
     assert max(map(len, messages(dense * (30_000 // len(dense))))) <= kit.MARKDOWN_PART + 200
 
 
