@@ -43,10 +43,10 @@ from bridge.queue.journal import Journal
 from bridge.queue.limits import Limits
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
+from bridge.queue.queued_reactions import QueuedReactionClaims
 from bridge.queue.recent import Recent
 from bridge.queue.scripting import Scripts
 from bridge.queue.slots import Slots
-from bridge.queue.waiting_marks import QueuedReactionClaims
 from bridge.queue.watching import Watches
 from bridge.queue.worker import Worker
 from bridge.settings import Settings

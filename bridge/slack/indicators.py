@@ -1,4 +1,4 @@
-"""What an agent shows of itself in Slack: that it is working, a thread's title, prompts to begin with.
+"""What is shown beside messages: that an agent is working, that a message is queued, a title, prompts to begin with.
 
 All of it is best effort, never an error, never long in the way.
 
@@ -13,6 +13,7 @@ https://docs.slack.dev/reference/methods/agents.sessions.setStatus
 https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 https://docs.slack.dev/reference/methods/agents.sessions.rename
 https://docs.slack.dev/reference/methods/assistant.threads.setSuggestedPrompts
+https://docs.slack.dev/reference/methods/reactions.add
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from datetime import timedelta
 from bridge.errors import SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
-from bridge.queue.waiting_marks import QueuedReactionClaims
+from bridge.queue.queued_reactions import QueuedReactionClaims
 from bridge.slack.api import Identity, Json, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import neutralised
@@ -38,11 +39,18 @@ from bridge.slack.post import Recipient, Say
 
 log = logging.getLogger(__name__)
 
+QUICK = timedelta(seconds=0.5)  # a quick answer shows nothing of its work: it costs one call of Slack
+RENEW = timedelta(seconds=90)  # Slack clears a status by itself after some two minutes
+PATIENCE = timedelta(seconds=1)  # before a queued message is shown to be one
 SETS_A_MINUTE = 20
+SHOWN_A_MINUTE = 20
+REACTION = "hourglass_flowing_sand"
 _MINUTE = 60.0
 _REMEMBERED = 3600.0
 _SECONDS = 2.0
 _MOST_LEFT_OUT = 10_000
+_MOST_WAITING = 1000  # for their second to be over; more than are shown in any case
+_AGENT_NAME = 80
 
 _AGENTS = "agents.sessions.setStatus"
 _ASSISTANT = "assistant.threads.setStatus"
@@ -63,12 +71,6 @@ _NOT_HERE = frozenset(
         "unknown_method",
     }
 )
-
-PATIENCE = timedelta(seconds=1)
-SHOWN_A_MINUTE = 20
-_MOST_WAITING = 1000  # for their second to be over; more than are shown in any case
-NAME = "hourglass_flowing_sand"
-SCOPE = "reactions:write"
 _NO_REACTIONS = frozenset({"missing_scope", "no_permission", "not_allowed_token_type", "not_in_channel"})
 
 
@@ -77,11 +79,11 @@ class Indicators:
 
     def __init__(self, web: SlackWeb, identity: Identity, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._web = web
-        self._may_react = SCOPE in identity.scopes
+        self._may_react = "reactions:write" in identity.scopes
         self._monotonic = monotonic
         self._refused_until: dict[str, float] = {}
-        self._set_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
-        self._entitled_at: deque[float] = deque(maxlen=SETS_A_MINUTE)
+        self._set = _PerMinute(SETS_A_MINUTE, monotonic)
+        self._titles = _PerMinute(SETS_A_MINUTE, monotonic)
         self._left_out: OrderedDict[Place, None] = OrderedDict()
         self._shown: set[Place] = set()  # each is cleared by whoever showed it
 
@@ -89,15 +91,16 @@ class Indicators:
         """Show *status* in a thread, or show it still, unless too many were shown within a minute."""
         if not place.thread_ts:
             return
-        now = self._monotonic()
-        if len(self._set_at) == SETS_A_MINUTE and now - self._set_at[0] < _MINUTE:
+        if self._set.is_used_up():
             if place not in self._shown:
-                self._leave_out(place)
+                self._left_out[place] = None
+                if len(self._left_out) > _MOST_LEFT_OUT:
+                    self._left_out.popitem(last=False)
             return
-        self._set_at.append(now)
+        self._set.add()
         self._left_out.pop(place, None)
         self._shown.add(place)
-        await self._tell(place, agents="processing", assistant=status)
+        await self._set_status(place, agents="processing", assistant=status)
 
     async def clear_working(self, place: Place) -> None:
         """Clear the sign in a thread; also where another process, dead by now, has set it."""
@@ -105,14 +108,12 @@ class Indicators:
         if not place.thread_ts or place in self._left_out:
             self._left_out.pop(place, None)
             return
-        await self._tell(place, agents="active", assistant="")
+        await self._set_status(place, agents="active", assistant="")
 
     async def set_title(self, place: Place, title: str) -> None:
         """Name the conversation of a thread, unless too many were named within a minute."""
-        now = self._monotonic()
-        is_too_often = len(self._entitled_at) == SETS_A_MINUTE and now - self._entitled_at[0] < _MINUTE
-        if title and place.thread_ts and not is_too_often and not self._is_refused(_RENAME):
-            self._entitled_at.append(now)
+        if title and place.thread_ts and not self._titles.is_used_up() and not self._is_refused(_RENAME):
+            self._titles.add()
             body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "title": title}
             await self._call(_RENAME, body)
 
@@ -132,22 +133,17 @@ class Indicators:
 
     async def _react(self, method: str, channel: str, ts: str) -> bool:
         try:
-            await self._web.call(method, {"channel": channel, "timestamp": ts, "name": NAME}, seconds=_SECONDS)
+            await self._web.call(method, {"channel": channel, "timestamp": ts, "name": REACTION}, seconds=_SECONDS)
         except SlackRefused as exc:
             return exc.error not in _NO_REACTIONS
         except SlackError as exc:
-            log.debug("a sign at a message was left out", extra={"method": method, "detail": exc.detail})
+            log.debug("a reaction was left out", extra={"method": method, "detail": exc.detail})
         return True
 
     def _is_refused(self, method: str) -> bool:
         return self._monotonic() < self._refused_until.get(method, float("-inf"))
 
-    def _leave_out(self, place: Place) -> None:
-        self._left_out[place] = None
-        if len(self._left_out) > _MOST_LEFT_OUT:
-            self._left_out.popitem(last=False)
-
-    async def _tell(self, place: Place, *, agents: str, assistant: str) -> None:
+    async def _set_status(self, place: Place, *, agents: str, assistant: str) -> None:
         where = {"channel_id": place.channel, "thread_ts": place.thread_ts}
         # Slack shows these in turn; the second is as true as the first.
         rotating = {"loading_messages": [assistant, "is still waiting for the answer…"]} if assistant else {}
@@ -167,11 +163,6 @@ class Indicators:
         except SlackError as exc:
             log.debug("status not told", extra={"method": method, "detail": exc.detail})
         return True
-
-
-QUICK = timedelta(seconds=0.5)
-RENEW = timedelta(seconds=90)
-_NAME = 80
 
 
 @asynccontextmanager
@@ -207,7 +198,9 @@ async def working(
     indicators: Indicators, place: Place, agent_name: str, *, renew: timedelta = RENEW
 ) -> AsyncIterator[None]:
     """Show in the thread that an agent works, for as long as the block runs; the sign is always taken away."""
-    name = neutralised(kit.one_line(agent_name, _NAME))  # Slack does not say whether it looks for mentions in a status
+    name = neutralised(
+        kit.one_line(agent_name, _AGENT_NAME)
+    )  # Slack does not say whether it looks for mentions in a status
     status = f"is asking {name}…" if name else "is working on it…"
     begun: Sequence[object] = ()
     try:
@@ -249,7 +242,7 @@ class QueuedReactions:
         self._monotonic = monotonic
         self._sleep = sleep
         self._waiting: asyncio.Queue[tuple[float, InboundMessage, TurnId, int]] = asyncio.Queue(_MOST_WAITING)
-        self._shown_at: deque[float] = deque(maxlen=SHOWN_A_MINUTE)
+        self._shown = _PerMinute(SHOWN_A_MINUTE, monotonic)
 
     def waits_behind(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
         """Note that *message*, whose *turn* this is, waits behind *ahead* others; returns at once."""
@@ -270,21 +263,31 @@ class QueuedReactions:
         while True:
             due, message, turn, ahead = await self._waiting.get()
             await self._sleep(max(0.0, due - self._monotonic()))
-            is_used_up = len(self._shown_at) == SHOWN_A_MINUTE and self._monotonic() - self._shown_at[0] < _MINUTE
-            if is_used_up:
-                continue
             try:
-                await self._show(message, turn, ahead)
+                if not self._shown.is_used_up() and await self._claims.claim(turn):
+                    self._shown.add()
+                    await self._show(message, turn, ahead)
             except StoreUnavailable:
                 log.debug("a queued message was left without its reaction", extra={"turn": turn})
 
     async def _show(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
-        if not await self._claims.claim(turn):
-            return
-        self._shown_at.append(self._monotonic())
         if not await self._indicators.add_queued_reaction(message.channel, message.ts):
             with suppress(SlackError):
                 recipient = Recipient(message.channel, message.user, message.thread_ts)
                 await self._say.whisper(recipient, self._in_line(ahead + 1))
         if await self._claims.is_over(turn):
             await self._indicators.remove_queued_reaction(message.channel, message.ts)
+
+
+class _PerMinute:
+    """Counts up to *most* in a minute."""
+
+    def __init__(self, most: int, monotonic: Callable[[], float]) -> None:
+        self._at: deque[float] = deque(maxlen=most)
+        self._monotonic = monotonic
+
+    def is_used_up(self) -> bool:
+        return len(self._at) == self._at.maxlen and self._monotonic() - self._at[0] < _MINUTE
+
+    def add(self) -> None:
+        self._at.append(self._monotonic())

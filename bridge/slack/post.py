@@ -127,7 +127,7 @@ class Say:
         call can be repeated after an error. Raises `SlackError`.
         """
         posting = _Posting(place, tag, existing, self._deadline())
-        may_be_a_file = bool(reply.markdown) and self._may_upload and not has_later_parts(existing)
+        may_be_a_file = bool(reply.markdown) and self._may_upload and not (existing and has_later_parts(existing))
         laid_out = await _laid_out(reply, MOST_MESSAGES + 1 if may_be_a_file else None)
         if may_be_a_file and len(laid_out) > MOST_MESSAGES:
             await self._post_parts(posting, [shortened(reply, laid_out[0])])

@@ -13,9 +13,9 @@ from redis.asyncio import Redis
 from bridge.features.access import Access
 from bridge.features.conversations.notices import in_line
 from bridge.features.conversations.receive import Receiver
-from bridge.queue.waiting_marks import QueuedReactionClaims
+from bridge.queue.queued_reactions import QueuedReactionClaims
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.indicators import NAME, SCOPE, SHOWN_A_MINUTE, Indicators, QueuedReactions
+from bridge.slack.indicators import REACTION, SHOWN_A_MINUTE, Indicators, QueuedReactions
 from bridge.slack.post import Recipient
 from support.saying import US
 from support.store import CHANNEL, USER, message, ts
@@ -181,10 +181,10 @@ def indicators(web: SlackWeb, *scopes: str) -> Indicators:
 
 
 async def test_in_slack_it_is_a_reaction(slack: WireSlack, web: SlackWeb) -> None:
-    assert await indicators(web, SCOPE).add_queued_reaction(CHANNEL, "1.2")
-    await indicators(web, SCOPE).remove_queued_reaction(CHANNEL, "1.2")
+    assert await indicators(web, "reactions:write").add_queued_reaction(CHANNEL, "1.2")
+    await indicators(web, "reactions:write").remove_queued_reaction(CHANNEL, "1.2")
 
-    reaction = {"channel": CHANNEL, "timestamp": "1.2", "name": NAME}
+    reaction = {"channel": CHANNEL, "timestamp": "1.2", "name": REACTION}
     assert slack.asked == [(ADD, reaction), (REMOVE, reaction)]
 
 
@@ -212,5 +212,5 @@ async def test_a_failed_reaction_does_not_fail_the_turn(
     slack.script[ADD] = [trouble]
     slack.script[REMOVE] = [trouble]
 
-    assert await indicators(web, SCOPE).add_queued_reaction(CHANNEL, "1.2") is shown
-    await indicators(web, SCOPE).remove_queued_reaction(CHANNEL, "1.2")
+    assert await indicators(web, "reactions:write").add_queued_reaction(CHANNEL, "1.2") is shown
+    await indicators(web, "reactions:write").remove_queued_reaction(CHANNEL, "1.2")

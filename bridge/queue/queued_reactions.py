@@ -1,4 +1,4 @@
-"""Which waiting messages show that they wait: noted in the turn, so that no sign is shown twice or left behind."""
+"""Which queued messages show that they are: noted in the turn, so that no reaction is shown twice or left behind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class QueuedReactionClaims:
         self._scripts = scripts
 
     async def claim(self, turn: TurnId) -> bool:
-        """Whether the sign is to be shown: *turn* still waits behind another, and nobody has shown it before."""
+        """Whether the reaction is to be shown: *turn* still waits behind another, and nobody has shown it before."""
         return str(await self._scripts.run("queued_reaction", turn)) == "ok"
 
     async def is_over(self, turn: TurnId) -> bool:
