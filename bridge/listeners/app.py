@@ -1,13 +1,13 @@
-"""The Bolt app: every surface registers its listeners here, for HTTP and Socket Mode alike.
+"""The Bolt app, for HTTP and Socket Mode alike.
 
-``process_before_response=True`` lets a listener finish before Slack gets its answer, so what comes in is in Redis
-before it is acknowledged; a listener that fails answers through ``@app.error``. Slack repeats an event that was not
-acknowledged, and never a command, a click or a form: whoever sent one of those is told.
+``process_before_response=True`` runs a listener before Slack gets its answer, so everything is in Redis before it is
+acknowledged; for a listener that fails, ``@app.error`` answers. Slack retries an event that was not acknowledged, but
+never a command, a click or a form: the person who sent one of those is told.
 https://docs.slack.dev/tools/bolt-python/concepts/lazy-listeners
 
-What Bolt would do a second time is off: the guard has checked the signature and answered ``url_verification``, and who
-we are is known since the start, so that no request has to wait for ``auth.test``. Bolt asks its listeners one after the
-other, which costs 15 µs each: those of messages come first.
+What Bolt would do a second time is turned off: the guard has checked the signature and answered ``url_verification``,
+and the bot's identity is known since the start, so that no request waits for ``auth.test``. Bolt asks its listeners one
+after the other, at 10 µs for each that doesn't match: those for messages come first.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOT_TAKEN: Final = notices.not_taken()
 
 
 class Surface(Protocol):
-    """Has listeners for one kind of thing that comes in from Slack."""
+    """Listeners that belong together."""
 
     def register(self, app: AsyncApp) -> None:
         """Add them to *app*."""
@@ -48,7 +48,7 @@ class Surface(Protocol):
 
 
 def slack_app(web: SlackWeb, identity: Identity, metrics: Metrics, say: Say, *surfaces: Surface) -> AsyncApp:
-    """Make the app; *surfaces* listen in their order, and an event that is nobody's is acknowledged."""
+    """Make the app; *surfaces* are asked in their order, and an event without a listener is acknowledged."""
 
     async def authorize() -> AuthorizeResult:
         return AuthorizeResult(
@@ -93,7 +93,7 @@ def slack_app(web: SlackWeb, identity: Identity, metrics: Metrics, say: Say, *su
 
 
 async def _not_taken(body: Json, identity: Identity, say: Say) -> BoltResponse:
-    """Have Slack send an event again; tell whoever sent what Slack doesn't repeat."""
+    """Have Slack retry an event; tell the person who sent anything that Slack doesn't retry."""
     if "command" in body:
         return BoltResponse(status=HTTPStatus.OK, body={"response_type": "ephemeral", "text": _NOT_TAKEN.text})
     sent: Click | Shortcut
@@ -120,7 +120,7 @@ async def _not_taken(body: Json, identity: Identity, say: Say) -> BoltResponse:
 
 
 def dispatcher(app: AsyncApp, metrics: Metrics) -> Dispatch:
-    """*app* for the guard and the sockets: whatever breaks in it, Slack gets an answer that it understands."""
+    """*app* for the guard and the sockets: whatever fails in it, Slack gets an answer that it understands."""
 
     async def dispatch(request: AsyncBoltRequest) -> BoltResponse:
         try:

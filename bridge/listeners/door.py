@@ -1,7 +1,7 @@
-"""Taking in: everything that a person does goes into the inbox before Slack is told that it was taken.
+"""Everything that a person does is put into the inbox before Slack gets its acknowledgement.
 
-Listeners (`bridge.listeners.app`) parse, ask who may, keep, and acknowledge. For messages and stops
-`bridge.features.conversations` asks and keeps; the rest goes through `Door`.
+A listener (`bridge.listeners.app`) parses, checks access, puts, and acknowledges. For messages and stops,
+`bridge.features.conversations` checks and puts; everything else goes through `Door`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ which is when Redis has not answered for 2 s: what was refused must not happen a
 
 
 class NotTaken(Exception):
-    """What came in could not be kept in time: `bridge.listeners.app` answers for it."""
+    """The inbox did not have it in time; `bridge.listeners.app` decides what Slack is told."""
 
 
 @asynccontextmanager
 async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
-    """Give up the block while Slack still waits. Raises `NotTaken` then, and where Redis or Slack is not there."""
+    """Give up the block while Slack still waits. Raises `NotTaken` then, and where Redis or Slack is unavailable."""
     try:
         async with asyncio.timeout(IN_TIME.total_seconds()):
             yield
@@ -49,42 +49,39 @@ async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Takes in commands, clicks, forms and what people look at."""
+    """Puts commands, clicks, forms and opened tabs into the inbox."""
 
     inbox: Inbox
     access: Access
     metrics: Metrics
 
     async def take(self, inbound: Inbound, *, identity: str = "") -> None:
-        """Keep *inbound*, once for each *identity*; a person who may not is told so instead. Raises `NotTaken`.
+        """Put *inbound* once for each *identity*, or a notice where its person has no access. Raises `NotTaken`.
 
-        The identity is what makes a replay harmless, of a signed request as much as of an envelope: it is kept for
-        longer than a signature is good, in the very step that keeps what came in. So there is no list of signatures
-        beside it, which would cost a round trip. Where none is given it is Slack's trigger, or else the contents.
+        The identity makes a replay harmless, of a signed request as much as of an envelope: it is stored for longer
+        than a signature is valid, in the same step that stores *inbound*. So there is no list of signatures beside it,
+        which would cost a round trip. By default it is Slack's trigger id, or else a hash of the contents.
         """
-        outcome = "ignored"
-        if inbound.user not in SLACK_ITSELF:
-            async with in_time(inbound.kind, self.metrics):
-                outcome = await self._keep(inbound, identity)
-        self.metrics.event(inbound.kind, outcome)
-
-    async def _keep(self, inbound: Inbound, identity: str) -> str:
-        if not identity:
-            trigger = getattr(inbound, "trigger_id", "")
-            contents = hashlib.sha256(to_json(inbound).encode()).hexdigest()
-            identity = f"trigger:{trigger}" if trigger else f"contents:{contents}"
-        refusal = await self.access.refusal(inbound)
-        if refusal is not None and isinstance(inbound, MessagesTabOpened):
-            return "ignored"  # they find nothing there, and are told when they write
-        kept = inbound if refusal is None else _refused(inbound, refusal)
-        put = await self.inbox.put(kept, event=identity, within=KEPT_WITHIN)
-        if isinstance(put, Duplicate):
-            return "duplicate"
-        return "queued" if refusal is None else "refused"
+        if inbound.user in SLACK_ITSELF:
+            self.metrics.event(inbound.kind, "ignored")
+            return
+        if not identity and (trigger := getattr(inbound, "trigger_id", "")):
+            identity = f"trigger:{trigger}"
+        elif not identity:
+            identity = f"contents:{hashlib.sha256(to_json(inbound).encode()).hexdigest()}"
+        async with in_time(inbound.kind, self.metrics):
+            refusal = await self.access.refusal(inbound)
+            if refusal is not None and isinstance(inbound, MessagesTabOpened):
+                self.metrics.event(inbound.kind, "ignored")  # they are told when they write
+                return
+            kept = inbound if refusal is None else _refused(inbound, refusal)
+            put = await self.inbox.put(kept, event=identity, within=KEPT_WITHIN)
+        outcome = "queued" if refusal is None else "refused"
+        self.metrics.event(inbound.kind, "duplicate" if isinstance(put, Duplicate) else outcome)
 
 
 def _refused(inbound: Inbound, why: str) -> Inbound:
-    """What is kept instead: a line for its person, or where none would reach them, what they did with the reason."""
+    """What is put instead: a notice for the person, or *inbound* with the reason where a notice can't reach them."""
     match inbound:
         case Shortcut():
             return inbound.model_copy(update={"refusal": why, "text": ""})

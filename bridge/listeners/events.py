@@ -1,4 +1,4 @@
-"""Events that are no messages: what people look at, and stops that are no `!stop`.
+"""Events other than messages: an opened tab, Slack's own Stop, and the ❌ reaction that stops an agent.
 
 https://docs.slack.dev/reference/events/app_home_opened
 https://docs.slack.dev/reference/events/agent_session_stopped (the app itself has to move the status afterwards)
@@ -24,44 +24,44 @@ CROSS = "x"
 
 @dataclass(frozen=True, slots=True)
 class EventListeners:
-    """The listeners of these events."""
+    """Listeners for these events."""
 
     door: Door
     stopping: Stopping
     identity: Identity
 
     def register(self, app: AsyncApp) -> None:
-        """Listen to them; the manifest's list of them is in `bridge.slack.scopes`."""
+        """Listen to them. The events that Slack is asked for are in `bridge.slack.scopes`."""
         app.event("app_home_opened")(self.on_opened)
         app.event("agent_session_stopped")(self.on_stop)
         app.event("reaction_added")(self.on_reaction)
 
     async def on_opened(self, body: Json) -> None:
-        """Keep that somebody looks at a tab. Raises `NotTaken`."""
+        """Store that somebody opened a tab. Raises `NotTaken`."""
         event, event_id = mapping(body.get("event")), text(body, "event_id")
         team, channel, user = self.identity.team, text(event, "channel"), text(event, "user")
         match event.get("tab"):
             case "home":
-                # Slack does not say in it where the person belongs, and Home shows what the project has; so they
-                # count as somebody of another workspace until they are looked up.
+                # Slack doesn't say which workspace the person is from, and Home shows the project's contents: until
+                # they are looked up, they count as somebody of another workspace.
                 view_hash = text(mapping(event.get("view")), "hash")
                 home = HomeOpened(team=team, channel=channel, user=user, is_shared=True, view_hash=view_hash)
                 await self.door.take(home, identity=event_id)
             case "messages" if channel and user:
                 identity = event_id or f"opened:{user}:{text(event, 'event_ts')}"
-                with suppress(NotTaken):  # a greeting is not worth being sent again
+                with suppress(NotTaken):  # a greeting isn't worth a retry
                     await self.door.take(MessagesTabOpened(team=team, channel=channel, user=user), identity=identity)
             case _:
                 self.door.metrics.event("home", "ignored")
 
     async def on_stop(self, body: Json) -> None:
-        """Stop what is in work in a thread: Slack's own Stop. Raises `NotTaken`."""
+        """Stop the running turn of a thread: Slack's own Stop. Raises `NotTaken`."""
         event = mapping(body.get("event"))
         thread_ts = timestamp(event, "thread_ts")
         await self._stop(body, text(event, "channel") if thread_ts else "", thread_ts=thread_ts)
 
     async def on_reaction(self, body: Json) -> None:
-        """Stop the turn of a message that its own author crosses out. Raises `NotTaken`."""
+        """Stop the turn of a message on which its author puts a ❌. Raises `NotTaken`."""
         event = mapping(body.get("event"))
         item, user = mapping(event.get("item")), text(event, "user")
         is_own_cross = event.get("reaction") == CROSS and event.get("item_user") == user != self.identity.bot_user
@@ -69,7 +69,7 @@ class EventListeners:
         await self._stop(body, text(item, "channel") if message_ts else "", message_ts=message_ts)
 
     async def _stop(self, body: Json, channel: str, *, thread_ts: str = "", message_ts: str = "") -> None:
-        """Give a stop; what does not say what is to be stopped, or by whom, is ignored."""
+        """Request a stop, if it is known where and by whom."""
         event = mapping(body.get("event"))
         user, given = text(event, "user"), timestamp(event, "event_ts")
         decision = "ignored"

@@ -1,6 +1,7 @@
-"""What people type, press, choose and fill in: kept first, carried out by a worker; and the options of a menu.
+"""Slash commands, buttons, menus, forms and shortcuts: stored first, handled by a worker. Slack retries none of them.
 
-Slack repeats none of these. https://docs.slack.dev/interactivity
+Only the options of a searchable menu, and what is wrong with a form, are answered at once.
+https://docs.slack.dev/interactivity
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from bridge.slack.payloads import Json, items, mapping, text
 
 log = logging.getLogger(__name__)
 
-_ANY: Final = re.compile(".*", re.DOTALL)  # the registry of the features knows which there are
+_ANY: Final = re.compile(".*", re.DOTALL)  # the features know which there are
 _READERS: Final[dict[str, Callable[[Mapping[str, Any]], object]]] = {
     forms.RUN: forms.read_run_form,
     asking.ASK: asking.read_ask_form,
     asking.DEFAULT: asking.read_default_form,
 }
-"""Who checks a form at the door, so that what is wrong is shown under its fields."""
+"""Forms are checked before they are stored, so that problems are shown under their fields."""
 
 
 def parse_command(body: Json, identity: Identity, prefix: str) -> SlashCommand:
-    """Make a value of a command's payload; the configured *prefix* is taken off its name."""
+    """Parse a command's payload; the configured *prefix* is taken off its name."""
     name = text(body, "command").removeprefix("/").removeprefix(prefix)
     return SlashCommand(
         team=identity.team,
@@ -56,7 +57,7 @@ def parse_command(body: Json, identity: Identity, prefix: str) -> SlashCommand:
 
 
 def parse_click(body: Json, identity: Identity) -> Click:
-    """Make a value of a ``block_actions`` payload; a person presses one thing at a time."""
+    """Parse a ``block_actions`` payload; a person presses one thing at a time."""
     action = mapping(next(iter(items(body.get("actions"))), None))
     container, message, view = mapping(body.get("container")), mapping(body.get("message")), mapping(body.get("view"))
     option, carried = mapping(action.get("selected_option")), text(view, "private_metadata")
@@ -84,7 +85,7 @@ def parse_click(body: Json, identity: Identity) -> Click:
 
 
 def parse_submission(body: Json, identity: Identity) -> Submission:
-    """Make a value of a ``view_submission`` payload. Where it was opened is in its private_metadata."""
+    """Parse a ``view_submission`` payload. Where the form was opened is in its private_metadata."""
     view = mapping(body.get("view"))
     origin = forms.Origin.parse(text(view, "private_metadata"))
     form, values = text(view, "callback_id"), forms.form_values(mapping(mapping(view.get("state")).get("values")))
@@ -105,7 +106,7 @@ def parse_submission(body: Json, identity: Identity) -> Submission:
 
 
 def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
-    """Make a value of a ``shortcut`` or ``message_action`` payload."""
+    """Parse a ``shortcut`` or ``message_action`` payload."""
     message = mapping(body.get("message"))
     message_ts = text(body, "message_ts") or text(message, "ts")
     return Shortcut(
@@ -154,25 +155,25 @@ class InteractionListeners:
         app.shortcut(_ANY)(self.on_shortcut)
 
     async def on_command(self, ack: AsyncAck, body: Json) -> None:
-        """Keep a command. Raises `NotTaken`."""
+        """Store a command. Raises `NotTaken`."""
         await self.door.take(parse_command(body, self.identity, self.prefix))
         await ack()
 
     async def on_shortcut(self, ack: AsyncAck, body: Json) -> None:
-        """Keep a shortcut. Raises `NotTaken`."""
+        """Store a shortcut. Raises `NotTaken`."""
         await self.door.take(parse_shortcut(body, self.identity))
         await ack()
 
     async def on_click(self, ack: AsyncAck, body: Json) -> None:
-        """Keep a click. Raises `NotTaken`."""
+        """Store a click. Raises `NotTaken`."""
         click = parse_click(body, self.identity)
-        # A question that was answered is answered for good, however often.
+        # A question counts once, however often its answer is pressed.
         is_answer = click.action_id in {runs.CONFIRM, runs.AS_TEXT} and click.message_ts
         await self.door.take(click, identity=f"confirmed:{click.channel}:{click.message_ts}" if is_answer else "")
         await ack()
 
     async def on_submission(self, ack: AsyncAck, body: Json) -> None:
-        """Keep a form; what is wrong with it is shown under its fields, and it stays open. Raises `NotTaken`."""
+        """Store a form. One with problems stays open and shows them under its fields. Raises `NotTaken`."""
         submission = parse_submission(body, self.identity)
         problems = problems_of(submission) if submission.form == REPORT else {}
         read = _READERS.get(submission.form)
@@ -186,22 +187,20 @@ class InteractionListeners:
         await ack()
 
     async def on_closed(self, ack: AsyncAck) -> None:
-        """A form was closed without being sent: nothing was begun, so nothing ends."""
+        """Acknowledge that a form was closed without being sent."""
         await ack()
 
     async def on_options(self, ack: AsyncAck, body: Json) -> None:
-        """Offer what fits the words typed so far; nothing where the service does not answer in time."""
+        """Offer what matches the words typed so far; nothing if the service doesn't answer in time."""
         options: list[Block] = []
+        query, form = text(body, "value"), text(mapping(body.get("view")), "callback_id")
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
-                if not await self.door.access.refusal(parse_click(body, self.identity)):
-                    options = await self._options(body)
+                has_access = not await self.door.access.refusal(parse_click(body, self.identity))
+                if has_access and text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
+                    options = asking.agent_choices(await self.catalog.get_agents(), query, form=form)
+                elif has_access:
+                    options = forms.workflow_options(await self.catalog.get_workflows(), query)
         except (BridgeError, TimeoutError) as exc:
             log.warning("the options of a menu could not be had", extra={"why": type(exc).__name__})
         await ack(options=options)
-
-    async def _options(self, body: Json) -> list[Block]:
-        query, form = text(body, "value"), text(mapping(body.get("view")), "callback_id")
-        if text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
-            return asking.agent_choices(await self.catalog.get_agents(), query, form=form)
-        return forms.workflow_options(await self.catalog.get_workflows(), query)

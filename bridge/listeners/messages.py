@@ -33,7 +33,7 @@ _MOST_PAGES: Final = 5  # a thread is minutes old then
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A message that is not for us, whatever its thread: *reason* says why."""
+    """A message that is not for the bot, whatever its thread: *reason* says why."""
 
     reason: str
 
@@ -48,7 +48,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A message is gone, since *at*, which is a ``ts``."""
+    """A message was deleted at *at*, which is a ``ts``."""
 
     message: MessageKey
     at: str
@@ -58,7 +58,7 @@ Parsed = InboundMessage | Edited | Deleted | Ignored
 
 
 def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
-    """Make one of a closed set of values of an ``event_callback``. Never raises: odd payloads are `Ignored`."""
+    """Parse an ``event_callback``. Never raises: malformed ones are `Ignored`."""
     event = mapping(body.get("event"))
     match event.get("subtype"):
         case "message_changed":
@@ -130,26 +130,33 @@ def _parse_message(
 
 @dataclass(frozen=True, slots=True)
 class MessageListeners:
-    """The listeners of messages: parse, let the receiver decide and keep, and only then tell Slack."""
+    """Listeners for messages: parse, let the receiver decide and store, then acknowledge."""
 
     receiver: Receiver
     identity: Identity
     metrics: Metrics
 
     def register(self, app: AsyncApp) -> None:
-        """Listen to messages of all kinds, and to what Slack sends beside them for a mention."""
+        """Listen to messages of all kinds, and to the second event that a mention brings."""
         app.event("message")(self.on_message)
         app.event("app_mention")(self.on_message)
 
     async def on_message(self, body: Json) -> None:
-        """Take one event in. Raises `NotTaken`."""
+        """Take in one event. Raises `NotTaken`."""
         kind = text(mapping(body.get("event")), "type")
         parsed = parse(body, self.identity)
         try:
             async with in_time(kind, self.metrics):
                 received = await self.take(body, parsed)
         except NotTaken:
-            self._note_refusal(parsed)
+            refusals = self.receiver.inbox.refusals
+            match parsed:
+                case InboundMessage():
+                    refusals.message(parsed.ts, is_repeated=parsed.retry > 0)
+                case Edited(message) if message.edited_ts:
+                    refusals.edited(message.key, message.edited_ts)
+                case Deleted(key):
+                    refusals.deleted(key)
             raise
         self.metrics.event(kind, received.decision)
         if received.decision == "early":
@@ -158,7 +165,7 @@ class MessageListeners:
     async def take(self, body: Json, parsed: Parsed) -> Received:
         """Take in what was *parsed* of *body*. Raises `StoreUnavailable` and `SlackError`."""
         if not isinstance(parsed, Ignored):
-            await self.receiver.inbox.refusals.write()  # what is to be decided may hang on it
+            await self.receiver.inbox.refusals.write()  # the decision may depend on it
         match parsed:
             case InboundMessage():
                 received = await self.receiver.receive(parsed)
@@ -182,16 +189,6 @@ class MessageListeners:
                 key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason
             )
         return received
-
-    def _note_refusal(self, parsed: Parsed) -> None:
-        refusals = self.receiver.inbox.refusals
-        match parsed:
-            case InboundMessage():
-                refusals.message(parsed.ts, is_repeated=parsed.retry > 0)
-            case Edited(message) if message.edited_ts:
-                refusals.edited(message.key, message.edited_ts)
-            case Deleted(key):
-                refusals.deleted(key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The door for what Slack sends over HTTP: nothing gets past it that is not Slack's, whole and well-formed.
+"""The guard in front of everything that comes over HTTP: only what Slack signed, whole and well-formed, gets in.
 
-Bolt by itself reads and parses a body before it checks the signature: anybody could make it answer 500, keep
-megabytes, or log a body. Here the order is size, signature on the raw bytes, form; whatever is turned away is counted,
-not logged, since anybody may send it. Of mistakes further in people see 503, which Slack repeats, never 500.
+Bolt by itself reads and parses a body before it checks the signature: anybody could make it answer 500, hold megabytes
+in memory, or log a body. Here the order is size, signature of the raw bytes, shape. What is turned away is counted, not
+logged, since anybody can send it. A failure further in is answered with 503, which Slack retries, never with 500.
 
 https://docs.slack.dev/authentication/verifying-requests-from-slack
 """
@@ -10,7 +10,6 @@ https://docs.slack.dev/authentication/verifying-requests-from-slack
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import logging
 import time
@@ -43,7 +42,7 @@ class _TurnedAway(Exception):
 
 
 async def starting(_request: AsyncBoltRequest) -> BoltResponse:
-    """Answer until Slack and Redis have been reached: Slack shall come again."""
+    """Have Slack retry until Slack's Web API and Redis have been reached."""
     return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="starting")
 
 
@@ -105,8 +104,8 @@ class Guard:
             raise _TurnedAway(HTTPStatus.UNAUTHORIZED, "timestamp")
         if abs(self._now() - int(stamp)) > OLDEST_SIGNATURE:
             raise _TurnedAway(HTTPStatus.UNAUTHORIZED, "too_old")
-        digest = hmac.new(self._secret, b"v0:%b:%b" % (stamp, body), hashlib.sha256).hexdigest()
-        if not hmac.compare_digest(b"v0=" + digest.encode(), headers[_SIGNATURE]):
+        digest = hmac.digest(self._secret, b"v0:%b:%b" % (stamp, body), "sha256")
+        if not hmac.compare_digest(b"v0=" + digest.hex().encode(), headers[_SIGNATURE]):
             raise _TurnedAway(HTTPStatus.UNAUTHORIZED, "signature")
 
         try:

@@ -1,4 +1,4 @@
-"""The HTTP server: Slack's door, three pages for whoever runs the bridge, and nothing else.
+"""The HTTP server: Slack's requests, and three pages for operators.
 
 It is uvicorn with the bounds that uvicorn does not have. Left alone, it keeps every header line that anybody sends,
 waits for ever for a request to be completed, and resets a connection whose request was answered before it was read, so

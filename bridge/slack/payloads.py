@@ -1,9 +1,8 @@
-"""What Slack sends, read without trusting its shape.
+"""Slack's payloads, read without trusting their shape.
 
-At the door a body is read far enough to know that Bolt can go on with it: Bolt looks into payloads without a look at
-their types, and a surprise there is a 500. Slack sends none of those; but what it sends tomorrow, and what somebody
-sends who got hold of the secret, is not for Bolt to break over. Further in, what is missing or of another type is
-empty.
+At the door a body is read far enough to know that Bolt can handle it: Bolt looks into payloads without checking types,
+and a surprise there is a 500. Slack sends none of those today; tomorrow's payloads, and those of somebody who got hold
+of the secret, must not break it either. Further in, a value that is missing or of another type is empty.
 
 Bolt gets the body as it was read here, over HTTP too (``mode="socket_mode"``): its own parser takes a command whose
 text has the word "payload" in it for an interaction.
@@ -22,7 +21,7 @@ from slack_bolt.response import BoltResponse
 
 Json = dict[str, Any]
 Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
-"""What is behind the door (`bridge.listeners.app`): it answers, and raises nothing."""
+"""Answers a request, and never raises (`bridge.listeners.app`)."""
 
 MESSAGES: Final = ("message", "app_mention")
 RETRY: Final = "retry_attempt"
@@ -40,7 +39,7 @@ _TS: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}")
 
 
 class Malformed(Exception):
-    """Nothing of Slack's: *reason* is for the metrics."""
+    """Slack sends nothing like this; *reason* is for the metrics."""
 
     def __init__(self, reason: str = "malformed") -> None:
         super().__init__(reason)
@@ -48,7 +47,7 @@ class Malformed(Exception):
 
 
 def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBoltRequest | str]:
-    """Read a signed body: what kind it is, for the metrics, and what Bolt gets, or the answer where that is known.
+    """Read a signed body. Returns its kind, for the metrics, and Bolt's request, or the answer where Bolt isn't needed.
 
     Raises `Malformed`.
     """
@@ -79,12 +78,12 @@ def read_body(body: bytes, headers: Mapping[bytes, bytes]) -> tuple[str, AsyncBo
 
 
 def read_envelope(envelope: Mapping[str, Any]) -> tuple[str, AsyncBoltRequest]:
-    """Read what came over a socket: what kind it is, and what Bolt gets. Raises `Malformed`."""
+    """Read an envelope of Socket Mode. Returns its kind, and Bolt's request. Raises `Malformed`."""
     return _read(envelope.get("type"), dict(mapping(envelope.get("payload"))), str(envelope.get(RETRY)))
 
 
 def _read(envelope: object, payload: Json, retry: str = "") -> tuple[str, AsyncBoltRequest]:
-    """Read what an *envelope* of this type carries, if it has all that Bolt looks for; the types are Socket Mode's."""
+    """Check that *payload* has all that Bolt looks for in an *envelope* of this type (as Socket Mode names them)."""
     if not isinstance(payload.get("event", {}), dict) or (envelope != "slash_commands" and "command" in payload):
         raise Malformed
     match envelope, payload:

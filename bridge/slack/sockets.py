@@ -205,19 +205,17 @@ class _Connection:
             async with asyncio.TaskGroup() as group:
                 while (message := await self._next()) is not None:
                     if message.get("type") == "disconnect":
-                        self._leave(text(message, "reason"))
+                        reason = text(message, "reason")
+                        log.info("slack asks for a new socket", extra={"reason": reason})
+                        if reason == "link_disabled":
+                            raise SlackRefused("apps.connections.open", reason)
+                        self.is_leaving.set()
                     elif text(message, "envelope_id"):
                         task = group.create_task(self._take(message))
                         self._in_work.add(task)
                         task.add_done_callback(self._in_work.discard)
         finally:
             self.is_leaving.set()
-
-    def _leave(self, reason: str) -> None:
-        log.info("slack asks for a new socket", extra={"reason": reason})
-        if reason == "link_disabled":
-            raise SlackRefused("apps.connections.open", reason)
-        self.is_leaving.set()
 
     async def _take(self, envelope: Json) -> None:
         ack = await self._acknowledgement(envelope)
