@@ -644,10 +644,10 @@ class Lane:
         """Go on with the head; one that is queued is given to its handler."""
         head = s.box[0]
         place = self._next_place(s, s.turns[head])
-        s = s.with_worker(i, at=place, turn=head, text=s.turns[head].text)
-        return self._run(s, i) if place in {"decided", "choosing"} else s
+        run = self._run(s, i) if place in {"decided", "choosing"} else {"at": place}
+        return s.with_worker(i, turn=head, text=s.turns[head].text, **run)
 
-    def _run(self, s: State, i: int) -> State:
+    def _run(self, s: State, i: int) -> dict[str, object]:
         """Begin a run of the handler: with the message as it was taken, what its `once` gave, and nothing staged yet.
 
         It stages one push and one field at once.
@@ -655,15 +655,17 @@ class Lane:
         worker = s.workers[i]
         kept = worker.staged if self.mutant == "staged of an earlier run kept" else 0
         forgets = {"once forgotten in the same process": "answer", "doubt forgotten in the same process": "unknown"}
-        run = {"staged": kept + 1, "bound": s.bound}
-        if s.left.is_choice:
-            return s.with_worker(i, at="choosing", result="", **run)
-        result = "" if worker.result == forgets.get(self.mutant) else worker.result
-        return s.with_worker(i, at="decided", result=result, **run)
+        is_forgotten = s.left.is_choice or worker.result == forgets.get(self.mutant)
+        return {
+            "at": "choosing" if s.left.is_choice else "decided",
+            "staged": kept + 1,
+            "bound": s.bound,
+            "result": "" if is_forgotten else worker.result,
+        }
 
     def _run_again(self, s: State, i: int) -> Iterator[Move]:
         if s.left.reruns:
-            yield "runs again", self._run(s, i).spend("reruns")
+            yield "runs again", s.with_worker(i, **self._run(s, i)).spend("reruns")
 
     def _in_doubt(self, s: State, i: int) -> Iterator[Move]:
         """SETTLE: look what became of a PUT whose reply was lost. One that has not run yet is refused when it comes."""
@@ -947,20 +949,21 @@ class Lane:
 
 def broken(s: State, budget: Budget) -> str:
     """Name the promise that a state breaks, or nothing."""
-    for m, turn in enumerate(s.turns):
-        told = [outcome for of, outcome in s.posts if of == m]
-        said = [outcome for outcome in told if outcome != "doubtful"]
+    said = [m for m, outcome in s.posts if outcome != "doubtful"]
+    for m in s.sent:
         if s.sent.count(m) > 1:
             return f"message {m} reached the agent twice"
-        if len(said) > 1:
-            return f"message {m} was answered twice"
-        if m in s.gone and (m in s.sent or said):
-            return f"message {m} was dealt with though it was deleted"
-        if m in s.sent and turn.step == "queued":
+        if s.turns[m].step == "queued":
             return f"message {m} is queued, and a request went out"
-        if "answer" in said and m not in s.sent:
+    for m in said:
+        if said.count(m) > 1:
+            return f"message {m} was answered twice"
+        if (m, "answer") in s.posts and m not in s.sent:
             return f"message {m} was answered without being asked"
-        if turn.is_withdrawn and (m in s.sent or said):
+    for m in (*s.sent, *said):
+        if m in s.gone:
+            return f"message {m} was dealt with though it was deleted"
+        if s.turns[m].is_withdrawn:
             return f"message {m} was dealt with though it was withdrawn"
     return (
         _wrongly_run(s)
