@@ -15,6 +15,7 @@ _TOKEN: Final = re.compile(r"<(?P<inside>[@#!][^<>\n]*|[A-Za-z][A-Za-z0-9+.-]*:[
 _CODE: Final = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _PERSON: Final = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 _CHANNEL: Final = re.compile(r"<#([CDG][A-Z0-9]+)(?:\|[^<>]*)?>")
+_ENTITY: Final = re.compile(r"&(amp|lt|gt);")
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">"}
 
 
@@ -54,13 +55,15 @@ def message_text(raw: str, *, bot_user: str, user_names: Mapping[str, str], chan
 
 def _read(raw: str, names: Mapping[str, str], link: Callable[[str, str], str]) -> str:
     """Undo Slack's escapes; *link* writes an address with its label, or without one."""
+    if "<" not in raw and "&" not in raw:  # as most texts are
+        return raw
 
     def shown(token: re.Match[str]) -> str:
         if token["entity"]:
             return _ENTITIES[token["entity"]]
-        target, _, label = (
-            re.sub(r"&(amp|lt|gt);", lambda found: _ENTITIES[found[1]], part) for part in token["inside"].partition("|")
-        )
+        target, _, label = token["inside"].partition("|")
+        if "&" in token["inside"]:
+            target, label = (_ENTITY.sub(lambda found: _ENTITIES[found[1]], part) for part in (target, label))
         sigil, key = target[0], target[1:]
         if sigil in "@#":
             return sigil + (names.get(key) or label.removeprefix(sigil) or key)
