@@ -58,23 +58,21 @@ def buttons(blocks_: tuple[Block, ...]) -> dict[str, str]:
     return {button["action_id"]: button["value"] for row in rows for button in row}
 
 
-async def test_a_report_is_kept_in_the_time_zone_of_its_owner(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.directory.zones[USER] = "Europe/Berlin"
+async def test_a_report_has_the_time_zone_of_its_owner(bench: Bench) -> None:
+    bench.directory.zones[USER] = "Europe/Berlin"
 
-        reply = await does(bench, typed("report daily 09:00 --only runs,tags"), "1")
+    reply = await does(bench, typed("report daily 09:00 --only runs,tags"), "1")
 
-        assert "Europe/Berlin (your time zone)" in reply.text
-        (one,) = await kept(bench)
-        assert one.due == datetime(2026, 3, 5, 8, tzinfo=UTC)
-        assert (one.spec.owner, one.spec.channel, one.spec.only) == (USER, CHANNEL, ("runs", "tags"))
+    assert "Europe/Berlin (your time zone)" in reply.text
+    (one,) = await kept(bench)
+    assert one.due == datetime(2026, 3, 5, 8, tzinfo=UTC)
+    assert (one.spec.owner, one.spec.channel, one.spec.only) == (USER, CHANNEL, ("runs", "tags"))
 
 
-async def test_where_slack_does_not_tell_the_time_zone_it_is_utc_and_that_is_said(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        reply = await does(bench, typed("report weekly mon 09:00"), "1")
+async def test_an_unknown_time_zone_is_utc_and_said_so(bench: Bench) -> None:
+    reply = await does(bench, typed("report weekly mon 09:00"), "1")
 
-        assert "UTC (Slack does not tell your time zone)" in reply.text
+    assert "UTC (Slack does not tell your time zone)" in reply.text
 
 
 async def test_a_command_that_is_carried_out_twice_keeps_one_report(redis: Redis) -> None:
@@ -91,8 +89,8 @@ async def test_a_command_that_is_carried_out_twice_keeps_one_report(redis: Redis
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("report daily 09:00 <#C2|sales>", "Scheduled: "),
         ("report daily 09:00 <#C2|>", "Scheduled: "),
+        ("report daily 09:00 --only cats", "takes any of prompts, runs, versions, categories and tags, with"),
         ("report daily 09:00 <#C3|closed>", "I could not post in “#closed”: I am not in that channel"),
         ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
         ("report daily 25:00", "I do not understand “25:00”: the time of day"),
@@ -100,17 +98,16 @@ async def test_a_command_that_is_carried_out_twice_keeps_one_report(redis: Redis
         ("reprot daily 09:00", "Did you mean /stats report"),
     ],
 )
-async def test_what_cannot_be_kept_is_said_at_once(redis: Redis, words: str, said: str) -> None:
-    async with a_bench(redis) as bench:
-        bench.directory.closed = {"C3"}
+async def test_a_command_is_answered_with_what_came_of_it(bench: Bench, words: str, said: str) -> None:
+    bench.directory.closed = {"C3"}
 
-        reply = await does(bench, typed(words), "1")
+    reply = await does(bench, typed(words), "1")
 
-        assert said in reply.text
-        assert [one.spec.channel for one in await kept(bench)] == (["C2"] if said == "Scheduled: " else [])
+    assert said in reply.text
+    assert [one.spec.channel for one in await kept(bench)] == (["C2"] if said == "Scheduled: " else [])
 
 
-async def test_only_runners_keep_reports_but_an_owner_may_always_end_their_own(redis: Redis) -> None:
+async def test_only_runners_and_owners_change_reports(redis: Redis) -> None:
     async with a_bench(redis, runners=frozenset({"URUNNER"})) as bench:
         assert "certain people only" in (await does(bench, typed("report daily 09:00"), "1")).text
         assert "certain people only" in (await does(bench, typed("report"), "2")).text
@@ -127,65 +124,62 @@ async def test_only_runners_keep_reports_but_an_owner_may_always_end_their_own(r
         assert await kept(bench) == []
 
 
-async def test_the_list_has_buttons_that_pause_resume_run_and_delete(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.directory.users[USER] = "Ada"
-        await does(bench, typed("report daily 09:00"), "1")
-        listed = await does(bench, typed("reports"), "2")
-        assert "kept by Ada" in str(listed.blocks)
-        value = buttons(listed.blocks)[blocks.PAUSE]
+async def test_the_list_pauses_resumes_runs_and_deletes(bench: Bench) -> None:
+    bench.directory.users[USER] = "Ada"
+    await does(bench, typed("report daily 09:00"), "1")
+    listed = await does(bench, typed("reports"), "2")
+    assert "kept by Ada" in str(listed.blocks)
+    value = buttons(listed.blocks)[blocks.PAUSE]
 
-        paused = await does(bench, click(blocks.PAUSE, value), "3")
-        assert paused.replaces_original
-        assert blocks.RESUME in buttons(paused.blocks)
-        assert [one.paused for one in await kept(bench)] == ["asked"]
+    paused = await does(bench, click(blocks.PAUSE, value), "3")
+    assert paused.replaces_original
+    assert blocks.RESUME in buttons(paused.blocks)
+    assert [one.paused for one in await kept(bench)] == ["asked"]
 
-        for again in ("4", "4b"):  # a paused report can be run by hand, once for each click
-            await does(bench, click(blocks.NOW, value), again)
-        assert len(bench.say.replies("bridge_report")) == 2
+    for again in ("4", "4b"):  # a paused report can be run by hand, once for each click
+        await does(bench, click(blocks.NOW, value), again)
+    assert len(bench.say.replies("bridge_report")) == 2
 
-        bench.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
-        await does(bench, click(blocks.RESUME, value), "5")
-        assert [one.due for one in await kept(bench)] == [datetime(2026, 4, 2, 9, tzinfo=UTC)]
+    bench.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
+    await does(bench, click(blocks.RESUME, value), "5")
+    assert [one.due for one in await kept(bench)] == [datetime(2026, 4, 2, 9, tzinfo=UTC)]
 
-        gone = await does(bench, click(blocks.DELETE, value), "6")
-        assert "No reports are scheduled" in gone.text
-        assert "not kept any more" in (await does(bench, click(blocks.NOW, value), "7")).text
-
-
-async def test_what_was_scheduled_names_its_channel_and_can_be_deleted(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        made = await does(bench, typed("report daily 09:00 <#C2|sales>"), "1")
-        delete = next(one for one in made.blocks[-1]["elements"] if one["action_id"] == blocks.DELETE)
-
-        assert {"type": "channel", "channel_id": "C2"} in made.blocks[0]["elements"][0]["elements"]
-        assert "confirm" in delete
-        gone = await does(bench, click(blocks.DELETE, delete["value"]), "2")
-        again = await does(bench, click(blocks.DELETE, delete["value"]), "3")
-
-        assert gone.replaces_original
-        assert "Deleted" in gone.text
-        assert "not kept any more" in again.text
-        assert await kept(bench) == []
+    gone = await does(bench, click(blocks.DELETE, value), "6")
+    assert "No reports are scheduled" in gone.text
+    assert "not kept any more" in (await does(bench, click(blocks.NOW, value), "7")).text
 
 
-async def test_a_form_does_the_same_without_words(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.directory.zones[USER] = "Europe/Berlin"
-        await bench.store.process().inbox.put(typed("report"), event="1")
-        await bench.work()
-        ((_, view),) = bench.say.forms
-        assert "Europe/Berlin" in str(view)
+async def test_a_new_report_names_its_channel_and_is_deletable(bench: Bench) -> None:
+    made = await does(bench, typed("report daily 09:00 <#C2|sales>"), "1")
+    delete = next(one for one in made.blocks[-1]["elements"] if one["action_id"] == blocks.DELETE)
 
-        sent = Submission(
-            team=TEAM, channel=CHANNEL, user=USER, form=view["callback_id"], values=FORM,
-            private_metadata=view["private_metadata"], response_url=URL,
-        )  # fmt: skip
-        reply = await does(bench, sent, "2")
+    assert {"type": "channel", "channel_id": "C2"} in made.blocks[0]["elements"][0]["elements"]
+    assert "confirm" in delete
+    gone = await does(bench, click(blocks.DELETE, delete["value"]), "2")
+    again = await does(bench, click(blocks.DELETE, delete["value"]), "3")
 
-        assert "weekly tue 17:30" in reply.text
-        (one,) = await kept(bench)
-        assert (one.spec.zone, one.spec.compare, one.spec.only) == ("America/New_York", "7d", ("runs", "tags"))
+    assert gone.replaces_original
+    assert "Deleted" in gone.text
+    assert "not kept any more" in again.text
+    assert await kept(bench) == []
+
+
+async def test_a_form_keeps_a_report_without_words(bench: Bench) -> None:
+    bench.directory.zones[USER] = "Europe/Berlin"
+    await bench.store.process().inbox.put(typed("report"), event="1")
+    await bench.work()
+    ((_, view),) = bench.say.forms
+    assert "Europe/Berlin" in str(view)
+
+    sent = Submission(
+        team=TEAM, channel=CHANNEL, user=USER, form=view["callback_id"], values=FORM,
+        private_metadata=view["private_metadata"], response_url=URL,
+    )  # fmt: skip
+    reply = await does(bench, sent, "2")
+
+    assert "weekly tue 17:30" in reply.text
+    (one,) = await kept(bench)
+    assert (one.spec.zone, one.spec.compare, one.spec.only) == ("America/New_York", "7d", ("runs", "tags"))
 
 
 @pytest.mark.parametrize(
@@ -201,14 +195,14 @@ async def test_a_form_does_the_same_without_words(redis: Redis) -> None:
         ({"only": "prompts,runs,versions,categories,tags", "compare": "-"}, None),
     ],
 )
-def test_what_is_wrong_with_a_form_is_shown_under_its_field(changes: dict[str, Any], field: str | None) -> None:
+def test_a_mistake_in_the_form_is_shown_at_its_field(changes: dict[str, Any], field: str | None) -> None:
     sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=blocks.FORM, values=FORM | changes)
 
     assert list(problems_of(sent)) == ([field] if field else [])
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
-def test_however_many_there_are_slack_takes_each_page_of_the_list(count: int) -> None:
+def test_slack_accepts_every_page_of_the_list(count: int) -> None:
     spec = ReportSpec(schedule=Schedule('cron "* * * * *"', ("* * * * *",)), zone="Europe/Berlin", channel="C1")
     reports = [(StoredReport(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
     shown = []
@@ -223,12 +217,12 @@ def test_however_many_there_are_slack_takes_each_page_of_the_list(count: int) ->
 
 
 @pytest.mark.parametrize("channel", ["", "C1", "D1"])
-def test_slack_takes_the_form(channel: str) -> None:
+def test_slack_accepts_the_form(channel: str) -> None:
     check_view(blocks.report_form(Origin(channel=channel), "UTC"))
 
 
 @pytest.mark.parametrize("error", ["is_archived", "something new <!channel>", ""])
-def test_slack_takes_what_an_owner_is_told(error: str) -> None:
+def test_slack_accepts_the_notice_of_a_paused_report(error: str) -> None:
     reply = blocks.told_paused(blocks.pause_notice("daily 09:00", "C1", error))
 
     check_blocks(list(reply.blocks))

@@ -35,16 +35,26 @@ _CRON_FIELDS: Final = 5
 _LONGEST_CRON: Final = 100  # characters, which is room enough for any expression that somebody means
 _LONGEST_SPAN: Final = timedelta(days=400)  # for which snapshots are kept
 _NOON: Final = 12
-_KINDS: Final = {"daily", "weekdays", "weekly", "monthly", "cron"}
 _DAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-_SHORT: Final = 3  # characters of a day's name
+_WEEKDAYS: Final = {day[:length]: day[:3] for day in _DAYS for length in range(3, len(day) + 1)}
+_CRONS: Final = {
+    "daily": ("* * *",),
+    "weekdays": ("* * 1-5",),
+    **{f"weekly {day[:3]}": (f"* * {number}",) for number, day in enumerate(_DAYS)},
+    **{f"monthly {day}": (f"{day} * *",) for day in range(1, 29)},
+    "monthly 29": ("29 * *", "L 2 *"),  # a month that does not have the day takes its last one
+    "monthly 30": ("30 * *", "L 2 *"),
+    "monthly 31": ("L * *",),
+    "monthly last": ("L * *",),
+}
+"""How often, in words and as the last three fields of cron expressions."""
+
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 _OPTION = re.compile(r"(?:--|—|–)(\w+)(?:=|\s+)?(\S*)")  # noqa: RUF001 - the dashes that phones make of two hyphens
 _OPTION_BEGINS = ("--", "—", "–")  # noqa: RUF001
 _QUOTED = re.compile(r"[\"“”„‟'‘’]([^\"“”„‟'‘’]*)[\"“”„‟'‘’]\s*")  # noqa: RUF001 - as phones write them
 _TIME = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?", re.IGNORECASE | re.ASCII)
-_MONTHDAY = re.compile(r"0?[1-9]|[12]\d|3[01]|last", re.ASCII)
 _SPAN = re.compile(r"(\d{1,4})([hdw])", re.IGNORECASE)
 
 
@@ -216,31 +226,19 @@ def only_of(typed: str) -> tuple[str, ...]:
 def _schedule(typed: str) -> tuple[Schedule, str]:
     """Read how often, and give the rest of what was typed."""
     word, rest = _word(typed)
-    kind, day = word.casefold(), ""
-    if kind not in _KINDS:
-        raise BadSchedule("often", word)
+    kind, part = word.casefold(), "often"
     if kind == "cron":
         return _cron(rest)
-    if kind in {"weekly", "monthly"}:
+    if kind == "weekly":
         word, rest = _word(rest)
-        day = _weekday(word) if kind == "weekly" else _monthday(word)
+        kind, part = f"weekly {_WEEKDAYS.get(word.casefold(), '')}", "weekday"
+    elif kind == "monthly":
+        word, rest = _word(rest)
+        kind, part = f"monthly {word.casefold().removeprefix('0')}", "monthday"
+    if kind not in _CRONS:
+        raise BadSchedule(part, word)
     hour, minute, rest = _clock(rest)
-    at = f"{minute} {hour}"
-    match kind, day:
-        case "daily", _:
-            crons = [f"{at} * * *"]
-        case "weekdays", _:
-            crons = [f"{at} * * 1-5"]
-        case "weekly", _:
-            crons = [f"{at} * * {[name[:_SHORT] for name in _DAYS].index(day)}"]
-        case _, "31" | "last":  # a month that does not have the day takes its last one
-            crons = [f"{at} L * *"]
-        case _, "29" | "30":
-            crons = [f"{at} {day} * *", f"{at} L 2 *"]
-        case _:
-            crons = [f"{at} {day} * *"]
-    words = f"{kind} {day} {hour:02}:{minute:02}" if day else f"{kind} {hour:02}:{minute:02}"
-    return Schedule(words, tuple(crons)), rest
+    return Schedule(f"{kind} {hour:02}:{minute:02}", tuple(f"{minute} {hour} {days}" for days in _CRONS[kind])), rest
 
 
 def _cron(rest: str) -> tuple[Schedule, str]:
@@ -250,26 +248,12 @@ def _cron(rest: str) -> tuple[Schedule, str]:
     expression = " ".join(fields)
     try:
         is_cron = len(fields) == _CRON_FIELDS and len(expression) <= _LONGEST_CRON
-        is_cron = is_cron and next(CronSim(expression, datetime(2000, 1, 1)), None) is not None  # noqa: DTZ001 - a wall clock has no zone
-    except CronSimError:
-        is_cron = False
-    if not is_cron:
-        raise BadSchedule("cron", expression)
+        if not (is_cron and next(CronSim(expression, datetime(2000, 1, 1)), None)):  # noqa: DTZ001 - no zone
+            raise BadSchedule("cron", expression)
+    except CronSimError as exc:
+        raise BadSchedule("cron", expression) from exc
     rest = rest[quoted.end() :] if quoted else " ".join(rest.split()[_CRON_FIELDS:])
     return Schedule(f'cron "{expression}"', (expression,)), rest
-
-
-def _weekday(word: str) -> str:
-    found = [name for name in _DAYS if len(word) >= _SHORT and name.startswith(word.casefold())]
-    if not found:
-        raise BadSchedule("weekday", word)
-    return found[0][:_SHORT]
-
-
-def _monthday(word: str) -> str:
-    if not _MONTHDAY.fullmatch(word.casefold()):
-        raise BadSchedule("monthday", word)
-    return word.casefold().removeprefix("0")
 
 
 def _clock(rest: str) -> tuple[int, int, str]:
