@@ -2,34 +2,54 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.audit import length_of_time
-from bridge.cli.running import run
-from bridge.cli.stored import EmbeddedRedis, stored_or_exit
-from bridge.logs import configure
+from bridge.cli.printing import columns, to_json
+from bridge.cli.store import EmbeddedRedisOption, SinceOption, in_store, length_of_time
+
+if TYPE_CHECKING:
+    from bridge.features.feedback.votes import Vote
+    from bridge.queue.scripting import Scripts
+
+NONE: Final = "Nobody has voted on an answer in this time."
+_FORM: Final = "{:<12}  {:>5}  {:>5}  {}"
+_LATEST: Final = 5
 
 
 def feedback(
     *,
-    since: Annotated[str, typer.Option(help="How far back to look: 90m, 24h, 7d.")] = "7d",
+    since: SinceOption = "7d",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
-    embedded_redis: EmbeddedRedis = False,
+    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show what people think of the answers: for each agent and, with --json, each vote; never what was said."""
-    from bridge.features.feedback.table import table, to_json, votes  # noqa: PLC0415 - see `serve`
+    beginning = datetime.now(UTC) - length_of_time(since)
 
-    configure("console", "ERROR")
-    beginning, stored = datetime.now(UTC) - length_of_time(since), stored_or_exit(embedded_redis=embedded_redis)
+    async def show(scripts: Scripts) -> int:
+        from bridge.features.feedback.votes import votes_since  # noqa: PLC0415 - see `store`
 
-    async def show() -> int:
-        async with stored.address() as url:
-            found = [vote async for vote in votes(url, stored.namespace, beginning)]
-        for line in map(to_json, found) if as_json else table(found):
+        votes = [vote async for vote in votes_since(scripts, beginning)]
+        for line in map(to_json, votes) if as_json else table(votes):
             typer.echo(line)
         return 0
 
-    raise typer.Exit(run(show))
+    in_store(show, embedded_redis=embedded_redis)
+
+
+def table(votes: Iterable[Vote]) -> list[str]:
+    """Add the votes up for each agent, with the sessions of the latest answers that somebody found bad."""
+    of_agents: defaultdict[int, list[Vote]] = defaultdict(list)
+    for vote in votes:
+        of_agents[vote.agent or 0].append(vote)
+    lines = [_FORM.format("agent", "good", "bad", "the latest bad ones are in the sessions")] if of_agents else [NONE]
+    for agent, cast in sorted(of_agents.items()):
+        bad = sorted((vote for vote in cast if vote.vote == "down"), key=lambda vote: vote.at, reverse=True)
+        sessions = list(dict.fromkeys(str(vote.session) for vote in bad if vote.session is not None))
+        counts = (str(agent or "-"), str(len(cast) - len(bad)), str(len(bad)))
+        lines.append(columns(_FORM, *counts, ", ".join(sessions[:_LATEST])))
+    return lines

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bridge.cli.check import problems_of
-from bridge.cli.running import complain
+from bridge.cli.printing import to_json
+from bridge.cli.running import complain, values_or_exit
 from bridge.errors import ConfigurationError
-from bridge.settings import environment, well_formed
 
 
 def manifest(
@@ -23,22 +19,12 @@ def manifest(
     socket: Annotated[bool, typer.Option("--socket", help="For Socket Mode: Slack need not reach the bridge.")] = False,
 ) -> None:
     """Print the Slack app manifest; only BRIDGE_COMMAND_PREFIX is read."""
-    from bridge.features.registry import router  # noqa: PLC0415 - heavy, and this module is always imported
+    from bridge.features.registry import router  # noqa: PLC0415 - both: 500 ms
     from bridge.ops.manifest import manifest as made_of, where_slack_sends  # noqa: PLC0415
 
     try:
         target = where_slack_sends(url, socket=socket)
-        made = made_of(router.slash_commands(_command_prefix()), target)
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
-    typer.echo(json.dumps(made, indent=2))
-
-
-def _command_prefix() -> str:
-    """Read the one setting of the manifest, whatever is wrong with the others. Raises `ConfigurationError`."""
-    environ = environment(os.environ, Path(".env"))
-    values = well_formed(environ)
-    if "BRIDGE_COMMAND_PREFIX" in values:
-        return str(values["BRIDGE_COMMAND_PREFIX"])
-    problems = problems_of(environ, embedded_redis=True)
-    raise ConfigurationError([line for line in problems if line.startswith("BRIDGE_COMMAND_PREFIX ")])
+    prefix = values_or_exit("BRIDGE_COMMAND_PREFIX ", embedded_redis=True)["BRIDGE_COMMAND_PREFIX"]
+    typer.echo(to_json(made_of(router.slash_commands(prefix), target), indent=2))

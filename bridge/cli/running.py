@@ -1,4 +1,4 @@
-"""Running one command: on which loop, with which settings, and what is said where it cannot run.
+"""Running one command: with which settings, on which loop, and what is said where it cannot run.
 
 Exit codes: 0 done or stopped as asked, 1 could not run, 2 the settings or the command line are wrong.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,41 +24,47 @@ from bridge.errors import (
     SlackGone,
     StoreUnavailable,
 )
-from bridge.settings import Settings, environment, load, unknown_names
+from bridge.settings import environment, load, well_formed
 
 CANNOT_RUN = 1
 WRONG_SETTINGS = 2
 
 
-def settings_or_exit(*, embedded_redis: bool) -> Settings:
-    """Read the settings; where they have problems, print them and leave with 2."""
+def values_or_exit(*needed: str, embedded_redis: bool) -> dict[str, Any]:
+    """Read the settings, by variable; where one that begins as *needed* has a problem, print it and leave with 2."""
     try:
         environ = environment(os.environ, Path(".env"))
-        for line in unknown_names(environ):
-            say(f"warning: {line}")
-        return load(environ, embedded_redis=embedded_redis)
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
+    problems = [line for line in problems_of(environ, embedded_redis=embedded_redis) if line.startswith(needed)]
+    if problems:
+        raise typer.Exit(complain([ConfigurationError(problems)]))
+    return well_formed(environ)
+
+
+def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[str, ...]:
+    """Give the lines that ``bridge serve`` would print, none where all is well."""
+    try:
+        load(environ, embedded_redis=embedded_redis)
+    except ConfigurationError as exc:
+        return exc.problems
+    return ()
 
 
 def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
     """Run *main* on the fastest loop there is; gives its exit code, or says why it could not run."""
+    try:
+        new_loop: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
+    except ImportError:  # Windows, PyPy
+        new_loop = asyncio.new_event_loop
     troubles: list[BridgeError] = []
     code = 0
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=new_loop) as runner:
             code = runner.run(main())
     except* BridgeError as group:  # also out of a TaskGroup
         troubles.extend(_leaves(group))
     return complain(troubles) if troubles else code
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    try:
-        factory: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
-    except ImportError:  # Windows, PyPy
-        return asyncio.new_event_loop
-    return factory
 
 
 def _leaves(group: BaseExceptionGroup[BridgeError]) -> list[BridgeError]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bridge.cli.running import run, settings_or_exit
+from bridge.cli.running import complain, run, say
+from bridge.errors import ConfigurationError
+from bridge.settings import environment, load, unknown_names
 
 
 def serve(
@@ -17,8 +21,14 @@ def serve(
     ] = False,
 ) -> None:
     """Run the bridge until SIGTERM or SIGINT."""
-    settings = settings_or_exit(embedded_redis=embedded_redis)
-    from bridge.app import serve as serve_bridge  # noqa: PLC0415 - --help and bad settings need none of it
+    try:
+        environ = environment(os.environ, Path(".env"))
+        for line in unknown_names(environ):
+            say(f"warning: {line}")
+        settings = load(environ, embedded_redis=embedded_redis)
+    except ConfigurationError as exc:
+        raise typer.Exit(complain([exc])) from None
+    from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms where the settings are wrong
 
     embedded = embedded_redis and settings.redis_url is None
     raise typer.Exit(run(lambda: serve_bridge(settings, embedded_redis=embedded)))

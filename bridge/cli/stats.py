@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import nullcontext
+import csv
+import io
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from bridge.cli.check import problems_of
-from bridge.cli.running import complain, run
-from bridge.cli.stored import EmbeddedRedis, Stored
-from bridge.errors import ConfigurationError
+from bridge.cli.printing import printable, to_json
+from bridge.cli.running import run, values_or_exit
+from bridge.cli.store import EmbeddedRedisOption, opened
 from bridge.logs import configure
-from bridge.settings import environment, well_formed
 
-_NEEDED = ("PROJECT_", "REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR")
+if TYPE_CHECKING:
+    from bridge.features.stats.numbers import Changes
+    from bridge.project.models import Stats
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The statistics, and what *changed* since the moment that was asked for.
+
+    *kept_since* is when the first snapshot was taken: None where there is none, or nowhere to look for one.
+    """
+
+    stats: Stats
+    changed: Changes | None = None
+    kept_since: datetime | None = None
 
 
 def stats(
@@ -25,47 +40,106 @@ def stats(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     since: Annotated[str, typer.Option(help="Compare with then: 7d, 24h, 2026-11-01 (needs the bridge's Redis).")] = "",
-    embedded_redis: EmbeddedRedis = False,
+    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show the project's statistics; with --since what changed, from the numbers that the bridge has kept."""
-    from bridge.ops.stats import StatsSource, read, to_csv, to_json, to_text  # noqa: PLC0415 - see `serve`
+    from bridge.features.stats.snapshots import SnapshotStore, moment_said  # noqa: PLC0415 - all of these: 400 ms
+    from bridge.features.stats.statistics import Statistics  # noqa: PLC0415
+    from bridge.project import ProjectClient  # noqa: PLC0415
 
     configure("console", "ERROR")
     if as_json and as_csv:
         raise typer.BadParameter("use --json or --csv, not both")
     now = datetime.now(UTC)
-    moment, values = _moment(since, now), _values_or_exit()
-    stored = Stored(values["BRIDGE_NAMESPACE"], values["REDIS_URL"], values["BRIDGE_DATA_DIR"])
-    looks = moment is not None and (stored.url is not None or embedded_redis)
+    moment = moment_said(since, now) if since else None
+    if since and moment is None:
+        raise typer.BadParameter("use one like 7d, 24h or 2026-11-01, at most 400 days back", param_hint="--since")
+    values = values_or_exit("PROJECT_", "REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR", embedded_redis=True)
 
     async def show() -> int:
-        async with stored.address() if looks else nullcontext("") as redis:
+        async with AsyncExitStack() as stack:
+            looks = moment is not None and (values["REDIS_URL"] is not None or embedded_redis)
+            scripts = await stack.enter_async_context(opened(values)) if looks else None
             key = values["PROJECT_API_KEY"].get_secret_value()
-            source = StatsSource(values["PROJECT_BASE_URL"], key, redis, stored.namespace)
-            compared = await read(source, moment, now)
-        shown = to_csv(compared) if as_csv else to_text(compared, asked_since=moment is not None)
-        typer.echo(to_json(compared) if as_json else shown)
+            project = await stack.enter_async_context(ProjectClient(values["PROJECT_BASE_URL"], key))
+            compared = Compared(await project.get_stats())
+            if scripts and moment:
+                past = Statistics(project, SnapshotStore(scripts), lambda: now)
+                changed = await past.changes_since(compared.stats, moment)
+                compared = replace(compared, changed=changed, kept_since=await past.counted_since())
+        if as_json or as_csv:
+            typer.echo(for_programs(compared) if as_json else for_sheets(compared))
+        else:
+            typer.echo(for_people(compared, asked_since=moment is not None))
         return 0
 
     raise typer.Exit(run(show))
 
 
-def _moment(since: str, now: datetime) -> datetime | None:
-    from bridge.features.stats.snapshots import moment_said  # noqa: PLC0415
+def for_people(compared: Compared, *, asked_since: bool) -> str:
+    """Write them as text."""
+    from bridge.features.stats.layout import change, name_change, news  # noqa: PLC0415
+    from bridge.features.stats.numbers import GROUPS, NUMBERS, NamesChanged, by_count  # noqa: PLC0415
+    from bridge.slack.blockkit.numbers import whole  # noqa: PLC0415
 
-    moment = moment_said(since, now) if since else None
-    if since and moment is None:
-        raise typer.BadParameter("use one like 7d, 24h or 2026-11-01, at most 400 days back", param_hint="--since")
-    return moment
+    lines, stats, changed = [], compared.stats, compared.changed
+    for one in NUMBERS:
+        difference = changed.numbers.get(one.name) if changed else None
+        lines.append(f"{one.title:<10} {whole(one.of(stats)):>15}{f'  ({change(difference)})' if difference else ''}")
+    groups = {group: (changed and changed.groups.get(group.name)) or NamesChanged() for group in GROUPS}
+    for group, names in groups.items():
+        counts = by_count(group.of(stats).items())
+        lines += ["", group.title] if counts else []
+        for name, count in counts:
+            said = name_change(names, name)
+            lines.append(f"{whole(count):>11}  {name or '(no name)'}{f' ({said})' if said not in {'', '0'} else ''}")
+    for group, names in groups.items():
+        lines += news(group.name, NamesChanged(vanished=names.vanished))
+    lines += ["", f"Last updated {stats.lastUpdated:%Y-%m-%d %H:%M} UTC"]
+    if changed:
+        lines.append(f"Changes are since {changed.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
+    elif compared.kept_since:
+        kept_since = f"{compared.kept_since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        lines.append(f"Nothing to compare with yet: numbers are kept since {kept_since}")
+    elif asked_since:
+        lines.append("Nothing to compare with: no numbers are kept, or REDIS_URL is not set")
+    return "\n".join(map(printable, lines))
 
 
-def _values_or_exit() -> dict[str, Any]:
-    """Read the settings that matter here; where one of them has problems, print them and leave with 2."""
-    try:
-        environ = environment(os.environ, Path(".env"))
-    except ConfigurationError as exc:
-        raise typer.Exit(complain([exc])) from None
-    problems = [line for line in problems_of(environ, embedded_redis=True) if line.startswith(_NEEDED)]
-    if problems:
-        raise typer.Exit(complain([ConfigurationError(problems)]))
-    return well_formed(environ)
+def for_programs(compared: Compared) -> str:
+    """Write them as JSON: the service's own fields, and beside them ``since``, what changed, or null."""
+    from bridge.features.stats.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
+
+    changed = compared.changed
+    since: dict[str, Any] | None = None
+    if changed:
+        since = {"at": changed.since}
+        since |= {one.field: changed.numbers[one.name].by for one in NUMBERS if one.name in changed.numbers}
+        for group in GROUPS:
+            names = changed.groups.get(group.name, NamesChanged())
+            moved = {name: difference.by for name, difference in names.moved.items() if difference.by}
+            since[group.name] = {"new": dict(names.new), "vanished": dict(names.vanished), "changed": moved}
+    return to_json(compared.stats.model_dump(mode="json") | {"since": since})
+
+
+def for_sheets(compared: Compared) -> str:
+    """Write them as CSV: ``kind,name,count``, and ``then,change`` where they are compared."""
+    from bridge.features.stats.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
+
+    stats, changed = compared.stats, compared.changed
+    blank: Any = ("", "") if changed else ()
+    rows: list[tuple[Any, ...]] = [("kind", "name", "count", *(("then", "change") if changed else ()))]
+    for one in NUMBERS:
+        difference = changed.numbers.get(one.name) if changed else None
+        rows.append(("number", one.name, one.of(stats), *((difference.then, difference.by) if difference else blank)))
+    for group in GROUPS:
+        names, now = (changed and changed.groups.get(group.name)) or NamesChanged(), group.of(stats)
+        then = {name: (difference.then, difference.by) for name, difference in names.moved.items()}
+        then |= {name: (0, count) for name, count in names.new}
+        then |= {name: (count, -count) for name, count in names.vanished}
+        for name in (*now, *dict(names.vanished)):
+            cell = f"'{name}" if name.startswith(_FORMULA) else name  # nobody's program takes it for a formula
+            rows.append((group.one, cell, now.get(name, 0), *then.get(name, blank)))
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue().rstrip("\n")

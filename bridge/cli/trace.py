@@ -1,14 +1,49 @@
-"""`bridge trace`: what became of one Slack message."""
+"""`bridge trace`: what became of one Slack message, step by step."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.running import CANNOT_RUN, run, say
-from bridge.cli.stored import EmbeddedRedis, stored_or_exit
-from bridge.logs import configure
+from bridge.cli.printing import columns, to_json
+from bridge.cli.running import CANNOT_RUN, say
+from bridge.cli.store import EmbeddedRedisOption, in_store
+from bridge.ids import MessageKey
+
+if TYPE_CHECKING:
+    from bridge.queue.deliveries import Delivery
+    from bridge.queue.scripting import Scripts
+    from bridge.queue.trace import MessageTrace, TurnTrace
+
+_NOTHING: Final = (
+    "Nothing is known of this message. That means one of these:\n"
+    "  - Slack never delivered it: the bot is not in that channel, or the app is not subscribed to what is said there\n"
+    "    (bridge manifest), or no bridge took it in; look at Slack's own page, Event Subscriptions\n"
+    "  - it is older than 7 days, or one of very many that were not for the bot on that day\n"
+    "  - another Redis or namespace has it: look at REDIS_URL and BRIDGE_NAMESPACE\n"
+    "  - it is not a message that a person wrote, or the first of an answer"
+)
+_NOBODYS: Final = "No bridge has used this namespace yet: look at REDIS_URL and BRIDGE_NAMESPACE."
+
+_PERMALINK: Final = re.compile(r"https?://[^/\s]+/(?:[^?#\s]*/)?archives/([A-Z0-9]+)/p(\d+)(\d{6})(?:[?#]\S*)?")
+_CHANNEL_AND_TS: Final = re.compile(r"([A-Z0-9]+)[\s/:]+(\d{1,12}\.\d{6})")
+_FORM: Final = "{:<23}  {:>11}  {:<9}  {:<28}  {}"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One thing that happened: *what* it was in a word, *detail* in a phrase, and which *process* did it."""
+
+    at: datetime
+    what: str
+    detail: str = ""
+    process: str = ""
 
 
 def trace(
@@ -17,35 +52,165 @@ def trace(
     ],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")] = False,
-    embedded_redis: EmbeddedRedis = False,
+    embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show step by step what became of one Slack message, of the last 7 days; never what it said."""
-    from bridge.ops import trace as tracing  # noqa: PLC0415 - heavy, and this module is always imported
-
-    configure("console", "ERROR")
-    address = tracing.address_of(" ".join(message))
+    address = address_of(" ".join(message))
     if address is None:
         raise typer.BadParameter(
             "not the address of a message: use https://….slack.com/archives/C…/p1700000000123456, or CHANNEL TS",
             param_hint="PERMALINK",
         )
-    stored = stored_or_exit(embedded_redis=embedded_redis)
+    channel, ts = address
 
-    async def show() -> int:
-        async with stored.address() as url:
-            known = await tracing.look_up(url, stored.namespace, address)
+    async def show(scripts: Scripts) -> int:
+        from bridge.queue.trace import owner_of, trace_of  # noqa: PLC0415 - see `store`
+
+        owner = await owner_of(scripts)
+        known = await trace_of(scripts, MessageKey(owner.team, channel, ts)) if owner else None
         if as_json:
-            typer.echo(tracing.to_json(address, known))
+            typer.echo(for_programs(channel, ts, known))
         elif known:
-            typer.echo(tracing.table(tracing.steps_of(known)))
+            typer.echo(table(steps_of(known)))
         else:
-            say_lines(tracing.NOBODYS if known is None else tracing.NOTHING)
+            for line in (_NOTHING if owner else _NOBODYS).splitlines():
+                say(line)
         return 0 if known else CANNOT_RUN
 
-    raise typer.Exit(run(show))
+    in_store(show, embedded_redis=embedded_redis)
 
 
-def say_lines(words: str) -> None:
-    """Write several lines to standard error."""
-    for line in words.splitlines():
-        say(line)
+def address_of(text: str) -> tuple[str, str] | None:
+    """Read channel and ts out of a permalink, ``CHANNEL TS`` or ``CHANNEL/TS``."""
+    stripped = text.strip().strip("<>")
+    if link := _PERMALINK.fullmatch(stripped):
+        return link[1], f"{link[2]}.{link[3]}"
+    if pair := _CHANNEL_AND_TS.fullmatch(stripped):
+        return pair[1], pair[2]
+    return None
+
+
+def for_programs(channel: str, ts: str, known: MessageTrace | None) -> str:
+    """Write it as JSON."""
+    turns = [turn.id for turn in known.turns] if known else []
+    steps = [asdict(step) | {"at": step.at.timestamp()} for step in steps_of(known)] if known else []
+    return to_json({"channel": channel, "ts": ts, "turns": turns, "steps": steps}, indent=2)
+
+
+def table(steps: Sequence[TraceStep]) -> str:
+    """Write it for people: when, how long after the first step, what, and by which process."""
+    lines = [columns(_FORM, "when (UTC)", "after", "what", "process", "detail")]
+    for step in steps:
+        when = f"{step.at:%Y-%m-%d %H:%M:%S}.{step.at.microsecond // 1000:03d}"
+        after = f"+{(step.at - steps[0].at).total_seconds():.3f} s"
+        lines.append(columns(_FORM, when, after, step.what, step.process, step.detail))
+    return "\n".join(lines)
+
+
+def steps_of(known: MessageTrace) -> list[TraceStep]:
+    """Bring everything into the order in which it happened."""
+    from bridge.queue.deliveries import NOT_YET  # noqa: PLC0415 - see `store`
+
+    steps: list[TraceStep] = []
+    for delivery in known.passed_over:
+        why = delivery.why if delivery.why.startswith(NOT_YET) else f"not for an agent: {delivery.why}"
+        steps.append(TraceStep(delivery.at, "received", _came(delivery), delivery.process))
+        steps.append(TraceStep(delivery.at, "decided", why, delivery.process))
+    for turn in known.turns:
+        steps += [*_taken_in(turn), *_worked_on(turn), *_ended(turn)]
+    return sorted(steps, key=lambda step: step.at)
+
+
+def _taken_in(turn: TurnTrace) -> Iterator[TraceStep]:
+    if turn.of:
+        yield TraceStep(turn.accepted_at, "queued", f"turn {turn.id}, the message of turn {turn.of} again{_now(turn)}")
+        return
+    first = turn.deliveries[0] if turn.deliveries else None
+    at, process = (first.at, first.process) if first else (turn.accepted_at, "")
+    behind = f"behind {turn.behind} {'other' if turn.behind == 1 else 'others'}" if turn.behind else "behind nobody"
+    behind += f", before {turn.overtakes} written later" if turn.overtakes else ""
+    if turn.edits:
+        behind += f"; its text was changed {'once' if turn.edits == 1 else f'{turn.edits} times'}"
+    behind += "" if turn.retries else _now(turn)
+    yield TraceStep(at, "received", (first and _came(first)) or _KINDS.get(turn.kind, turn.kind), process)
+    why = (first and first.why) or f"it is {_KINDS.get(turn.kind, 'for the bot')}"
+    yield TraceStep(at, "decided", why, process)
+    yield TraceStep(at, "queued", f"turn {turn.id}, {behind}", process)
+    for other in turn.deliveries[1:]:
+        detail = ": ".join(filter(None, (_came(other), f"taken in already, as turn {turn.id}")))
+        yield TraceStep(other.at, "duplicate", detail, other.process)
+
+
+def _worked_on(turn: TurnTrace) -> Iterator[TraceStep]:
+    if turn.sent_at:
+        tries = f"{turn.unsent} {'request' if turn.unsent == 1 else 'requests'} surely did not arrive"
+        after = f", after {tries}" if turn.unsent else ""
+        sent = f"to the project service{after}{'; there is no answer yet' if turn.step == 'sent' else ''}"
+        if turn.step == "queued" and turn.unsent:
+            sent = f"{tries}: it waits for the project service"
+        yield TraceStep(turn.sent_at, "sent", sent, turn.process_at(turn.sent_at))
+    if turn.card:
+        shown_at = datetime.fromtimestamp(float(turn.card), turn.accepted_at.tzinfo)
+        yield TraceStep(shown_at, "posted", f"Slack ts {turn.card}, which shows how it goes", turn.process_at(shown_at))
+    if turn.answered_at:
+        what = turn.was if turn.step == "dead" else turn.what
+        waits = "; it is not posted yet" if turn.step == "posting" else ""
+        yield TraceStep(
+            turn.answered_at, "answered", _OUTCOMES.get(what, what) + waits, turn.process_at(turn.answered_at)
+        )
+
+
+def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
+    is_listed = turn.step == "dead" and not (turn.dropped_at or turn.again)
+    for place, (death, retry) in enumerate(zip_longest(turn.deaths, turn.retries), 1):
+        if death:
+            hint = "; see bridge dead list" if is_listed and place == len(turn.deaths) else ""
+            yield TraceStep(death[0], "dead", death[1] + hint, turn.process_at(death[0]))
+        if retry:
+            yield TraceStep(retry[0], "queued", f"turn {turn.id} again, by bridge dead retry{_now(turn)}")
+    if turn.dropped_at:
+        yield TraceStep(turn.dropped_at, "done", "given up, by bridge dead drop")
+    if turn.step == "done" and turn.ended_at:
+        process = turn.process_at(turn.ended_at)
+        if turn.answered_at:
+            detail = f"Slack ts {turn.posted}" if turn.posted else "in private, or by the command's own address"
+            yield TraceStep(turn.ended_at, "posted", detail, process)
+        said = ("" if turn.answered_at else turn.what, f"sent again as turn {turn.again}" if turn.again else "")
+        yield TraceStep(turn.ended_at, "done", "; ".join(filter(None, said)), process)
+
+
+def _came(delivery: Delivery) -> str:
+    """Say how it came."""
+    if delivery.event.startswith("root:"):
+        return f"by turn {delivery.event.removeprefix('root:')}, which began this thread"
+    if delivery.event.startswith("history:"):
+        return "read again from the thread, for it came before the root"
+    event = f"event {delivery.event}" if delivery.event else ""
+    return f"{event}, which Slack sent again (retry {delivery.retry})".lstrip(", ") if delivery.retry else event
+
+
+def _now(turn: TurnTrace) -> str:
+    """Say how it waits, if it does."""
+    if turn.step != "queued" or turn.ahead is None:
+        return ""
+    if turn.is_parked:
+        return "; it waits until somebody chooses an agent"
+    return f"; it waits, with {turn.ahead} before it" if turn.ahead else "; it is the next"
+
+
+_KINDS: Final = {
+    "message": "a message",
+    "command": "a slash command",
+    "click": "a click",
+    "stop": "a stop",
+    "messages_opened": "a look at the Messages tab",
+    "submission": "a form",
+    "notice": "told to the person in private",
+}
+
+_OUTCOMES: Final = {
+    "answered": "the agent answered",
+    "ran": "the workflow ran",
+    "shown": "by the bridge itself",
+    "unknown": "nobody knows whether it arrived; a button offers to send it again",
+}

@@ -18,7 +18,7 @@ from bridge.errors import SlackError, StoreUnavailable
 from bridge.features.access import Access
 from bridge.inbound import SLACK_ITSELF, HomeOpened, Inbound, MessagesTabOpened, Notice, Shortcut, to_json
 from bridge.metrics import Metrics
-from bridge.queue.audit import deed
+from bridge.queue.audit import action_name
 from bridge.queue.inbox import Duplicate, Inbox
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def _refused(inbound: Inbound, why: str) -> Inbound:
         channel=getattr(inbound, "opened_in", "") or inbound.channel,
         user=inbound.user,
         what=why,
-        of=deed(inbound),
+        of=action_name(inbound),
         response_url=getattr(inbound, "response_url", ""),
         thread_ts=getattr(inbound, "thread_ts", ""),
     )

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, cast
-
-from redis.asyncio import Redis
+from typing import Any, Final
 
 from bridge.inbound import (
     Click,
@@ -30,10 +28,9 @@ from bridge.inbound import (
     StopRequest,
     Submission,
 )
-from bridge.queue.keys import Keys
 from bridge.queue.records import Turn
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms
 
 REFUSED: Final = frozenset({"NotAllowed", "TooOften"})
 """Outcomes that say that a person may not: `bridge.errors`."""
@@ -52,7 +49,7 @@ _BANG: Final = re.compile(r"\s*(?:<@[^>]*>\s*)?!([a-z]+)(?:\s+([a-z]+))?(?!\S)",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class AuditEntry:
     """What one person did: *did* it (``message``, ``/workflows run``, ``click run:again``) to *about*.
 
     That is a kind, an id and a name (``workflow 3 Daily digest``), or the beginning of these. *asked_at* is when it
@@ -71,25 +68,29 @@ class Act:
     turn: str
 
     @classmethod
-    def from_redis(cls, entry: str, fields: Mapping[str, str]) -> Act:
-        """Read an entry of the stream."""
-        ended_at = _moment(entry.partition("-")[0])
+    def from_redis(cls, entry: str, fields: Mapping[str, str]) -> AuditEntry:
+        """Read an *entry* of the stream, which its id dates."""
+        ended = entry.partition("-")[0]
+        asked = fields.get("at", "")
         return cls(
-            ended_at=ended_at,
-            asked_at=_moment(fields["at"]) if fields.get("at", "").isdecimal() else ended_at,
-            user=fields.get("user", ""),
-            channel=fields.get("channel", ""),
-            thread=fields.get("thread", ""),
-            did=fields.get("did", ""),
-            about=fields.get("about", ""),
+            ended_at=datetime.fromtimestamp(int(ended) / 1000, UTC),
+            asked_at=datetime.fromtimestamp(int(asked if asked.isdecimal() else ended) / 1000, UTC),
             is_allowed=fields.get("allowed") != "0",
-            outcome=fields.get("outcome", ""),
-            turn=fields.get("turn", ""),
+            **{name: fields.get(name, "") for name in ("user", "channel", "thread", "did", "about", "outcome", "turn")},
         )
 
-    def to_json(self) -> dict[str, object]:
-        """The form for programs."""
-        return {**asdict(self), "ended_at": self.ended_at.isoformat(), "asked_at": self.asked_at.isoformat()}
+
+async def audit_since(scripts: Scripts, moment: datetime) -> AsyncIterator[AuditEntry]:
+    """Read every entry that ended at *moment* or later, oldest first. Raises `StoreUnavailable`."""
+    start = str(epoch_ms(moment))
+    while True:
+        with translated():
+            entries: Any = await scripts.redis.xrange(scripts.keys.audit(), min=start, count=_PAGE) or []
+        for entry, fields in entries:
+            yield AuditEntry.from_redis(entry, fields)
+        if len(entries) < _PAGE:
+            return
+        start = f"({entries[-1][0]}"
 
 
 def named(kind: str, id_: object, name: str = "") -> str:
@@ -102,20 +103,22 @@ def facts(turn: Turn | None, about: str, outcome: str) -> tuple[str, ...]:
     if turn is None:
         return ("", "", "", "", about, "1")
     body = turn.body
-    is_refused = (isinstance(body, Notice) and not body.is_offer) or outcome in REFUSED or bool(refusal_of(body))
-    return (body.user, body.channel, getattr(body, "thread_ts", ""), deed(body), about, "0" if is_refused else "1")
+    is_refused = (
+        outcome in REFUSED
+        or (isinstance(body, Notice) and not body.is_offer)
+        or (isinstance(body, HomeOpened | Shortcut) and body.refusal != "")
+    )
+    thread = getattr(body, "thread_ts", "")
+    return (body.user, body.channel, thread, action_name(body), about, "0" if is_refused else "1")
 
 
-def refusal_of(inbound: Inbound) -> str:
-    """Say why somebody may not, where what they did itself carries that."""
-    return inbound.refusal if isinstance(inbound, HomeOpened | Shortcut) else ""
-
-
-def deed(inbound: Inbound) -> str:  # noqa: C901 - a line for each kind
+def action_name(inbound: Inbound) -> str:  # noqa: C901 - a line for each kind
     """Name what a person did, in words that are ours."""
     match inbound:
         case InboundMessage():
-            return _command_in(inbound) or "message"
+            found = None if inbound.is_text else _BANG.match(inbound.text)
+            word = found[1].casefold() if found else ""
+            return _with_second(f"!{word}", found[2] or "") if found and word in SUBCOMMANDS else "message"
         case SlashCommand():
             return _with_second(inbound.command, (inbound.text.split(maxsplit=1) or [""])[0])
         case Click():
@@ -136,38 +139,7 @@ def deed(inbound: Inbound) -> str:  # noqa: C901 - a line for each kind
             return "report, by hand" if inbound.is_asked_for else "report"
 
 
-def _command_in(message: InboundMessage) -> str:
-    found = None if message.is_text else _BANG.match(message.text)
-    return (
-        _with_second(f"!{found[1].casefold()}", found[2] or "") if found and found[1].casefold() in SUBCOMMANDS else ""
-    )
-
-
 def _with_second(command: str, second: str) -> str:
     """Name a command with its second word where that is a fixed one."""
     is_fixed = second.casefold() in SUBCOMMANDS.get(command[1:].casefold(), ())
     return f"{command} {second.casefold()}" if is_fixed else command
-
-
-class AuditLog:
-    """Reads the audit of one *namespace*."""
-
-    def __init__(self, redis: Redis, namespace: str) -> None:
-        self._redis = redis
-        self._key = Keys(namespace).audit()
-
-    async def since(self, moment: datetime) -> AsyncIterator[Act]:
-        """Every act that ended at *moment* or later, oldest first. Raises `StoreUnavailable`."""
-        start = str(epoch_ms(moment))
-        while True:
-            with translated():
-                entries = cast(Any, await self._redis.xrange(self._key, min=start, count=_PAGE)) or []
-            for entry, fields in entries:
-                yield Act.from_redis(entry, fields)
-            if len(entries) < _PAGE:
-                return
-            start = f"({entries[-1][0]}"
-
-
-def _moment(milliseconds: str) -> datetime:
-    return datetime.fromtimestamp(int(milliseconds) / 1000, UTC)

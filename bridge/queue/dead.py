@@ -7,7 +7,7 @@ and where nobody knows whether it had arrived, this is the explicit wish to send
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,20 +15,20 @@ from typing import Any
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import TurnId, new_turn_id
-from bridge.inbound import WAITING_LIMIT, Click, Inbound, InboundMessage, Notice, StopRequest, from_json
+from bridge.inbound import WAITING_LIMIT, from_json
 from bridge.queue.keys import TRACE, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 
 class Retried(StrEnum):
-    """What became of the wish to retry."""
+    """What a retry did."""
 
     QUEUED = "queued"  # it is done from the beginning
     SHOWING = "showing"  # its recorded outcome is shown; nobody is asked
     ASKING = "asking"  # it is sent again, in a turn of its own: nobody knows whether it arrived the first time
-    UNKNOWN = "unknown"  # there is no such dead letter (any more)
-    GONE = "gone"  # its texts are kept no longer; it was taken off the list
+    UNKNOWN = "unknown"  # there is no such dead letter, or no longer
+    GONE = "gone"  # its texts have expired; it was taken off the list
     FULL = "full"  # too many wait in its lane
 
 
@@ -36,7 +36,7 @@ class Retried(StrEnum):
 class DeadLetter:
     """One turn that could not be finished, for *reason*; *step* is how far it was, *what* what its outcome was.
 
-    Of a body that cannot be read *channel* and *user* are ``""``. *ts* is of the message that it is about.
+    Of a body that can't be read *channel* and *user* are ``""``. *ts* is of the message that it is about.
     """
 
     id: TurnId
@@ -66,14 +66,14 @@ class DeadLetters:
 
     async def all(self) -> list[DeadLetter]:
         """List them, oldest first."""
-        keys = self._scripts.keys
+        keys, redis = self._scripts.keys, self._scripts.redis
         with translated():
-            found: Any = await self._scripts.redis.zrange(keys.dead(), 0, -1, withscores=True)
-            async with self._scripts.redis.pipeline(transaction=False) as pipe:
-                for turn, _score in found:
+            found: Any = await redis.zrange(keys.dead(), 0, -1, withscores=True)
+            async with redis.pipeline(transaction=False) as pipe:
+                for turn, _ in found:
                     pipe.hgetall(keys.turn(turn))
                 records = await pipe.execute()
-        return [_letter(TurnId(turn), score, fields) for (turn, score), fields in zip(found, records, strict=True)]
+        return [_letter(TurnId(turn), died_at, fields) for (turn, died_at), fields in zip(found, records, strict=True)]
 
     async def retry(self, turn: TurnId) -> tuple[Retried, int]:
         """Queue one again; says what became of that, and how many are before it."""
@@ -88,39 +88,21 @@ class DeadLetters:
         return bool(await self._scripts.run("drop", turn, now, milliseconds(TRACE), confirmed=True) == "dropped")
 
 
-def _letter(turn: TurnId, score: float, fields: Mapping[str, str]) -> DeadLetter:
-    body = _body(fields.get("body", ""))
+def _letter(turn: TurnId, died_at: float, fields: dict[str, str]) -> DeadLetter:
+    try:
+        body: Any = from_json(fields.get("body", ""))
+    except RecordNotUnderstood:
+        body = None
     return DeadLetter(
         id=turn,
-        died_at=datetime.fromtimestamp(score / 1000, UTC),
+        died_at=datetime.fromtimestamp(died_at / 1000, UTC),
         reason=fields.get("what", ""),
         step=fields.get("died") or "queued",
         what=fields.get("was", ""),
         kind=body.kind if body else fields.get("kind", ""),
         channel=body.channel if body else "",
-        thread_ts=_thread_ts(body),
-        ts=_ts(body) or fields.get("card", ""),
+        thread_ts=getattr(body, "thread_ts", ""),
+        ts=getattr(body, "ts", "") or getattr(body, "message_ts", "") or fields.get("card", ""),
         user=body.user if body else "",
         has_text="body" in fields,
     )
-
-
-def _body(text: str) -> Inbound | None:
-    try:
-        return from_json(text)
-    except RecordNotUnderstood:
-        return None
-
-
-def _ts(body: Inbound | None) -> str:
-    match body:
-        case InboundMessage() | Notice():
-            return body.ts
-        case Click() | StopRequest():
-            return body.message_ts
-        case _:
-            return ""
-
-
-def _thread_ts(body: Inbound | None) -> str:
-    return body.thread_ts if isinstance(body, InboundMessage | Notice | Click | StopRequest) else ""

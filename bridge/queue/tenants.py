@@ -12,7 +12,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import GROUP, Keys
-from bridge.queue.redis.connection import connect, translated
+from bridge.queue.redis.connection import translated
 
 _AT_WORK: Final = timedelta(seconds=20)  # a worker asks for work every five
 _SCAN: Final = 10_000  # keys at a time, of which a server looks through millions in a second
@@ -29,29 +29,29 @@ class Tenant:
     is_at_work: bool
 
 
-async def tenants(url: str, namespace: str) -> tuple[Tenant | None, list[Tenant]]:
-    """Find the tenant of *namespace* in the Redis at *url*; where there is none, also all others.
+async def tenant(redis: Redis, namespace: str) -> Tenant | None:
+    """Look who uses *namespace*; None: nobody has. Raises `StoreUnavailable`."""
+    keys = Keys(namespace)
+    with translated():
+        since = await redis.hget(keys.owner(), "since")
+        if since is None:
+            return None
+        try:
+            # The ids of a stream are times of this server, and outlive its restarts.
+            latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
+            consumers: list[dict[str, Any]] = await redis.xinfo_consumers(keys.ready(), GROUP)
+        except ResponseError:  # wiped, and not set up again yet
+            latest, consumers = 0, []
+        seconds, _ = await redis.time()
+    used = timedelta(seconds=max(0, seconds - max(int(since), latest) // 1000))
+    return Tenant(namespace, used, any(timedelta(milliseconds=one["idle"]) < _AT_WORK for one in consumers))
 
-    Of a cluster only the node is looked through that would have *namespace*; of a huge Redis, the first keys.
-    Raises `StoreUnavailable`.
-    """
-    async with connect(url) as redis:
-        with translated():
-            found = await _tenant(redis, namespace)
-        if found:
-            return found, []
-        others: list[Tenant] = []
-        for name in (await _namespaces(redis))[:_MOST]:
-            # Another's keys may be forbidden, or another program's.
-            with suppress(StoreUnavailable, ResponseError), translated():
-                others += filter(None, [await _tenant(redis, name)])
-        return None, sorted(others, key=lambda tenant: tenant.last_used)
 
-
-async def _namespaces(redis: Redis) -> list[str]:
-    names: set[str] = set()
+async def all_tenants(redis: Redis) -> list[Tenant]:
+    """Find every tenant, the latest first: of a cluster those of one node, of a huge Redis those of the first keys."""
     owners = Keys("*").owner()
     before, _, behind = owners.partition("*")
+    names: set[str] = set()
     cursor = 0
     with suppress(StoreUnavailable), translated():  # SCAN may be forbidden
         for _ in range(_ROUNDS):
@@ -59,21 +59,8 @@ async def _namespaces(redis: Redis) -> list[str]:
             names.update(str(key).removeprefix(before).removesuffix(behind) for key in keys)
             if cursor == 0:
                 break
-    return sorted(names)
-
-
-async def _tenant(redis: Redis, namespace: str) -> Tenant | None:
-    keys = Keys(namespace)
-    since = await redis.hget(keys.owner(), "since")
-    if since is None:
-        return None
-    try:
-        # The ids of a stream are times of this server, and outlive its restarts.
-        latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
-        consumers: list[dict[str, Any]] = await redis.xinfo_consumers(keys.ready(), GROUP)
-    except ResponseError:  # wiped, and not set up again yet
-        latest, consumers = 0, []
-    seconds, _ = await redis.time()
-    used = timedelta(seconds=max(0, seconds - max(int(since), latest) // 1000))
-    is_at_work = any(timedelta(milliseconds=int(one["idle"])) < _AT_WORK for one in consumers)
-    return Tenant(namespace, used, is_at_work)
+    found: list[Tenant] = []
+    for name in sorted(names)[:_MOST]:
+        with suppress(StoreUnavailable, ResponseError):  # another's keys may be forbidden, or another program's
+            found += filter(None, [await tenant(redis, name)])
+    return sorted(found, key=lambda one: one.last_used)

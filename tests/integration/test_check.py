@@ -20,10 +20,10 @@ from redis.exceptions import ConnectionError as NoConnection
 from ruamel.yaml import YAML
 
 import bridge
-from bridge.ops.check import Configured, check
-from bridge.ops.redis_rows import redis_rows
-from bridge.ops.rows import State
+from bridge.cli.probes import probe, redis_rows
+from bridge.cli.rows import FAILURE, OK, WARNING
 from bridge.playground.emulator.faults import Error, Http
+from bridge.settings import well_formed
 from bridge.slack.api import Identity
 from support.forks import run
 from support.real_redis import RealRedis, server_program
@@ -66,8 +66,10 @@ async def looked(world: World, folder: Path, **changed: str) -> dict[tuple[str, 
     return {(row["area"], row["what"]): row for row in report["rows"]}
 
 
-async def test_where_all_is_well_every_part_is_shown_and_the_exit_code_is_0(world: World, tmp_path: Path) -> None:
-    code, said = await bridge_says(tmp_path, "check", **settings(world))
+async def test_a_check_where_all_is_well_exits_0(
+    world: World, private_redis: Callable[[], RealRedis], tmp_path: Path
+) -> None:
+    code, said = await bridge_says(tmp_path, "check", **settings(world, REDIS_URL=private_redis().url))
 
     assert code == 0, said
     assert re.findall(r"^\w.*", said, re.MULTILINE) == ["Settings", "Slack", "Redis", "Project service", "All is well."]
@@ -172,7 +174,7 @@ async def test_a_namespace_is_free_then_ours_and_never_anothers(world: World, tm
 
     rows = await redis_rows(world.redis_url, world.namespace, Identity("T1", "", "USOMEONE", "B1"))
 
-    assert rows[-1].state is State.FAILURE
+    assert rows[-1].state == FAILURE
     assert rows[-1].cure == "set BRIDGE_NAMESPACE to another name"
 
 
@@ -185,9 +187,9 @@ async def test_a_redis_that_loses_things_is_warned_of(private_redis: Callable[[]
 
     rows = {row.what: row for row in await redis_rows(server.url, "bridge", None)}
 
-    assert rows["maxmemory-policy"].state is State.FAILURE
-    assert rows["persistence"].state is State.WARNING
-    assert rows["version"].state is State.OK
+    assert rows["maxmemory-policy"].state == FAILURE
+    assert rows["persistence"].state == WARNING
+    assert rows["version"].state == OK
 
 
 async def test_a_password_or_right_that_is_missing_is_told(private_redis: Callable[[], RealRedis]) -> None:
@@ -199,7 +201,7 @@ async def test_a_password_or_right_that_is_missing_is_told(private_redis: Callab
     refused = await redis_rows(server.url, "bridge", None)
     careful = {row.what: row for row in await redis_rows(f"{server.url}?username=careful&password=pw", "bridge", None)}
 
-    assert [(row.what, row.state) for row in refused] == [("reachable", State.FAILURE)]
+    assert [(row.what, row.state) for row in refused] == [("reachable", FAILURE)]
     assert "does not accept the user and password" in refused[0].detail
     assert careful["persistence"].detail == "append-only file; how often it is synced is not told"
 
@@ -228,7 +230,7 @@ async def test_the_redis_of_compose_is_what_is_needed(redis_of_compose: str) -> 
 
     await wait_until(answers, "it answers")
 
-    assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None)} == {State.OK}
+    assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None)} == {OK}
 
 
 async def test_the_embedded_redis_is_probed_where_it_was_asked_for(world: World, tmp_path: Path) -> None:
@@ -258,20 +260,21 @@ async def a_silent_server() -> AsyncIterator[int]:
 
 async def test_what_never_answers_is_given_up_and_hides_nothing() -> None:
     async with a_silent_server() as port:
-        configured = Configured(
-            slack_api_url=f"http://127.0.0.1:{port}/api/",
-            bot_token="xoxb-1",
-            signing_secret=SECRET,
-            namespace="bridge",
-            redis_url=f"redis://127.0.0.1:{port}",
-            project_base_url=f"http://127.0.0.1:{port}",
-            project_api_key="k",
+        values = well_formed(
+            {
+                "SLACK_API_URL": f"http://127.0.0.1:{port}/api/",
+                "SLACK_BOT_TOKEN": "xoxb-1",
+                "SLACK_SIGNING_SECRET": SECRET,
+                "REDIS_URL": f"redis://127.0.0.1:{port}",
+                "PROJECT_BASE_URL": f"http://127.0.0.1:{port}",
+                "PROJECT_API_KEY": "k",
+            }
         )
 
-        rows = await check(configured, now=lambda: datetime.now(UTC), patience=timedelta(seconds=0.3))
+        rows = await probe(values, embedded=False, now=lambda: datetime.now(UTC), patience=timedelta(seconds=0.3))
 
     assert [(row.area, row.state) for row in rows] == [
-        (area, State.FAILURE) for area in ("Slack", "Redis", "Project service")
+        (area, FAILURE) for area in ("Slack", "Redis", "Project service")
     ]
     assert all("within 0.3 s" in row.detail for row in rows)
 

@@ -24,8 +24,8 @@ from bridge.__main__ import main as bridge_main
 from support import mortal
 from support.points import names_of_scripts
 
-READ = {"serve": "bridge.app", "playground": "bridge.playground"}
-"""What each command reads only when it is carried out; the others all that operators have."""
+READ = {"serve": ("bridge.app",), "playground": ("bridge.playground",)}
+"""What each command reads only when it is carried out; the others some of all this, and probes of their own."""
 
 _MOST = 1 << 18  # bytes of a wish
 
@@ -62,7 +62,8 @@ def read_all_of(package: str) -> None:
 
 def fork(wish: dict[str, Any], outputs: list[int], ear: socket.socket) -> int:
     """Fork one; gives its number."""
-    read_all_of(READ.get(wish["words"][0], "bridge.ops"))  # here, once, and not in each fork
+    for package in READ.get(wish["words"][0], ("bridge.app", "bridge.cli")):  # here, once, and not in each fork
+        read_all_of(package)
     pid = os.fork()
     if pid == 0:
         ear.close()

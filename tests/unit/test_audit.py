@@ -12,11 +12,13 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge import errors
+from bridge.cli.audit import RESULTS, TITLE, for_people, for_programs, result, word
 from bridge.errors import BridgeError
 from bridge.features.registry import router
-from bridge.ops.audit import RESULTS, TITLE, line, result, to_json, word
-from bridge.queue.audit import SUBCOMMANDS, Act, AuditLog
+from bridge.metrics import Metrics
+from bridge.queue.audit import SUBCOMMANDS, AuditEntry, audit_since
 from bridge.queue.limits import Limits
+from bridge.queue.scripting import Scripts
 from bridge.slack.api import SlackWeb
 from support.front_door import FrontDoor, a_front_door
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM
@@ -32,8 +34,8 @@ async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
         yield door
 
 
-async def acts(redis: Redis) -> list[Act]:
-    return [act async for act in AuditLog(redis, NAMESPACE).since(START - DAYS)]
+async def acts(redis: Redis) -> list[AuditEntry]:
+    return [act async for act in audit_since(Scripts(redis, NAMESPACE, Metrics()), START - DAYS)]
 
 
 async def shown(redis: Redis) -> list[tuple[str, str, str, bool, str]]:
@@ -134,7 +136,7 @@ async def test_each_command_is_named_with_its_object_and_what_came_of_it(door: F
     await door.event(mention("U1", "!stpo") | {"ts": f"{ROOT[:-3]}300"})
     await door.bench.work()
 
-    told = [json.loads(to_json(act)) for act in await acts(redis)]
+    told = [json.loads(for_programs(act)) for act in await acts(redis)]
     (report,) = [act.pop("about") for act in told if act["did"] == "/stats report"]
     assert report.startswith("report ")
     assert [(act["did"], act.get("about"), act["name"], act["outcome"]) for act in told if act["did"] != "notice"] == [
@@ -159,13 +161,13 @@ def test_every_failure_has_a_result_for_people() -> None:
 
     assert failures - set(RESULTS) == set()
     for outcome in RESULTS:
-        act = Act.from_redis("1772625600123-0", {"outcome": outcome})
+        act = AuditEntry.from_redis("1772625600123-0", {"outcome": outcome})
         assert not re.search(r"[a-z][A-Z]", result(act).replace("JSON", ""))
         assert re.fullmatch(r"[a-z][a-z0-9_]*", word(act))
 
 
 def test_a_dead_letter_says_why_to_people_and_stays_one_word_for_programs() -> None:
-    act = Act.from_redis("1772625600123-0", {"outcome": "dead: slack: is_archived"})
+    act = AuditEntry.from_redis("1772625600123-0", {"outcome": "dead: slack: is_archived"})
 
     assert (result(act), word(act)) == ("could not be finished (slack: is_archived)", "dead")
 
@@ -181,15 +183,15 @@ def test_the_audit_knows_the_fixed_words_of_every_command() -> None:
 
 
 def test_an_act_is_one_line_for_people_and_one_for_programs() -> None:
-    act = Act.from_redis(
+    act = AuditEntry.from_redis(
         "1772625600123-0",
         {"user": "U1", "channel": "C1", "did": "click \x1b[2J", "allowed": "0", "outcome": "user", "of_tomorrow": "x"},
     )
 
     assert (
-        line(act) == "2026-03-04 12:00:00   U1           C1           refused  click ?[2J                "
+        for_people(act) == "2026-03-04 12:00:00   U1           C1           refused  click ?[2J                "
         "                              BRIDGE_ALLOWED_USERS does not name them"
     )
-    assert line(act).index("U1") == TITLE.index("who")
-    assert json.loads(to_json(act))["ended_at"] == "2026-03-04T12:00:00.123000+00:00"
-    assert "\n" not in to_json(act)
+    assert for_people(act).index("U1") == TITLE.index("who")
+    assert json.loads(for_programs(act))["ended_at"] == "2026-03-04T12:00:00.123000+00:00"
+    assert "\n" not in for_programs(act)

@@ -1,34 +1,30 @@
-"""What a command leaves behind: its exit code, and a line for each trouble."""
+"""What a command leaves behind: its exit code, a line for each trouble, tables and JSON, and where it looked."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+from datetime import UTC, datetime
 
 import pytest
 
+from bridge.cli.printing import columns, to_json
+from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, settings_rows, shown
 from bridge.cli.running import run, trouble_lines
-from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackRefused, StoreUnavailable
+from bridge.cli.store import place_of
+from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
 
-
-def test_what_ran_gives_its_exit_code() -> None:
-    async def stopped() -> int:
-        return 3
-
-    assert run(stopped) == 3
+AWAY = "bridge cannot run: Redis is of no use (away); look at it, and at REDIS_URL"
 
 
 @pytest.mark.parametrize(
     ("trouble", "code", "line"),
     [
-        (
-            StoreUnavailable("loading"),
-            1,
-            "bridge cannot run: Redis is of no use (loading); look at it, and at REDIS_URL",
-        ),
+        (StoreUnavailable("away"), 1, AWAY),
         (ConfigurationError(["BRIDGE_PORT 3000 is taken"]), 2, "BRIDGE_PORT 3000 is taken"),
     ],
 )
-def test_trouble_is_a_line_and_a_code_also_out_of_a_task_group(
+def test_a_failure_is_a_line_and_an_exit_code(
     trouble: BridgeError, code: int, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def broken() -> int:
@@ -39,15 +35,18 @@ def test_trouble_is_a_line_and_a_code_also_out_of_a_task_group(
             group.create_task(broken())
         return 0
 
-    assert run(broken) == code
-    assert run(broken_in_a_task) == code
+    assert [run(broken), run(broken_in_a_task)] == [code, code]
     assert capsys.readouterr().err == f"{line}\n{line}\n"
 
 
-def test_what_is_not_on_purpose_is_not_hidden() -> None:
+def test_run_gives_the_exit_code_and_hides_no_bug() -> None:
+    async def stopped() -> int:
+        return 3
+
     async def broken() -> int:
         raise ZeroDivisionError
 
+    assert run(stopped) == 3
     with pytest.raises(ZeroDivisionError):
         run(broken)
 
@@ -57,10 +56,108 @@ def test_what_is_not_on_purpose_is_not_hidden() -> None:
     [
         (NamespaceTaken("acme", "T1/U1"), "BRIDGE_NAMESPACE"),
         (SlackRefused("auth.test", "invalid_auth"), "SLACK_BOT_TOKEN"),
+        (SlackRefused("apps.connections.open", "invalid_auth"), "SLACK_APP_TOKEN"),
+        (SlackGone("apps.connections.open", "no socket"), "Slack's status"),
         (BridgeError("something"), "BridgeError: something"),
     ],
 )
-def test_every_trouble_has_a_line_that_says_where_to_look(trouble: BridgeError, word: str) -> None:
+def test_a_failure_says_where_to_look(trouble: BridgeError, word: str) -> None:
     (line,) = trouble_lines(trouble)
 
     assert word in line
+
+
+def test_a_table_keeps_control_characters_out() -> None:
+    assert columns("{:<6}|{:>3}|{}", "\x1b[2J", "1", "") == "?[2J  |  1|"
+
+
+def test_json_is_ascii_with_iso_times_and_objects() -> None:
+    row = Row("Slack", "clock", OK, "“so”")
+
+    assert json.loads(to_json({"row": row, "at": datetime(2026, 3, 4, tzinfo=UTC)})) == {
+        "row": {"area": "Slack", "what": "clock", "state": "ok", "detail": "“so”", "cure": ""},
+        "at": "2026-03-04T00:00:00+00:00",
+    }
+    assert to_json(row).isascii()
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("redis://localhost", "redis://localhost"),
+        ("rediss://user:pass-word@host:6380/2?ssl_ca_certs=/ca.pem", "rediss://host:6380/2"),
+        ("redis://:p%40ss@[::1]:6379/0", "redis://[::1]:6379/0"),
+        ("unix:///run/redis.sock?password=pass-word", "unix:///run/redis.sock"),
+        ("unix://user:pass-word@/run/redis.sock", "unix:///run/redis.sock"),
+        (
+            "redis+sentinel://user:pass-word@s1,s2:26380/main/0?sentinel_password=pass-word",
+            "the master main of Sentinels s1:26379, s2:26380",
+        ),
+        ("rediss+cluster://user:pass-word@n1,n2:6380", "the cluster n1:6379, n2:6380"),
+    ],
+)
+def test_a_redis_is_named_without_its_password(url: str, place: str) -> None:
+    assert place_of(url) == place
+
+
+ROWS = [
+    Row("Slack", "bot token", OK, "bot “bridge”"),
+    Row("Slack", "clock", WARNING, "90 s behind Slack's", "set this machine's clock (NTP)"),
+    Row("Redis", "reachable", FAILURE, "nobody answers there", "see that it runs"),
+]
+
+
+def test_a_check_shows_areas_signs_and_cures() -> None:
+    assert shown(ROWS, as_json=False).splitlines() == [
+        "Slack",
+        "  ✓ bot token  bot “bridge”",
+        "  ! clock      90 s behind Slack's",
+        "               → set this machine's clock (NTP)",
+        "",
+        "Redis",
+        "  ✗ reachable  nobody answers there",
+        "               → see that it runs",
+        "",
+        "1 does not hold, 1 warning.",
+    ]
+    assert [is_well(ROWS), is_well(ROWS[:2])] == [False, True]
+
+
+def test_a_check_for_programs_has_the_same_rows() -> None:
+    read = json.loads(shown(ROWS, as_json=True))
+
+    assert (read["ok"], len(read["rows"])) == (False, 3)
+    assert read["rows"][2] == {
+        "area": "Redis", "what": "reachable", "state": "failure", "detail": "nobody answers there",
+        "cure": "see that it runs",
+    }  # fmt: skip
+
+
+def test_long_lines_of_a_check_wrap_below_their_column() -> None:
+    lines = shown([Row("Slack", "scopes", WARNING, "word " * 60, "cure " * 60)], as_json=False).splitlines()
+
+    assert all(len(line) <= 110 for line in lines)
+    assert lines[2].startswith(" " * 12 + "word")
+    assert [line for line in lines if "→" in line] == [line for line in lines if line.startswith(" " * 12 + "→ cure")]
+
+
+@pytest.mark.parametrize(
+    ("states", "summary"),
+    [([OK, OK], "All is well."), ([OK, WARNING, WARNING], "2 warnings."), ([FAILURE] * 2, "2 do not hold.")],
+)
+def test_the_last_line_of_a_check_sums_up(states: list[State], summary: str) -> None:
+    assert shown([Row("Redis", "x", state, "y") for state in states], as_json=False).splitlines()[-1] == summary
+
+
+def test_problems_of_settings_are_rows_with_cures() -> None:
+    rows = settings_rows(
+        ["REDIS_URL is not an address of Redis: use redis://host:6379/0, rediss://… or unix:///path"],
+        ["BRIDGE_PROT is not a setting: did you mean BRIDGE_PORT?", "BRIDGE_X is not a setting"],
+    )
+
+    assert [(row.what, row.state, row.detail, row.cure) for row in rows] == [
+        ("REDIS_URL", FAILURE, "is not an address of Redis", "use redis://host:6379/0, rediss://… or unix:///path"),
+        ("BRIDGE_PROT", WARNING, "is not a setting", "did you mean BRIDGE_PORT?"),
+        ("BRIDGE_X", WARNING, "is not a setting", "correct its name, or remove it"),
+    ]
+    assert [row.state for row in settings_rows([], [])] == [OK]

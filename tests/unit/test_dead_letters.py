@@ -11,12 +11,12 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.cli.dead import for_programs, table
+from bridge.cli.trace import steps_of
 from bridge.errors import SlackRefused
 from bridge.features.conversations.ask import unknown
 from bridge.ids import MessageKey, TurnId, own_lane
 from bridge.inbound import SlashCommand
-from bridge.ops.dead import Office, table, to_json
-from bridge.ops.trace import steps_of
 from bridge.queue.dead import DeadLetter, DeadLetters, Retried
 from bridge.queue.records import Step
 from bridge.queue.trace import Owner, trace_of
@@ -78,8 +78,8 @@ async def test_a_dead_letter_is_listed_with_who_where_when_and_why(redis: Redis)
     ]  # fmt: skip
     shown = table(found, OWNER)
     assert f"https://acme.slack.com/archives/{CHANNEL}/p{ROOT.replace('.', '')}" in shown
-    assert "secret" not in shown + to_json(found, OWNER)
-    assert json.loads(to_json(found, OWNER))["dead"][1]["permalink"].endswith(f"?thread_ts={ROOT}&cid={CHANNEL}")
+    assert "secret" not in shown + for_programs(found, OWNER)
+    assert json.loads(for_programs(found, OWNER))["dead"][1]["permalink"].endswith(f"?thread_ts={ROOT}&cid={CHANNEL}")
     assert f"{CHANNEL} {ROOT}" in table(found, None)
 
 
@@ -270,9 +270,8 @@ async def test_where_the_texts_are_gone_a_retry_says_so_and_queues_nothing(redis
     await (redis.hdel(key, "body") if lost == "texts" else redis.delete(key))
     assert "cannot be retried" in table(await letters(store).all(), None)
 
-    said = await Office(letters(store), None).retry(turn)
+    assert await letters(store).retry(turn) == (Retried.GONE, 0)
 
-    assert (said.result, said.is_well) == ("gone", False)
     assert await store.box() == []
     assert await store.entries() == 0
     assert await letters(store).all() == []
@@ -282,13 +281,12 @@ async def test_what_is_given_up_loses_its_texts_at_once_and_cannot_be_retried(re
     store = await a_store(redis)
     await store.queue(message("my secret words"))
     turn = await dead_in(store, Step.POSTING)
-    office = Office(letters(store), None)
 
-    assert (await office.drop(turn)).is_well
+    assert await letters(store).drop(turn)
 
     assert not await store.holds_words("secret words")
     assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
-    assert [(await office.drop(turn)).is_well, (await office.retry(turn)).is_well] == [False, False]
+    assert (await letters(store).drop(turn), await letters(store).retry(turn)) == (False, (Retried.UNKNOWN, 0))
     assert await store.box(LANE) == []
 
 
@@ -298,7 +296,7 @@ async def test_dropping_one_whose_record_is_gone_makes_no_record(redis: Redis) -
     turn = await dead_in(store, Step.QUEUED)
     await redis.delete(f"{PREFIX}turn:{turn}")
 
-    assert (await Office(letters(store), None).drop(turn)).is_well
+    assert await letters(store).drop(turn)
 
     assert not await redis.exists(f"{PREFIX}turn:{turn}")
 
@@ -308,9 +306,9 @@ async def test_nobody_can_retry_what_is_not_dead(redis: Redis) -> None:
     turn = await store.conversation()
     before = await store.dump()
 
-    said = [await Office(letters(store), None).retry(TurnId(name)) for name in (turn, "nothing")]
+    said = [await letters(store).retry(TurnId(name)) for name in (turn, "nothing")]
 
-    assert [(one.result, one.is_well) for one in said] == [("unknown", False)] * 2
+    assert said == [(Retried.UNKNOWN, 0)] * 2
     assert await store.dump() == before
 
 

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from bridge.cli.feedback import NONE, table
+from bridge.cli.printing import to_json
 from bridge.features.conversations.answers import FEEDBACK, Answered, answer, read_vote
-from bridge.features.feedback.table import NONE, table, to_json
-from bridge.features.feedback.votes import Ballot, Vote
+from bridge.features.feedback.votes import Vote, votes_since
 from bridge.ids import TurnId
 from bridge.inbound import Click
+from bridge.metrics import Metrics
+from bridge.queue.scripting import Scripts
 from bridge.slack.parts import parts_of
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER, message
 from support.turns import Bench, a_bench
@@ -21,7 +24,7 @@ AGES = START - timedelta(days=400)
 
 
 async def votes(redis: Redis, since: Any = AGES) -> list[Vote]:
-    return [vote async for vote in Ballot(redis, NAMESPACE).since(since)]
+    return [vote async for vote in votes_since(Scripts(redis, NAMESPACE, Metrics()), since)]
 
 
 async def answered(bench: Bench) -> dict[str, Any]:

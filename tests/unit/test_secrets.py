@@ -17,7 +17,6 @@ import pytest
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.logs import configure
 from bridge.metrics import Metrics
-from bridge.ops.check import what_is_configured
 from bridge.project import ProjectClient
 from bridge.queue.redis.condition import condition_of
 from bridge.queue.redis.connection import blocking_connection, connect
@@ -56,11 +55,11 @@ def test_the_settings_show_no_secret_in_any_form() -> None:
     assert [secrets_in(form) for form in every_form(settings) if secrets_in(form)] == []
 
 
-def test_what_check_is_told_shows_no_secret() -> None:
-    configured = what_is_configured(well_formed(GIVEN), embedded_redis=False)
+def test_well_formed_values_show_no_secret() -> None:
+    values = well_formed(GIVEN)
 
-    assert configured.bot_token == BOT_TOKEN
-    assert [secrets_in(form) for form in every_form(configured) if secrets_in(form)] == []
+    assert values["SLACK_BOT_TOKEN"].get_secret_value() == BOT_TOKEN
+    assert [secrets_in(form) for form in every_form(values) if secrets_in(form)] == []
 
 
 async def test_the_parts_that_hold_secrets_show_none() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.ops.trace import steps_of
+from bridge.cli.trace import steps_of
 from bridge.queue.trace import trace_of
 from bridge.slack.api import SlackWeb
 from support import real_redis

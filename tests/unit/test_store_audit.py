@@ -8,16 +8,18 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
-from bridge.queue.audit import Act, AuditLog
+from bridge.metrics import Metrics
+from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.lanes import Unreadable
+from bridge.queue.scripting import Scripts
 from support.store import CHANNEL, NAMESPACE, ROOT, START, Store, a_store, message, ts
 
 DAYS = timedelta(days=90)
 KEY = f"{{{NAMESPACE}}}:audit"
 
 
-async def acts(redis: Redis) -> list[Act]:
-    return [act async for act in AuditLog(redis, NAMESPACE).since(START - DAYS)]
+async def acts(redis: Redis) -> list[AuditEntry]:
+    return [act async for act in audit_since(Scripts(redis, NAMESPACE, Metrics()), START - DAYS)]
 
 
 @pytest.fixture
@@ -74,7 +76,7 @@ async def test_acts_leave_when_their_time_is_over(redis: Redis) -> None:
 
     await store.namespace.prune_dead_consumers()
 
-    assert [act.user async for act in AuditLog(redis, NAMESPACE).since(START - 2 * DAYS)] == ["U1"]
+    assert [act.user async for act in audit_since(store.scripts, START - 2 * DAYS)] == ["U1"]
 
 
 async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None:
@@ -98,6 +100,8 @@ async def test_a_long_audit_is_read_in_order_from_the_moment_that_is_asked_for(r
         await redis.xadd(KEY, {"v": "1", "user": f"U{number}"}, id=f"{base + number // 2}-{number}")
     await redis.expire(KEY, 60)
 
-    found = [act.user async for act in AuditLog(redis, NAMESPACE).since(START + timedelta(milliseconds=100))]
+    found = [
+        act.user async for act in audit_since(Scripts(redis, NAMESPACE, Metrics()), START + timedelta(milliseconds=100))
+    ]
 
     assert found == [f"U{number}" for number in range(200, 1200)]

@@ -10,13 +10,13 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
+from bridge.cli.trace import TraceStep, address_of, for_programs, steps_of, table
 from bridge.errors import SlackRefused
 from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click, SlashCommand
-from bridge.ops.trace import Address, TraceStep, address_of, steps_of, table, to_json
 from bridge.queue.deliveries import Delivery, PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
-from bridge.queue.trace import Known, Owner, owner_of, trace_of
+from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
 from support.real_redis import away
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
 from support.turns import a_bench
@@ -37,7 +37,7 @@ C, TS = "C0123ABC", "1700000000.123456"
     ],
 )
 def test_a_message_is_named_by_its_permalink_or_by_channel_and_ts(text: str) -> None:
-    assert address_of(text) == Address(C, TS)
+    assert address_of(text) == (C, TS)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_a_permalink_says_is_what_slack_would_say() -> None:
 
     assert link == f"https://acme.slack.com/archives/{C}/p1700000000123456?thread_ts=1700000000.000100&cid={C}"
     assert owner.permalink(C, TS, TS) == f"https://acme.slack.com/archives/{C}/p1700000000123456"
-    assert address_of(link) == Address(C, TS)
+    assert address_of(link) == (C, TS)
     assert Owner("T1").permalink(C, TS) == ""
 
 
@@ -107,12 +107,12 @@ async def test_a_trace_never_says_what_was_said(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         await bench.store.queue(message("my secret words"))
         known = await trace_of(bench.store.scripts, key_of(ROOT))
-        assert "secret" not in to_json(Address(CHANNEL, ROOT), known)
+        assert "secret" not in for_programs(CHANNEL, ROOT, known)
         await bench.work()
 
         known = await trace_of(bench.store.scripts, key_of(ROOT))
 
-        assert "secret" not in to_json(Address(CHANNEL, ROOT), known)
+        assert "secret" not in for_programs(CHANNEL, ROOT, known)
         assert not await bench.store.holds_words("secret words")
 
 
@@ -319,13 +319,13 @@ async def test_the_owner_is_known_with_its_address_once_a_bridge_has_said_it(red
 
 
 def test_for_programs_there_are_steps_with_plain_times() -> None:
-    known = Known(passed_over=[Delivery(START, "a", "Ev1", 0, "no text")])
+    known = MessageTrace(passed_over=[Delivery(START, "a", "Ev1", 0, "no text")])
 
-    assert json.loads(to_json(Address(CHANNEL, ROOT), known))["steps"] == [
+    assert json.loads(for_programs(CHANNEL, ROOT, known))["steps"] == [
         {"at": START.timestamp(), "what": "received", "detail": "event Ev1", "process": "a"},
         {"at": START.timestamp(), "what": "decided", "detail": "not for an agent: no text", "process": "a"},
     ]
-    assert json.loads(to_json(Address(CHANNEL, ROOT), None))["steps"] == []
+    assert json.loads(for_programs(CHANNEL, ROOT, None))["steps"] == []
 
 
 def test_for_people_there_is_a_table_that_nothing_from_outside_can_disturb() -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 from bridge.features.access import Access
 from bridge.ids import MessageKey, thread_lane
 from bridge.inbound import Notice, StopRequest
-from bridge.queue.audit import deed
+from bridge.queue.audit import action_name
 from bridge.queue.inbox import Inbox, Queued
 from bridge.queue.stops import Met
 
@@ -63,7 +63,7 @@ class Stopping:
             channel=request.channel,
             user=request.user,
             what=refusal,
-            of=deed(request),
+            of=action_name(request),
             thread_ts=request.thread_ts,
         )
         await self.inbox.put(notice, event=event)

@@ -5,16 +5,14 @@ A vote is kept with the answer's turn, its agent and its session, for `bridge.qu
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
-
-from redis.asyncio import Redis
+from typing import Any
 
 from bridge.ids import TurnId
 from bridge.metrics import Metrics
-from bridge.queue.keys import VOTED_LENGTH, VOTES, Keys, milliseconds
+from bridge.queue.keys import VOTED_LENGTH, VOTES, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, or_empty
 
@@ -34,10 +32,6 @@ class Vote:
     agent: int | None
     session: int | None
     turn: str
-
-    def to_json(self) -> dict[str, object]:
-        """The form for programs."""
-        return {**asdict(self), "at": self.at.isoformat()}
 
 
 class Votes:
@@ -60,34 +54,25 @@ class Votes:
         return how
 
 
-class Ballot:
-    """Reads the votes of one *namespace*."""
-
-    def __init__(self, redis: Redis, namespace: str) -> None:
-        self._redis = redis
-        self._keys = Keys(namespace)
-
-    async def since(self, moment: datetime) -> AsyncIterator[Vote]:
-        """Every vote of *moment* or later, by the time of each answer's last one. Raises `StoreUnavailable`."""
-        start = 0
-        while turns := await self._answers(moment, start):
-            start += len(turns)
-            for turn in turns:
-                with translated():
-                    fields = await cast(Any, self._redis.hgetall(self._keys.votes(turn)))
-                for vote in sorted(_votes(turn, fields), key=lambda vote: vote.at):
-                    if vote.at >= moment:
-                        yield vote
-
-    async def _answers(self, moment: datetime, start: int) -> list[str]:
+async def votes_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Vote]:
+    """Read every vote of *moment* or later, by the time of each answer's last one. Raises `StoreUnavailable`."""
+    keys, redis = scripts.keys, scripts.redis
+    start = 0
+    while True:
         with translated():
-            found = await self._redis.zrangebyscore(
-                self._keys.voted(), epoch_ms(moment), "+inf", start=start, num=_PAGE
-            )
-        return cast(list[str], found)
+            turns: Any = await redis.zrangebyscore(keys.voted(), epoch_ms(moment), "+inf", start=start, num=_PAGE)
+        for turn in turns:
+            with translated():
+                fields: Any = await redis.hgetall(keys.votes(turn))
+            for vote in sorted(_votes(turn, fields), key=lambda vote: vote.at):
+                if vote.at >= moment:
+                    yield vote
+        start += len(turns)
+        if not turns:
+            return
 
 
-def _votes(turn: str, fields: Mapping[str, str]) -> list[Vote]:
+def _votes(turn: str, fields: dict[str, str]) -> list[Vote]:
     """Read the votes on one answer."""
     agent, session = fields.get("agent", ""), fields.get("session", "")
     found = []

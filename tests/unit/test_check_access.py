@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
+from bridge.cli.access import access_of, access_rows
+from bridge.cli.rows import FAILURE, OK, Row
 from bridge.errors import ConfigurationError
-from bridge.ops.access import Rules, access_rows, check_ids, rules_of
-from bridge.ops.rows import Row, State
 from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb
 from support.wire_slack import Json, WireSlack, refused
 
 GREETING = {"ok": True, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}
-OPEN = Rules(frozenset(), frozenset(), frozenset())
+Rules = tuple[frozenset[str], ...]
+
+OPEN: Rules = (frozenset(), frozenset(), frozenset())
 FOUR = ("talk", "use commands", "run workflows", "keep reports")
 
 
@@ -27,7 +29,7 @@ def channel(**about: Any) -> Json:
 
 
 def rules(*, channels: str = "", users: str = "", runners: str = "") -> Rules:
-    return Rules(frozenset(channels.split()), frozenset(users.split()), frozenset(runners.split()))
+    return frozenset(channels.split()), frozenset(users.split()), frozenset(runners.split())
 
 
 async def look(
@@ -41,7 +43,7 @@ async def look(
 
 
 def allowed(rows: dict[str, Row]) -> list[str]:
-    return [what for what in FOUR if rows[what].state is State.OK]
+    return [what for what in FOUR if rows[what].state == OK]
 
 
 async def test_a_member_may_everything_where_nobody_is_named(slack: WireSlack, web: SlackWeb) -> None:
@@ -140,7 +142,7 @@ async def test_a_direct_message_is_not_looked_at(slack: WireSlack, web: SlackWeb
 
     rows = await access_rows(web, OPEN, user="U1SUE", channel="D1SUE")
 
-    assert rows[1] == Row("Access", "channel", State.OK, "a direct message (D1SUE)")
+    assert rows[1] == Row("Access", "channel", OK, "a direct message (D1SUE)")
     assert slack.methods() == ["auth.test", "users.info"]
 
 
@@ -149,24 +151,30 @@ async def test_a_token_that_slack_does_not_accept_is_all_that_is_said(slack: Wir
 
     rows = await access_rows(web, OPEN, user="U1SUE", channel="C1GEN")
 
-    assert [(row.what, row.state) for row in rows] == [("bot token", State.FAILURE)]
+    assert [(row.what, row.state) for row in rows] == [("bot token", FAILURE)]
 
 
 @pytest.mark.parametrize(
     ("user", "channel", "problems"),
     [("U1SUE", "C1GEN", 0), ("W12", "G12", 0), ("U12", "D12", 0), ("@sue", "C1GEN", 1), ("sue", "#general", 2)],
 )
-def test_names_in_place_of_ids_are_told(user: str, channel: str, problems: int) -> None:
+async def test_names_in_place_of_ids_are_told(user: str, channel: str, problems: int) -> None:
     found: tuple[str, ...] = ()
     try:
-        check_ids(user, channel)
+        await access_of({}, user, channel)
     except ConfigurationError as exc:
         found = exc.problems
 
     assert len(found) == problems
 
 
-def test_a_rule_that_cannot_be_read_is_not_taken_for_none() -> None:
-    assert rules_of(well_formed({})) == OPEN
-    assert rules_of(well_formed({"BRIDGE_RUNNERS": "U0SUE, S0OPS"})) == rules(runners="U0SUE S0OPS")
-    assert rules_of(well_formed({"BRIDGE_ALLOWED_USERS": "#general"})) is None
+async def test_the_settings_rules_decide_unless_one_is_malformed(slack: WireSlack) -> None:
+    slack.script |= {"auth.test": [GREETING], "users.info": [person()], "conversations.info": [channel()]}
+    given = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_API_URL": f"{slack.url}/api/", "BRIDGE_RUNNERS": "U0BOB, U1SUE"}
+
+    rows = await access_of(well_formed(given), "U1SUE", "C1GEN")
+
+    assert rows is not None
+    assert allowed({row.what: row for row in rows}) == list(FOUR)
+    assert rows[-1].detail == "BRIDGE_RUNNERS names them"
+    assert await access_of(well_formed(given | {"BRIDGE_ALLOWED_USERS": "#general"}), "U1SUE", "C1GEN") is None

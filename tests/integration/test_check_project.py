@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bridge.ops.project_rows import project_rows
-from bridge.ops.rows import Row, State
+from bridge.cli.probes import project_rows
+from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.playground.sample_project.answers import DropBefore, Planned, PlannedAnswer
 from bridge.playground.sample_project.server import SampleProject
 
@@ -29,7 +29,7 @@ async def test_each_operation_that_reads_is_asked_and_counted(project: SamplePro
     rows = await look(project)
 
     assert list(rows) == OPERATIONS
-    assert {row.state for row in rows.values()} == {State.OK}
+    assert {row.state for row in rows.values()} == {OK}
     assert rows["get_workflows"].detail == f"{len(project.operations.workflows)} workflows"
     assert rows["get_agents"].detail == f"{len(project.operations.agents)} agents"
     assert {call.method for call in project.calls} == {"GET"}
@@ -64,7 +64,7 @@ async def test_nobody_there_is_one_row(project: SampleProject) -> None:
 async def test_a_wrong_path_is_known_for_one(project: SampleProject) -> None:
     rows = {row.what: row for row in await project_rows(f"{project.base_url}/api/sdk", KEY)}
 
-    assert rows["get_project"].state is State.FAILURE
+    assert rows["get_project"].state == FAILURE
     assert "look at PROJECT_BASE_URL" in rows["get_project"].cure
 
 
@@ -93,7 +93,7 @@ async def test_one_operation_that_fails_hides_no_other(
     assert says in rows["get_project"].detail
     assert cure in rows["get_project"].cure
     assert list(rows) == OPERATIONS
-    assert {row.state for what, row in rows.items() if what != "get_project"} == {State.OK}
+    assert {row.state for what, row in rows.items() if what != "get_project"} == {OK}
 
 
 async def test_where_a_list_fails_its_first_entry_is_not_asked_for(project: SampleProject) -> None:
@@ -111,4 +111,4 @@ async def test_an_empty_list_leaves_one_operation_unasked(project: SampleProject
     rows = await look(project)
 
     assert rows["get_workflows"].detail == "0 workflows"
-    assert rows["get_workflow"].state is State.WARNING
+    assert rows["get_workflow"].state == WARNING

@@ -7,8 +7,8 @@ import io
 import json
 from datetime import UTC, datetime, timedelta
 
+from bridge.cli.stats import Compared, for_people, for_programs, for_sheets
 from bridge.features.stats.snapshots import compare, snapshot_of
-from bridge.ops.stats import Compared, to_csv, to_json, to_text
 from bridge.project.models import Stats
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -28,7 +28,7 @@ COMPARED = Compared(NOW, compare(NOW, THEN), NOON - timedelta(days=30))
 
 
 def test_people_read_numbers_names_and_what_changed() -> None:
-    lines = to_text(COMPARED, asked_since=True).splitlines()
+    lines = for_people(COMPARED, asked_since=True).splitlines()
 
     assert "Runs                 1,234  (+56, +4.8 %)" in lines
     assert "          5  billing (+2)" in lines
@@ -38,7 +38,7 @@ def test_people_read_numbers_names_and_what_changed() -> None:
 
 
 def test_without_a_comparison_there_is_none() -> None:
-    text = to_text(Compared(NOW), asked_since=False)
+    text = for_people(Compared(NOW), asked_since=False)
 
     assert "1,234" in text
     assert "Changes" not in text
@@ -46,32 +46,32 @@ def test_without_a_comparison_there_is_none() -> None:
 
 
 def test_where_nothing_is_kept_yet_it_says_since_when_it_is() -> None:
-    said = to_text(Compared(NOW, None, NOON), asked_since=True)
+    said = for_people(Compared(NOW, None, NOON), asked_since=True)
 
     assert said.endswith("Nothing to compare with yet: numbers are kept since 2026-11-20 12:00 UTC")
-    assert to_text(Compared(NOW), asked_since=True).endswith("REDIS_URL is not set")
+    assert for_people(Compared(NOW), asked_since=True).endswith("REDIS_URL is not set")
 
 
 def test_what_comes_from_outside_cannot_disturb_the_screen() -> None:
-    assert "\x1b" not in to_text(Compared(the_stats(1, {"\x1b[2J": 1})), asked_since=False)
+    assert "\x1b" not in for_people(Compared(the_stats(1, {"\x1b[2J": 1})), asked_since=False)
 
 
 def test_programs_read_the_service_s_own_fields_and_the_differences() -> None:
-    data = json.loads(to_json(COMPARED))
+    data = json.loads(for_programs(COMPARED))
 
     assert (data["runCount"], data["promptCount"]) == (1234, 1234567)
     assert data["tags"][0] == {"name": "billing", "count": 5}
     assert data["since"]["at"] == "2026-11-13T12:00:00+00:00"
     assert (data["since"]["runCount"], data["since"]["versionCount"]) == (56, 0)
     assert data["since"]["tags"] == {"new": {"=HYPERLINK(1)": 1}, "vanished": {"gone": 2}, "changed": {"billing": 2}}
-    assert json.loads(to_json(Compared(NOW)))["since"] is None
+    assert json.loads(for_programs(Compared(NOW)))["since"] is None
 
 
 def test_a_table_has_a_line_for_each_and_no_formulas() -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv(COMPARED))))
+    rows = list(csv.DictReader(io.StringIO(for_sheets(COMPARED))))
 
     assert rows[1] == {"kind": "number", "name": "runs", "count": "1234", "then": "1178", "change": "56"}
     assert {"kind": "tag", "name": "billing", "count": "5", "then": "3", "change": "2"} in rows
     assert {"kind": "tag", "name": "gone", "count": "0", "then": "2", "change": "-2"} in rows
     assert {"kind": "tag", "name": "'=HYPERLINK(1)", "count": "1", "then": "0", "change": "1"} in rows
-    assert to_csv(Compared(NOW)).splitlines()[0] == "kind,name,count"
+    assert for_sheets(Compared(NOW)).splitlines()[0] == "kind,name,count"

@@ -1,0 +1,150 @@
+"""`bridge check --access USER CHANNEL`: what a person may do in a channel, and why, by the rules of the bridge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from bridge.cli.probes import CURE_OF_BOT, slack_trouble
+from bridge.cli.rows import FAILURE, OK, WARNING, Row
+from bridge.errors import ConfigurationError, NotAllowed, SlackError, SlackRefused
+from bridge.features.access import Access
+from bridge.inbound import SlashCommand
+from bridge.metrics import Metrics
+from bridge.slack.api import SlackWeb, opened, proxy_for
+from bridge.slack.people import Directory, Person
+
+AREA: Final = "Access"
+RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")
+
+_TO_RUN: Final = ("run workflows", "keep reports", "set default agent")
+_CURE_OF_LOOKING: Final = "grant the scopes that `bridge check` names, and install the app again"
+_KINDS: Final = {
+    "member": "a member of the workspace",
+    "guest": "a guest of the workspace",
+    "bot": "a bot",
+    "deactivated": "deactivated",
+    "stranger": "of another company",
+}
+_WHY_NOT: Final = {
+    "stranger": ("not a person of the workspace that the app is installed in", ""),
+    "user": ("BRIDGE_ALLOWED_USERS does not name them", "add them there, or leave it empty"),
+    "channel": ("BRIDGE_ALLOWED_CHANNELS does not name this channel", "add it there, or leave it empty"),
+    "unknown": ("Slack does not tell what has to be known of them, and nothing is guessed", _CURE_OF_LOOKING),
+}
+
+
+async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[Row] | None:
+    """Say what *user* may do in *channel* by the settings *values*; None where one that decides can't be read.
+
+    Raises `ConfigurationError` for names in place of ids.
+    """
+    check_ids(user, channel)
+    if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)):  # half a rule is another one
+        return None
+    url, token = values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value()
+    async with opened(url, token, Metrics(), proxy=proxy_for(url)) as web:
+        return await access_rows(web, [values[name] for name in RULES], user=user, channel=channel)
+
+
+def check_ids(user: str, channel: str) -> None:
+    """See that these are ids, not names. Raises `ConfigurationError`."""
+    problems = []
+    if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
+        problems.append(f"USER “{user}” is no member ID (U… or W…): copy it from the person's profile in Slack")
+    if not re.fullmatch(r"[CGD][A-Z0-9]{2,}", channel):
+        problems.append(
+            f"CHANNEL “{channel}” is no channel ID (C…, G… or D…): copy it from the channel's details in Slack"
+        )
+    if problems:
+        raise ConfigurationError(problems)
+
+
+async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: str, channel: str) -> list[Row]:
+    """Ask Slack who that is and where, and say what they may do there by the *rules*, in the order of `RULES`."""
+    try:
+        identity = await web.auth_test()
+    except SlackError as exc:
+        return [slack_trouble("bot token", exc, CURE_OF_BOT)]
+    directory = Directory(web, identity)
+    access = Access(identity.home, directory, *rules)
+    person, person_row = await _person(directory, user)
+    channel_row, hears, is_shared = await _channel(web, channel)
+    # Where Slack does not describe the person, its events still say whose people talk in a channel of one's own.
+    is_shared = is_shared or person is not None
+    asked = SlashCommand(team=identity.team, channel=channel, user=user, is_shared=is_shared, command="/check")
+    try:
+        refusal = await access.refusal(asked)
+    except SlackError:
+        refusal = "unknown"
+    if refusal is not None:
+        whats = ("talk", "use commands", *_TO_RUN)
+        return [person_row, channel_row, *(Row(AREA, what, FAILURE, *_WHY_NOT[refusal]) for what in whats)]
+    who = "BRIDGE_ALLOWED_USERS names them" if user in access.allowed_users else "everybody of the workspace may"
+    talk = Row(AREA, "talk", OK, who)
+    if not hears:  # what nobody sends the bot it can't answer
+        detail = "they may, but Slack sends the bot nothing of what is said in this channel"
+        talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
+    return [person_row, channel_row, talk, Row(AREA, "use commands", OK, who), *await _running(access, user)]
+
+
+async def _person(directory: Directory, user: str) -> tuple[Person | None, Row]:
+    try:
+        person = await directory.person(user)
+    except SlackError as exc:
+        if isinstance(exc, SlackRefused) and exc.error == "user_not_found":
+            cure = "copy the member ID from the person's profile in Slack"
+            return None, Row(AREA, "person", FAILURE, f"the app sees no {user}", cure)
+        return None, slack_trouble("person", exc, _CURE_OF_LOOKING)
+    described = _KINDS[person.kind]
+    if person.kind in {"member", "guest"} and person.is_home is not True:
+        described = "of another workspace" if person.is_home is False else "of which workspace Slack does not say"
+    return person, Row(AREA, "person", OK, f"“{person.name or user}” ({user}), {described}")
+
+
+async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:
+    """Look at the channel: its row, whether the bot hears what is said there, and whether others are in it.
+
+    What a direct message is, Slack tells only apps with more scopes than this one needs.
+    """
+    if channel.startswith("D"):
+        return Row(AREA, "channel", OK, f"a direct message ({channel})"), True, False
+    try:
+        about = (await web.read("conversations.info", {"channel": channel})).get("channel") or {}
+    except SlackError as exc:
+        if isinstance(exc, SlackRefused) and exc.error == "channel_not_found":
+            detail = f"the app sees no {channel}: it is private and the bot is not in it, or there is none"
+            return Row(AREA, "channel", WARNING, detail, "/invite the bot there"), False, True
+        detail = f"{channel} could not be looked at ({exc.detail})"
+        return Row(AREA, "channel", WARNING, detail, _CURE_OF_LOOKING), True, True
+    is_shared, is_archived, is_in_it = (
+        about.get(f"is_{what}") is True for what in ("ext_shared", "archived", "member")
+    )
+    facts = [
+        "private" if about.get("is_private") else "public",
+        *(["shared with another company"] if is_shared else []),
+        *(["archived"] if is_archived else []),
+        "the bot is in it" if is_in_it else "the bot is not in it",
+    ]
+    detail = f"#{about.get('name') or channel} ({channel}), {', '.join(facts)}"
+    return Row(AREA, "channel", OK, detail), is_in_it and not is_archived, is_shared
+
+
+async def _running(access: Access, user: str) -> list[Row]:
+    try:
+        may = await access.may_run(user)
+    except NotAllowed as exc:
+        return [Row(AREA, what, FAILURE, *_WHY_NOT[exc.reason]) for what in _TO_RUN]
+    match may, bool(access.runners):
+        case True, _ if user in access.runners:
+            detail = "BRIDGE_RUNNERS names them"
+        case True, True:
+            detail = "they are in a user group that BRIDGE_RUNNERS names"
+        case True, False:
+            detail = "every member of the workspace may"
+        case _, True:
+            detail = "BRIDGE_RUNNERS names neither them nor a group of theirs"
+        case _:
+            detail = "guests do not, unless BRIDGE_RUNNERS names them"
+    return [Row(AREA, what, OK if may else FAILURE, detail, "" if may else "add them there") for what in _TO_RUN]

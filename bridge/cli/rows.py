@@ -1,0 +1,70 @@
+"""The rows of a check, and how they are shown: as a table for people, or as JSON. Pure."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final, Literal
+
+from bridge.cli.printing import to_json
+
+State = Literal["ok", "warning", "failure"]
+OK: Final = "ok"
+WARNING: Final = "warning"  # it works, and something should be known
+FAILURE: Final = "failure"
+
+_SIGNS: Final = {OK: "✓", WARNING: "!", FAILURE: "✗"}
+_WIDTH: Final = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that was looked at: *what* of which *area*, how it is, and *cure*, what to do about it."""
+
+    area: str
+    what: str
+    state: State
+    detail: str
+    cure: str = ""
+
+
+def is_well(rows: Iterable[Row]) -> bool:
+    """Whether nothing has failed."""
+    return all(row.state != FAILURE for row in rows)
+
+
+def shown(rows: Sequence[Row], *, as_json: bool) -> str:
+    """Write *rows* for people, area by area with each cure below what it mends, or for programs."""
+    if as_json:
+        return to_json({"ok": is_well(rows), "rows": rows}, indent=2)
+    width = max((len(row.what) for row in rows), default=0)
+    margin = " " * (width + 6)
+    lines: list[str] = []
+    for area, group in groupby(rows, key=lambda row: row.area):
+        lines.append(area)
+        for row in group:
+            sign = f"  {_SIGNS[row.state]} {row.what:<{width}}  "
+            lines += textwrap.wrap(row.detail, _WIDTH, initial_indent=sign, subsequent_indent=margin)
+            lines += textwrap.wrap(row.cure, _WIDTH, initial_indent=f"{margin}→ ", subsequent_indent=f"{margin}  ")
+        lines.append("")
+    states = [row.state for row in rows]
+    failures, warnings = states.count(FAILURE), states.count(WARNING)
+    said = [f"{failures} {'does' if failures == 1 else 'do'} not hold"] if failures else []
+    said += [f"{warnings} warning{'' if warnings == 1 else 's'}"] if warnings else []
+    return "\n".join([*lines, f"{', '.join(said) or 'All is well'}."])
+
+
+def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]:
+    """Make rows of what is wrong with the settings, in lines such as ``NAME is missing: set it``."""
+    rows = []
+    groups: tuple[tuple[State, Iterable[str]], ...] = ((FAILURE, problems), (WARNING, warnings))
+    for state, lines in groups:
+        for line in lines:
+            name, _, said = line.partition(" ")
+            # The cure begins behind the first colon that ends a word: an address in the sentence has others.
+            detail, *cure = re.split(r": ", said, maxsplit=1)
+            rows.append(Row("Settings", name, state, detail, cure[0] if cure else "correct its name, or remove it"))
+    return rows or [Row("Settings", "settings", OK, "nothing is missing, and each can be read")]

@@ -1,0 +1,105 @@
+"""The commands that only look at what is kept in Redis: they need its address and the namespace, and no Slack."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+from urllib.parse import urlsplit
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+
+from bridge.cli.printing import printable
+from bridge.cli.running import run, say, values_or_exit
+from bridge.logs import configure
+from bridge.setting_types import duration, redis_servers
+
+if TYPE_CHECKING:
+    from bridge.queue.scripting import Scripts
+    from bridge.queue.tenants import Tenant
+
+EmbeddedRedisOption = Annotated[
+    bool, typer.Option("--embedded-redis", help="Without REDIS_URL, look into the Redis that serve would run.")
+]
+SinceOption = Annotated[str, typer.Option(help="How far back to look: 90m, 24h, 7d.")]
+
+_LONGEST: Final = timedelta(days=3650)
+_UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
+_MOST: Final = 5  # namespaces that are named, those that were used last
+
+
+def in_store(act: Callable[[Scripts], Awaitable[int]], *, embedded_redis: bool) -> NoReturn:
+    """Let *act* look into the store that the settings name, and leave with the exit code that it gives."""
+    configure("console", "ERROR")
+    values = values_or_exit("REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR", embedded_redis=embedded_redis)
+
+    async def main() -> int:
+        async with opened(values) as scripts:
+            return await act(scripts)
+
+    raise typer.Exit(run(main))
+
+
+@asynccontextmanager
+async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
+    """Open the store at REDIS_URL or, without one, the embedded Redis, which is started where none runs.
+
+    Says to standard error where it looks: what is empty may be so only because it is the wrong place.
+    """
+    from bridge.metrics import Metrics  # noqa: PLC0415 - all of these: 200 ms
+    from bridge.queue.redis.connection import connect  # noqa: PLC0415
+    from bridge.queue.redis.embedded import embedded_redis  # noqa: PLC0415
+    from bridge.queue.scripting import Scripts  # noqa: PLC0415
+
+    namespace = values["BRIDGE_NAMESPACE"]
+    async with AsyncExitStack() as stack:
+        if values["REDIS_URL"] is not None:
+            url = values["REDIS_URL"].get_secret_value()
+            place = place_of(url)
+        else:
+            url = await stack.enter_async_context(embedded_redis(values["BRIDGE_DATA_DIR"]))
+            place = f"the embedded Redis of {values['BRIDGE_DATA_DIR']}"
+        scripts = Scripts(await stack.enter_async_context(connect(url)), namespace, Metrics())
+        say(f"Looking at namespace {namespace} in {place}: {await _whats_there(scripts, namespace)}")
+        yield scripts
+
+
+async def _whats_there(scripts: Scripts, namespace: str) -> str:
+    from bridge.queue.tenants import all_tenants, tenant  # noqa: PLC0415 - see `opened`
+
+    if here := await tenant(scripts.redis, namespace):
+        return f"{_used(here)}."
+    others = await all_tenants(scripts.redis)
+    if not others:
+        return "no bridge has used it, and this Redis holds no other."
+    listed = [f"{printable(other.namespace)} ({_used(other)})" for other in others[:_MOST]]
+    listed += [f"{len(others) - _MOST} others"] if len(others) > _MOST else []
+    return f"no bridge has used it. This Redis holds {', '.join(listed)}; set BRIDGE_NAMESPACE to look there."
+
+
+def _used(tenant: Tenant) -> str:
+    if tenant.is_at_work:
+        return "a bridge is running there"
+    ago = (f"last used {tenant.last_used // unit} {name} ago" for unit, name in _UNITS if tenant.last_used >= unit)
+    return next(ago, "last used just now")
+
+
+def place_of(url: str) -> str:
+    """Name the Redis at *url*, without user, password and options."""
+    several = redis_servers(url)
+    if several is not None:
+        servers = ", ".join(f"{host}:{port}" for host, port in several.servers)
+        return f"the master {several.master} of Sentinels {servers}" if several.master else f"the cluster {servers}"
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{'' if parts.scheme == 'unix' else parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def length_of_time(since: str) -> timedelta:
+    """Read ``--since`` as the settings read a length of time."""
+    try:
+        length: timedelta = TypeAdapter(Annotated[timedelta, duration("d", upto=_LONGEST)]).validate_python(since)
+    except ValidationError as exc:
+        raise typer.BadParameter(str(exc.errors()[0]["ctx"]["error"]), param_hint="--since") from None
+    return length

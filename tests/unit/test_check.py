@@ -1,0 +1,276 @@
+"""What `bridge check` makes of what the settings, Slack and Redis say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from bridge.cli.probes import app_token_row, bot_rows, condition_rows, probe, secret_row
+from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
+from bridge.metrics import Metrics
+from bridge.queue.redis.condition import Condition
+from bridge.settings import Settings, load, well_formed
+from bridge.slack.api import Identity, SlackWeb, opened
+from bridge.slack.scopes import SCOPES, USER_GROUPS
+from support.wire_slack import Raw, Reaction, WireSlack, limited, refused
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ALL_SCOPES = tuple(scope.name for scope in SCOPES)
+
+# Settings
+
+GOOD = {
+    "SLACK_BOT_TOKEN": "xoxb-1",
+    "SLACK_SIGNING_SECRET": "s",
+    "PROJECT_BASE_URL": "https://project.example/",
+    "PROJECT_API_KEY": "k",
+    "REDIS_URL": "redis://localhost",
+    "BRIDGE_RUNNERS": "U123,S123",
+}
+
+
+def test_good_settings_are_well_formed_as_they_are_loaded() -> None:
+    settings = load(GOOD)
+
+    assert well_formed(GOOD) == {
+        str(field.alias): getattr(settings, name) for name, field in Settings.model_fields.items()
+    }
+
+
+def test_malformed_settings_hide_no_others() -> None:
+    broken = {**GOOD, "SLACK_BOT_TOKEN": "xoxp-1", "BRIDGE_MAX_AGE": "soon", "REDIS_URL_FILE": "/nowhere"}
+    del broken["PROJECT_API_KEY"]
+
+    values = well_formed(broken)
+
+    missing = {"SLACK_BOT_TOKEN", "BRIDGE_MAX_AGE", "PROJECT_API_KEY", "REDIS_URL"}
+    assert well_formed(GOOD).keys() - values.keys() == missing
+    assert values["PROJECT_BASE_URL"] == "https://project.example"
+
+
+async def test_nothing_is_probed_that_is_not_configured() -> None:
+    assert await probe(well_formed({}), embedded=False, now=lambda: NOW) == []
+
+
+# Slack
+
+
+def greeting(*, granted: Sequence[str] = ALL_SCOPES, at: datetime | None = NOW) -> Raw:
+    """Answer ``auth.test`` with these scopes, at this time of Slack's."""
+    body = '{"ok": true, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}'
+    headers = {"x-oauth-scopes": ",".join(granted), "Date": format_datetime(at) if at else "then"}
+    return Raw(body, 200, headers, "application/json")
+
+
+async def look(
+    slack: WireSlack, web: SlackWeb, answer: Reaction, *, required: Sequence[str] = (), uses_http: bool = True
+) -> tuple[list[Row], Identity | None]:
+    slack.script["auth.test"] = [answer]
+    return await bot_rows(web, now=lambda: NOW, required_scopes=required, uses_http=uses_http)
+
+
+def of(rows: Sequence[Row], what: str) -> list[tuple[State, str]]:
+    return [(row.state, row.detail) for row in rows if row.what == what]
+
+
+async def test_a_good_token_shows_whose_it_is(slack: WireSlack, web: SlackWeb) -> None:
+    rows, identity = await look(slack, web, greeting())
+
+    assert of(rows, "bot token") == [(OK, "bot “helper” (UBOT) in “Acme” (T1)")]
+    assert [row.state for row in rows] == [OK] * 3
+    assert identity is not None
+    assert identity.bot_user == "UBOT"
+
+
+@pytest.mark.parametrize(
+    ("answer", "says", "cure"),
+    [
+        (refused("invalid_auth"), "Slack does not accept it (invalid_auth)", "copy SLACK_BOT_TOKEN again"),
+        (refused("account_inactive"), "(account_inactive)", "installing the app again"),
+        (Raw("<html>Welcome</html>"), "that is not Slack (200, not JSON)", "look at SLACK_API_URL"),
+        (Raw("[]", content_type="application/json"), "that is not Slack (200, not of Slack's shape)", "SLACK_API_URL"),
+        (Raw("", 302, {"Location": "/sign-in"}), "a redirect (302)", "a proxy that may stand between"),
+        (Raw("", 503), "did not answer properly (503)", "slack-status.com"),
+        (limited(30), "asks to wait", "wait a minute"),
+    ],
+)
+async def test_a_bad_token_is_one_row_with_its_cure(
+    slack: WireSlack, web: SlackWeb, answer: Reaction, says: str, cure: str
+) -> None:
+    rows, identity = await look(slack, web, answer)
+
+    assert [(row.what, row.state, identity) for row in rows] == [("bot token", FAILURE, None)]
+    assert says in rows[0].detail
+    assert cure in rows[0].cure
+
+
+async def test_an_unreachable_slack_names_the_proxy() -> None:
+    async with opened("http://127.0.0.1:1/api/", "xoxb-1", Metrics()) as web:
+        rows, _ = await bot_rows(web, now=lambda: NOW, required_scopes=(), uses_http=True)
+
+    assert rows[0].detail == "no connection could be made (ClientConnectorError)"
+    assert "HTTPS_PROXY" in rows[0].cure
+
+
+@pytest.mark.parametrize(
+    ("granted", "required", "found"),
+    [
+        ([name for name in ALL_SCOPES if name != "chat:write"], [],
+         (FAILURE, "chat:write is missing; it is needed to answer")),
+        ([name for name in ALL_SCOPES if name != "files:write"], [],
+         (WARNING, "files:write is not granted: without it the bot cannot send what is too long")),
+        ([name for name in ALL_SCOPES if name != USER_GROUPS], [USER_GROUPS], (FAILURE, f"{USER_GROUPS} is missing")),
+        ([], [], (WARNING, "Slack did not say which the token has")),
+    ],
+)  # fmt: skip
+async def test_a_missing_scope_is_told(
+    slack: WireSlack, web: SlackWeb, *, granted: list[str], required: list[str], found: tuple[State, str]
+) -> None:
+    rows, _ = await look(slack, web, greeting(granted=granted), required=required)
+
+    ((state, detail),) = of(rows, "scopes")
+    assert state == found[0]
+    assert detail.startswith(found[1])
+
+
+@pytest.mark.parametrize(
+    ("ahead", "uses_http", "state", "says"),
+    [
+        (timedelta(seconds=60), True, OK, "agrees"),
+        (timedelta(seconds=61), True, WARNING, "61 s ahead of Slack's"),
+        (timedelta(seconds=-90), True, WARNING, "90 s behind Slack's"),
+        (timedelta(seconds=-301), True, FAILURE, "301 s behind Slack's; beyond 300 s every request"),
+        (timedelta(seconds=-301), False, WARNING, "301 s behind Slack's"),
+        (None, True, WARNING, "Slack did not say what time it is"),
+    ],
+)
+async def test_the_clock_is_compared_with_slacks(
+    slack: WireSlack, web: SlackWeb, *, ahead: timedelta | None, uses_http: bool, state: State, says: str
+) -> None:
+    at = None if ahead is None else NOW - ahead
+    rows, _ = await look(slack, web, greeting(at=at), uses_http=uses_http)
+
+    ((found, detail),) = of(rows, "clock")
+    assert found == state
+    assert detail.startswith(says)
+
+
+async def test_an_app_token_is_tried_without_opening_a_socket(slack: WireSlack, web: SlackWeb) -> None:
+    slack.script["apps.connections.open"] = [{"ok": True, "url": f"ws{slack.url.removeprefix('http')}/api/link"}]
+
+    assert (await app_token_row(web, "xapp-1")).state == OK
+
+    assert slack.methods() == ["apps.connections.open"]
+    assert slack.authorizations == ["Bearer xapp-1"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (refused("invalid_auth"), "(invalid_auth)"),
+        (refused("missing_scope", needed="connections:write"), "it lacks the scope connections:write"),
+    ],
+)
+async def test_a_bad_app_token_names_the_scope_that_it_needs(
+    slack: WireSlack, web: SlackWeb, answer: Reaction, says: str
+) -> None:
+    slack.script["apps.connections.open"] = [answer]
+
+    row = await app_token_row(web, "xapp-1")
+
+    assert row.state == FAILURE
+    assert says in row.detail
+    assert "connections:write" in row.cure
+    assert "Socket Mode" in row.cure
+
+
+@pytest.mark.parametrize(
+    ("secret", "state"),
+    [("0123456789abcdef" * 2, OK), ("0123456789abcdef", WARNING), ("0123456789ABCDEF" * 2, WARNING)],
+)
+def test_a_signing_secret_is_judged_by_shape_and_never_shown(secret: str, state: State) -> None:
+    row = secret_row(secret)
+
+    assert row.state == state
+    assert secret not in row.detail + row.cure
+
+
+# Redis
+
+US = Identity("T1", "", "UBOT", "B1")
+HEALTHY = Condition(
+    product="Redis",
+    version=(7, 0, 15),
+    is_replica=False,
+    is_append_only=True,
+    appendfsync="always",
+    syncs_in_rewrites=True,
+    can_write=True,
+    policy="noeviction",
+    maxmemory=0,
+    replicas=1,
+    confirming=1,
+    owner=("T1", "UBOT"),
+    round_trip=0.0004,
+)
+
+
+def test_a_healthy_redis_is_well_in_every_row() -> None:
+    rows = condition_rows(HEALTHY, "bridge", US)
+
+    assert {row.state for row in rows} == {OK}
+    assert {row.what: row.detail for row in rows} == {
+        "reachable": "a round trip takes 0.4 ms",
+        "version": "Redis 7.0.15",
+        "persistence": "append-only file, synced with every write",
+        "maxmemory-policy": "noeviction",
+        "replicas": "1; important steps wait until one of them has them",
+        "namespace": "bridge belongs to bot UBOT of workspace T1: ours",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "state", "says"),
+    [
+        ({"is_replica": True}, "reachable", FAILURE, "takes no writes"),
+        ({"round_trip": 0.025}, "reachable", WARNING, "25.0 ms"),
+        ({"version": (6, 0, 16)}, "version", FAILURE, "Redis 6.0.16"),
+        ({"version": (6, 2)}, "version", OK, "Redis 6.2"),
+        ({"version": (10, 0, 0)}, "version", OK, "Redis 10.0.0"),
+        ({"product": "Valkey", "version": (8, 1, 0)}, "version", OK, "Valkey 8.1.0"),
+        ({"version": ()}, "version", FAILURE, "of unknown version"),
+        ({"is_append_only": False}, "persistence", WARNING, "no append-only file"),
+        ({"appendfsync": "no"}, "persistence", WARNING, "half a minute"),
+        ({"appendfsync": "everysec"}, "persistence", WARNING, "a kill of Redis on a busy disk the last two"),
+        ({"syncs_in_rewrites": False}, "persistence", WARNING, "except while it is rewritten"),
+        ({"can_write": False}, "persistence", FAILURE, "couldn't write"),
+        ({"appendfsync": ""}, "persistence", OK, "not told"),
+        ({"policy": "allkeys-lru"}, "maxmemory-policy", WARNING, "harmless as long as no maxmemory"),
+        ({"policy": "volatile-ttl", "maxmemory": 1}, "maxmemory-policy", FAILURE, "throws sessions"),
+        ({"policy": "noeviction", "maxmemory": 1}, "maxmemory-policy", OK, "noeviction"),
+        ({"replicas": 0, "confirming": 0}, "replicas", OK, "none"),
+        ({"confirming": 0}, "replicas", WARNING, "none confirms"),
+        ({"owner": None}, "namespace", OK, "is free"),
+        ({"owner": ("T1", "UOTHER")}, "namespace", FAILURE, "bot UOTHER of workspace T1, not to this one"),
+        ({"owner": ("T2", "UBOT")}, "namespace", FAILURE, "of workspace T2, not to this one"),
+    ],
+)
+def test_each_fact_of_redis_is_judged_by_itself(change: dict[str, Any], what: str, state: State, says: str) -> None:
+    rows = {row.what: row for row in condition_rows(replace(HEALTHY, **change), "bridge", US)}
+
+    assert rows[what].state == state
+    assert says in rows[what].detail
+    assert bool(rows[what].cure) is (state != OK)
+    assert {row.state for name, row in rows.items() if name != what} == {OK}
+
+
+def test_without_an_identity_the_namespace_stays_open() -> None:
+    namespace = condition_rows(HEALTHY, "bridge", None)[-1]
+
+    assert namespace.state == WARNING
+    assert "belongs to bot UBOT" in namespace.detail
