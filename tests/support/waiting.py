@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 PAUSE = 0.01
+LONGEST_PAUSE = 0.1  # what has taken long is looked at less often: many look at once
 
 
 async def wait_until(
@@ -16,13 +17,14 @@ async def wait_until(
     timeout: float = 25.0,  # noqa: ASYNC109
 ) -> None:
     """Return as soon as *predicate* (plain or async) is true; fail with *description* after *timeout* seconds."""
-    deadline = time.monotonic() + timeout
+    began = time.monotonic()
     while True:
         found = predicate()
         if inspect.isawaitable(found):
             found = await found
         if found:
             return
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > timeout:
             raise AssertionError(f"waited {timeout:g} s in vain until {description}")
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(min(PAUSE + waited / 20, LONGEST_PAUSE))
