@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, NOBOT, RUNNERS
 from bridge.playground.sample_project.answers import Hang, Proper
+from support.lives import end_leases
 from support.waiting import wait_until
-from support.world import TAKEOVER_SECONDS, World, words_of
+from support.world import World, words_of
 
 
 def runs(world: World) -> list[object]:
@@ -157,10 +158,9 @@ async def test_a_run_is_started_once_although_the_bridge_is_killed(world: World)
     await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
 
     await bridge.kill()
+    await end_leases(world)
     await world.start_bridge()
-    await wait_until(
-        lambda: any("unknown" in card for card in cards(world)), "the card says so", timeout=TAKEOVER_SECONDS + 10.0
-    )
+    await wait_until(lambda: any("unknown" in card for card in cards(world)), "the card says so")
 
     assert runs(world) == ["hello"]
     assert len(cards(world)) == 1

@@ -12,12 +12,6 @@ from support.waiting import wait_until
 from support.world import BridgeProcess, World
 
 
-@pytest.fixture(autouse=True)
-def _each_by_itself(world: World) -> None:
-    """No bridge here is a fork of one that has started already."""
-    world.forks = False
-
-
 async def ended(bridge: BridgeProcess) -> tuple[int, list[str]]:
     """The exit code, and what was said to the operator beside the log."""
     code = await bridge.wait()
@@ -25,6 +19,7 @@ async def ended(bridge: BridgeProcess) -> tuple[int, list[str]]:
 
 
 async def test_it_is_not_ready_before_slack_was_reached_and_then_is_by_itself(world: World) -> None:
+    world.forks = False  # nor has it read anything before
     await world.slack.stop()
     bridge = await world.bridge(BRIDGE_DEFAULT_AGENT="1").start()
 
