@@ -17,7 +17,7 @@ import pytest
 
 from bridge.errors import NotUnderstood
 from bridge.features.stats import layout as stats
-from bridge.features.stats.snapshots import Counts, Snapshot, compare, snapshot_of
+from bridge.features.stats.snapshots import LargestNames, Snapshot, compare, snapshot_of
 from bridge.project import ProjectClient
 from bridge.project.models import Stats
 from bridge.slack.blockkit import untyped_json
@@ -70,7 +70,7 @@ def test_thousands_of_new_tags_are_shown_and_kept_as_far_as_they_fit() -> None:
     tags = [{"name": f"tag {number}", "count": 1} for number in range(8000)]
     numbers = {"promptCount": 1, "runCount": 1, "versionCount": 1, "lastUpdated": NOW.isoformat()}
     now = Stats.model_validate({**numbers, "categories": tags, "tags": tags})
-    changed = compare(now, Snapshot(NOW, {}, {"categories": Counts(), "tags": Counts()}))
+    changed = compare(now, Snapshot(NOW, {}, {"categories": LargestNames(), "tags": LargestNames()}))
 
     assert seconds(lambda: stats.stats_card(now, changes=[changed, changed])) < SECONDS
     assert seconds(lambda: snapshot_of(now, NOW).to_text()) < SECONDS

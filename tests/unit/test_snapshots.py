@@ -11,7 +11,7 @@ from bridge.errors import RecordNotUnderstood
 from bridge.features.stats.snapshots import (
     KEPT,
     MOST_BYTES,
-    Counts,
+    LargestNames,
     Snapshot,
     compare,
     hour_of,
@@ -147,7 +147,7 @@ def test_changes_are_told_by_number_and_by_name() -> None:
 
 
 def test_a_name_that_may_have_been_too_rare_is_not_new() -> None:
-    then = Snapshot(NOON, {}, {"tags": Counts({"alpha": 9}, others=3)})
+    then = Snapshot(NOON, {}, {"tags": LargestNames({"alpha": 9}, others=3)})
 
     changes = compare(the_stats({"alpha": 9, "beta": 1}), then)
 

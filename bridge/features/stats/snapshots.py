@@ -42,7 +42,7 @@ _NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class LargestNames:
     """A group: its largest by name, and how many *others* there are."""
 
     named: Mapping[str, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Snapshot:
 
     at: datetime
     numbers: Mapping[str, int]
-    groups: Mapping[str, Counts]
+    groups: Mapping[str, LargestNames]
 
     def to_text(self) -> str:
         """Write it, in at most `MOST_BYTES`."""
@@ -69,7 +69,7 @@ class Snapshot:
         try:
             data = json.loads(text)
             groups = {
-                str(name): Counts({str(one): int(count) for one, count in named.items()}, int(others))
+                str(name): LargestNames({str(one): int(count) for one, count in named.items()}, int(others))
                 for name, (named, others) in data["g"].items()
             }
             numbers = {str(name): int(number) for name, number in data["n"].items()}
@@ -98,7 +98,7 @@ def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
     )
 
 
-def _names_changed(now: Mapping[str, int], then: Counts) -> NamesChanged:
+def _names_changed(now: Mapping[str, int], then: LargestNames) -> NamesChanged:
     """Compare by name. What a full snapshot did not name may have been among its others: it is not called new."""
     return NamesChanged(
         new=by_count((name, count) for name, count in now.items() if name not in then.named and not then.others),
@@ -148,7 +148,7 @@ def over_time(hours: Iterable[int], since: int, *, most: int) -> list[int]:
     return [found[place * (len(found) - 1) // (most - 1)] for place in range(most)]
 
 
-def _largest(counts: Mapping[str, int], room: int) -> Counts:
+def _largest(counts: Mapping[str, int], room: int) -> LargestNames:
     named: dict[str, int] = {}
     largest = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
     for name, count in largest:
@@ -156,7 +156,7 @@ def _largest(counts: Mapping[str, int], room: int) -> Counts:
         if room < 0:
             break
         named[name] = count
-    return Counts(named, len(counts) - len(named))
+    return LargestNames(named, len(counts) - len(named))
 
 
 def _bounded(numbers: Mapping[str, int]) -> dict[str, int]:
