@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from bridge.errors import RecordNotUnderstood
+from bridge.features.reports.schedule import read_report
+from bridge.features.stats.layout import stats_card
+from bridge.features.stats.numbers import NUMBERS, Number
 from bridge.features.stats.snapshots import (
     KEPT,
     MOST_BYTES,
@@ -181,3 +184,15 @@ def test_a_name_listed_twice_counts_once() -> None:
 )
 def test_a_moment_is_read_as_people_type_it(text: str, expected: datetime | None) -> None:
     assert moment_said(text, NOON) == expected
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.name)
+def test_each_number_of_the_table_is_kept_compared_and_offered(number: Number) -> None:
+    then = Snapshot.from_text(snapshot_of(the_stats({}), NOON).to_text())
+    grown = the_stats({}).model_copy(update={number.field: 1000})
+
+    changes = compare(grown, then)
+
+    assert {name for name, one in changes.numbers.items() if one.by} == {number.name}
+    assert f"1,000 {number.name} (" in stats_card(grown, changes=[changes]).text
+    assert read_report(f"daily 09:00 --only {number.name}").only == (number.name,)
