@@ -29,7 +29,6 @@ from bridge.metrics import CONTENT_TYPE, Metrics
 EVENTS_PATH = "/slack/events"
 
 LARGEST_HEAD = 64 * 1024  # request line and headers; Slack's are about 1 KiB
-HEAD_SECONDS = 10.0
 LINGER_SECONDS = 2.0  # how long the rest of a request is thrown away after its answer
 LINGER_BYTES = 32 * 1024 * 1024
 
@@ -172,6 +171,7 @@ def settle_memory() -> None:
 class BoundedHttp(HttpToolsProtocol):
     """One connection, with a bound on the size and the time of a request's head, and on what follows an answer."""
 
+    head_seconds = 10.0
     _head_bytes = 0
     _thrown_away = 0
     _is_in_head = True
@@ -181,7 +181,7 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Expect a request's head, soon."""
         super().connection_made(transport)
-        self._close_in(HEAD_SECONDS)
+        self._close_in(self.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the timer, which would keep the connection's objects alive."""
@@ -197,7 +197,7 @@ class BoundedHttp(HttpToolsProtocol):
         super().data_received(data)
         is_head_begun = self._is_in_head and self._head_bytes > 0
         if is_head_begun and self._timer is None:
-            self._close_in(HEAD_SECONDS)
+            self._close_in(self.head_seconds)
         if (is_head_begun and self._head_bytes > LARGEST_HEAD) or self._thrown_away > LINGER_BYTES:
             self.transport.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -81,3 +82,11 @@ def test_public_classes_of_the_playground_have_names_of_their_own() -> None:
 
     assert own
     assert {name: str(file) for name, file in own.items() if everywhere[name] > 1} == {}
+
+
+def test_no_listener_is_lazy() -> None:
+    """A lazy listener runs after the acknowledgement, when nothing is repeated any more."""
+    sources = [path.read_text(encoding="utf-8") for path in (CODE / "bridge" / "listeners").glob("*.py")]
+
+    assert len(sources) > 1
+    assert not [source for source in sources if re.search(r"\blazy\s*=", source)]

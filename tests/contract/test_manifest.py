@@ -64,7 +64,7 @@ def addresses(value: Any) -> Iterator[str]:
 @pytest.mark.skipif(not SCHEMA.exists(), reason="Slack's schema is not beside this repository")
 @pytest.mark.parametrize("url", [URL, None])
 @pytest.mark.parametrize("prefix", ["", "a" * 20])
-def test_it_is_valid_against_slacks_schema(url: str | None, prefix: str) -> None:
+def test_the_manifest_is_valid_against_slacks_schema(url: str | None, prefix: str) -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
 
     problems = list(Draft7Validator(schema).iter_errors(made(url=url, prefix=prefix)))
@@ -72,7 +72,7 @@ def test_it_is_valid_against_slacks_schema(url: str | None, prefix: str) -> None
     assert [f"{list(problem.path)}: {problem.message}" for problem in problems] == []
 
 
-def test_it_lists_the_commands_of_the_registry_with_their_prefix() -> None:
+def test_the_manifest_lists_the_commands_with_their_prefix() -> None:
     listed = made(prefix="acme-")["features"]["slash_commands"]
 
     assert [command["command"] for command in listed] == [
@@ -84,7 +84,7 @@ def test_it_lists_the_commands_of_the_registry_with_their_prefix() -> None:
     assert "run [workflow] [input]" in listed[0]["usage_hint"]
 
 
-def test_a_command_is_sent_ids_unless_it_takes_input_that_must_stay_as_it_was_typed() -> None:
+def test_a_command_that_takes_input_is_not_escaped() -> None:
     listed = made()["features"]["slash_commands"]
 
     assert {command["command"]: command["should_escape"] for command in listed} == {
@@ -95,7 +95,7 @@ def test_a_command_is_sent_ids_unless_it_takes_input_that_must_stay_as_it_was_ty
     }
 
 
-def test_every_address_is_the_one_where_slack_sends_and_menus_have_theirs() -> None:
+def test_every_address_is_the_one_of_the_bridge() -> None:
     settings = made()["settings"]
 
     assert set(addresses(made())) == {URL}
@@ -103,13 +103,13 @@ def test_every_address_is_the_one_where_slack_sends_and_menus_have_theirs() -> N
     assert settings["socket_mode_enabled"] is False
 
 
-def test_for_a_socket_there_is_no_address_at_all() -> None:
+def test_a_manifest_for_sockets_has_no_address() -> None:
     assert list(addresses(made(url=None))) == []
     assert made(url=None)["settings"]["socket_mode_enabled"] is True
     assert made(url=None)["settings"]["interactivity"]["is_enabled"] is True
 
 
-def test_the_bot_is_an_agent_to_whom_people_can_write() -> None:
+def test_the_bot_is_an_agent_with_a_messages_tab() -> None:
     features = made()["features"]
 
     assert features["agent_view"]["agent_description"]
@@ -124,7 +124,7 @@ def test_a_suggested_prompt_with_an_exclamation_mark_is_a_command(message: str) 
     assert (router.bang_line(message) is not None) is message.startswith("!")
 
 
-def test_every_scope_stands_in_bot_and_the_optional_ones_in_both_lists() -> None:
+def test_optional_scopes_are_in_both_lists() -> None:
     scopes = made()["oauth_config"]["scopes"]
     needed = set(scopes["bot"]) - set(scopes["bot_optional"])
 
@@ -135,7 +135,7 @@ def test_every_scope_stands_in_bot_and_the_optional_ones_in_both_lists() -> None
 
 @pytest.mark.parametrize("url", [URL, None])
 @pytest.mark.parametrize("prefix", ["", "a" * 20])
-async def test_slack_takes_it(validated: Validated, url: str | None, prefix: str) -> None:
+async def test_slack_accepts_the_manifest(validated: Validated, url: str | None, prefix: str) -> None:
     assert await validated(made(url=url, prefix=prefix)) == []
 
 
@@ -180,7 +180,7 @@ def without_scope(manifest: dict[str, Any], scope: str) -> None:
         (lambda it: it["settings"].update(is_loud=True), "/settings", "invalid additional property: is_loud"),
     ],
 )
-async def test_a_manifest_that_slack_refuses_is_refused_with_its_place(
+async def test_a_bad_manifest_is_refused_with_its_place(
     validated: Validated, spoil: Callable[[Any], Any], pointer: str, says: str
 ) -> None:
     manifest = made()
@@ -192,7 +192,7 @@ async def test_a_manifest_that_slack_refuses_is_refused_with_its_place(
     assert says in first["message"]
 
 
-async def test_only_the_owner_of_an_app_has_manifests_validated() -> None:
+async def test_only_an_apps_owner_can_validate_manifests() -> None:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, config_token=CONFIG_TOKEN) as slack:
         bot = AsyncWebClient(TOKEN, base_url=slack.api_url)
         owner = AsyncWebClient(CONFIG_TOKEN, base_url=slack.api_url)
@@ -202,7 +202,7 @@ async def test_only_the_owner_of_an_app_has_manifests_validated() -> None:
         assert (await refusal(owner.apps_manifest_validate(manifest="[]")))["error"] == "invalid_manifest"
 
 
-async def test_an_installed_app_has_what_its_manifest_says_and_was_not_declined() -> None:
+async def test_an_installed_app_lacks_only_declined_scopes() -> None:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN) as slack:
         slack.install(made(), declined={"users:read", "channels:history", "chat:write"})
 
@@ -215,7 +215,7 @@ async def test_an_installed_app_has_what_its_manifest_says_and_was_not_declined(
             slack.install(made() | {"oauth_config": {}})
 
 
-def test_every_method_that_is_called_has_its_scope_and_every_scope_its_use() -> None:
+def test_every_called_method_has_its_scope_and_every_scope_a_use() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in (CODE / "slack").glob("*.py"))
     called = set(re.findall(r'"([a-z]+(?:\.[a-zA-Z]+)+)"', source)) & web_api.METHODS.keys()
     wanted = {name: set(web_api.METHODS[name].scopes) - {"connections:write"} for name in called}
@@ -226,7 +226,7 @@ def test_every_method_that_is_called_has_its_scope_and_every_scope_its_use() -> 
     assert NAMES - used == {"app_mentions:read", "commands", "reactions:read"}
 
 
-def test_every_event_has_the_scope_that_slack_wants_for_it() -> None:
+def test_every_event_has_the_scope_that_slack_requires() -> None:
     listed = made()["settings"]["event_subscriptions"]["bot_events"]
 
     assert listed == list(EVENTS)
@@ -246,14 +246,14 @@ def test_every_event_has_the_scope_that_slack_wants_for_it() -> None:
         ("", "https://YOUR-HOST/slack/events"),
     ],
 )
-def test_the_address_may_be_given_with_or_without_the_path(given: str, url: str) -> None:
+def test_an_address_may_omit_the_path(given: str, url: str) -> None:
     assert where_slack_sends(given, socket=False) == url
 
 
 @pytest.mark.parametrize(
     "given", ["http://plain.example.com", "bridge.example.com", "https://", "https://a:b@host", "https://h/?q=1"]
 )
-def test_an_address_that_slack_cannot_send_to_is_refused(given: str) -> None:
+def test_an_unreachable_address_is_refused(given: str) -> None:
     with pytest.raises(ConfigurationError, match="use one like"):
         where_slack_sends(given, socket=False)
 
@@ -264,7 +264,7 @@ def test_a_socket_has_no_address() -> None:
         where_slack_sends("https://bridge.example.com", socket=True)
 
 
-def test_home_is_switched_on_and_every_shortcut_is_one_that_the_bridge_knows() -> None:
+def test_the_manifest_has_home_and_every_shortcut() -> None:
     features = made()["features"]
 
     assert features["app_home"]["home_tab_enabled"] is True

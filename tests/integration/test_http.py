@@ -55,24 +55,22 @@ async def posted(world: World, body: bytes, headers: Mapping[str, str] | list[tu
         [*signed(EVENT).items(), ("X-Slack-Signature", "v0=00")],
     ],
 )
-async def test_what_is_not_signed_properly_is_turned_away(
-    world: World, headers: dict[str, str] | list[tuple[str, str]]
-) -> None:
+async def test_a_bad_signature_gets_401(world: World, headers: dict[str, str] | list[tuple[str, str]]) -> None:
     assert (await posted(world, EVENT, headers)).status_code == 401
 
 
-async def test_what_is_signed_properly_gets_in(world: World) -> None:
+async def test_a_good_signature_gets_in(world: World) -> None:
     assert (await posted(world, EVENT, signed(EVENT))).status_code == 200
     assert (await posted(world, EVENT, signed(EVENT, age=200))).status_code == 200
     assert (await world.slack.people.verify_url()).status == 200
 
 
 @pytest.mark.parametrize("body", [b"", b"[" * 200_000, b"hello=world"], ids=["empty", "deep", "form"])
-async def test_what_is_signed_and_malformed_is_turned_away(world: World, body: bytes) -> None:
+async def test_a_malformed_body_gets_400(world: World, body: bytes) -> None:
     assert (await posted(world, body, signed(body))).status_code == 400
 
 
-async def test_a_body_over_four_mebibytes_is_refused_unread(world: World) -> None:
+async def test_a_body_over_four_mebibytes_gets_413(world: World) -> None:
     async def endless() -> AsyncIterator[bytes]:
         for _ in range(65):
             yield b"x" * 65536
@@ -88,7 +86,7 @@ async def test_a_body_over_four_mebibytes_is_refused_unread(world: World) -> Non
     assert (len(largest), taken.status_code, taken.text) == (LARGEST, 200, "yes")
 
 
-async def test_the_pages_for_machines_say_how_it_is(world: World) -> None:
+async def test_health_readiness_and_metrics_have_pages(world: World) -> None:
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
     async with httpx.AsyncClient(base_url=world.bridges[0].url) as client:

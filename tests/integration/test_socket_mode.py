@@ -30,7 +30,7 @@ NONSENSE: list[tuple[str, object]] = [
 """Envelopes that are none of Slack's. Over HTTP they are answered with 400."""
 
 
-async def test_a_conversation_a_command_a_click_and_a_form(world: World) -> None:
+async def test_a_socket_carries_conversations_commands_and_forms(world: World) -> None:
     await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
 
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
@@ -51,7 +51,7 @@ async def test_a_conversation_a_command_a_click_and_a_form(world: World) -> None
     assert "input" in (wrong.json or {})["errors"]
 
 
-async def test_a_new_socket_is_open_before_the_old_one_goes_and_nothing_is_lost(world: World) -> None:
+async def test_a_replaced_socket_loses_nothing(world: World) -> None:
     await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     (old,) = world.slack.sockets
 
@@ -68,7 +68,7 @@ async def test_a_new_socket_is_open_before_the_old_one_goes_and_nothing_is_lost(
     assert len(world.slack.sockets) == 1
 
 
-async def test_a_socket_that_breaks_in_the_middle_of_a_burst_loses_nothing(world: World) -> None:
+async def test_a_broken_socket_loses_nothing(world: World) -> None:
     await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     roots = []
 
@@ -84,7 +84,7 @@ async def test_a_socket_that_breaks_in_the_middle_of_a_burst_loses_nothing(world
     assert all(len(world.answers(GENERAL, root)) == 1 for root in roots)
 
 
-async def test_a_silent_socket_turns_readiness_red_and_is_replaced(world: World) -> None:
+async def test_a_silent_socket_is_not_ready_and_replaced(world: World) -> None:
     bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     (silent,) = world.slack.sockets
 
@@ -103,7 +103,7 @@ async def test_a_silent_socket_turns_readiness_red_and_is_replaced(world: World)
     assert silent not in world.slack.sockets or len(world.slack.sockets) > 1
 
 
-async def test_an_event_that_could_not_be_kept_is_not_acknowledged(private_redis: Callable[[], RealRedis]) -> None:
+async def test_an_event_that_was_not_stored_is_not_acknowledged(private_redis: Callable[[], RealRedis]) -> None:
     server = private_redis()
     async with a_world(server.url, "test") as world:
         await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
@@ -120,7 +120,7 @@ async def test_an_event_that_could_not_be_kept_is_not_acknowledged(private_redis
         assert [deliveries(record["came"])[0].retry > 0 for record in records] == [True], "the trace knows of the retry"
 
 
-async def test_envelopes_that_make_no_sense_end_nothing(world: World) -> None:
+async def test_a_malformed_envelope_is_acknowledged_and_dropped(world: World) -> None:
     bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     (socket,) = world.slack.sockets
 
@@ -136,7 +136,7 @@ async def test_envelopes_that_make_no_sense_end_nothing(world: World) -> None:
     assert b"Traceback" not in bridge.log
 
 
-async def test_a_refused_token_ends_the_process_with_the_cure(world: World) -> None:
+async def test_a_refused_app_token_ends_the_process(world: World) -> None:
     bridge = world.bridge(SLACK_APP_TOKEN="xapp-of-somebody-else", SLACK_SIGNING_SECRET="")
 
     await bridge.start()
@@ -146,7 +146,7 @@ async def test_a_refused_token_ends_the_process_with_the_cure(world: World) -> N
     assert "SLACK_APP_TOKEN" in bridge.log.decode()
 
 
-async def test_an_app_that_was_removed_is_waited_for(world: World) -> None:
+async def test_a_removed_app_is_waited_for(world: World) -> None:
     bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1")
     world.slack.unsubscribed.add("tokens_revoked")
 
@@ -161,7 +161,7 @@ async def test_an_app_that_was_removed_is_waited_for(world: World) -> None:
     await world.answered(GENERAL, root)
 
 
-async def test_draining_keeps_the_socket_until_the_last_turn_is_over(world: World) -> None:
+async def test_draining_keeps_the_socket_for_the_last_turn(world: World) -> None:
     bridge = await world.start_bridge_on_a_socket(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")
     world.project.on("POST", CHAT, Proper(delay=1.5))
     root = await world.mention(ALICE, GENERAL, "this takes a while")

@@ -61,7 +61,7 @@ async def sockets_to(serve: Serve) -> AsyncIterator[Sockets]:
     ["no JSON", "5", "[]", "[" * 100_000, '{"type": []}', '{"envelope_id": 5}', '{"type": "disconnect", "reason": 5}'],
     ids=["words", "number", "list", "deep", "type", "id", "reason"],
 )
-async def test_a_frame_that_makes_no_sense_ends_nothing(frame: str) -> None:
+async def test_a_malformed_frame_is_ignored(frame: str) -> None:
     heard = asyncio.Queue[str]()
 
     async def serve(socket: web.WebSocketResponse) -> None:
@@ -79,7 +79,7 @@ async def test_a_frame_that_makes_no_sense_ends_nothing(frame: str) -> None:
         assert sockets.is_up
 
 
-async def test_a_server_that_closes_each_socket_at_once_is_not_asked_without_a_pause() -> None:
+async def test_sockets_closed_at_once_are_reopened_with_pauses() -> None:
     opened: list[float] = []
 
     async def serve(socket: web.WebSocketResponse) -> None:

@@ -89,7 +89,7 @@ def requests(draw: st.DrawFn) -> tuple[list[bytes], Headers, bool, str]:
 
 @fuzzed
 @given(what=requests())
-async def test_whatever_bytes_and_headers_come_the_guard_answers_once_and_keeps_nothing(
+async def test_any_request_gets_one_answer(
     what: tuple[list[bytes], Headers, bool, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -224,7 +224,7 @@ ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {fo
 @example(request_=({"command": "/nothing", "text": "\x00payload=1", "user_id": "", "channel_id": ""}, "command"))
 @example(request_=({**INTERACTIONS[0], "message": 7}, "interaction"))
 @example(request_=({**INTERACTIONS[5], "value": 7}, "interaction"))
-async def test_whatever_is_signed_nothing_breaks_behind_the_guard(
+async def test_a_signed_request_breaks_nothing_inside(
     request_: tuple[dict[str, Any], str], door: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -257,7 +257,7 @@ PAYLOADS = (
 @example(carried=("events_api", {**EVENTS[5], "authorizations": False}))
 @example(carried=("interactive", {**INTERACTIONS[0], "actions": [{"action_id": []}]}))
 @example(carried=("interactive", {"type": "of tomorrow", "command": {}}))
-async def test_whatever_an_envelope_carries_nothing_breaks_behind_the_socket(
+async def test_an_envelope_breaks_nothing_inside(
     carried: tuple[str, dict[str, Any]], door: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -291,7 +291,7 @@ INCOMPLETE = {
 
 
 @pytest.mark.parametrize("payload", INCOMPLETE.values(), ids=INCOMPLETE.keys())
-async def test_a_signed_interaction_that_is_incomplete_gets_400_and_no_traceback(
+async def test_an_incomplete_interaction_gets_400_and_no_traceback(
     payload: dict[str, Any], door: FrontDoor, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = await door.interaction(payload)
@@ -304,7 +304,5 @@ async def test_a_signed_interaction_that_is_incomplete_gets_400_and_no_traceback
 
 
 @pytest.mark.parametrize("payload", LEGACY, ids=[str(payload["type"]) for payload in LEGACY])
-async def test_an_interaction_of_an_older_app_is_taken_when_it_is_whole(
-    payload: dict[str, Any], door: FrontDoor
-) -> None:
+async def test_an_interaction_of_older_apps_gets_200(payload: dict[str, Any], door: FrontDoor) -> None:
     assert (await door.interaction(payload)).status == 200

@@ -36,7 +36,7 @@ async def sent(door: FrontDoor, event: dict[str, Any], **changes: Any) -> int:
 
 
 @pytest.mark.parametrize("event", [STOP, CROSS])
-async def test_a_stop_is_given_before_slack_is_told_that_it_was_taken(door: FrontDoor, event: dict[str, Any]) -> None:
+async def test_a_stop_is_given_before_its_acknowledgement(door: FrontDoor, event: dict[str, Any]) -> None:
     turn = await door.bench.store.conversation(agent=7)
 
     statuses = [await sent(door, event), await sent(door, event)]
@@ -66,7 +66,7 @@ async def test_a_stop_is_given_before_slack_is_told_that_it_was_taken(door: Fron
         (CROSS, {"user": "UBOT", "item_user": "UBOT"}),
     ],
 )
-async def test_what_is_no_stop_is_taken_and_left(
+async def test_an_event_that_is_no_stop_changes_nothing(
     door: FrontDoor, event: dict[str, Any], changes: dict[str, Any]
 ) -> None:
     await door.bench.store.conversation(agent=7)
@@ -79,9 +79,7 @@ async def test_what_is_no_stop_is_taken_and_left(
 
 
 @pytest.mark.parametrize(("event", "kind"), [(STOP, "stop"), (CROSS, "stop"), (OPENED, "messages_opened")])
-async def test_a_stop_and_an_opened_tab_are_counted_as_kinds_of_their_own(
-    door: FrontDoor, event: dict[str, Any], kind: str
-) -> None:
+async def test_an_event_is_counted_by_its_own_kind(door: FrontDoor, event: dict[str, Any], kind: str) -> None:
     await door.bench.store.conversation(agent=7)
 
     await sent(door, event)
@@ -91,7 +89,7 @@ async def test_a_stop_and_an_opened_tab_are_counted_as_kinds_of_their_own(
     assert door.counted(f'bridge_turn_seconds_count{{kind="{kind}",')
 
 
-async def test_opening_the_messages_tab_offers_prompts(door: FrontDoor) -> None:
+async def test_an_opened_messages_tab_gets_prompts(door: FrontDoor) -> None:
     assert await sent(door, OPENED) == 200
     await door.bench.work()
 
@@ -99,14 +97,14 @@ async def test_opening_the_messages_tab_offers_prompts(door: FrontDoor) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"tab": "home"}, {"tab": None}, {"channel": None}, {"user": None}])
-async def test_nothing_else_of_the_app_being_opened_does(door: FrontDoor, changes: dict[str, Any]) -> None:
+async def test_another_opened_tab_gets_no_prompts(door: FrontDoor, changes: dict[str, Any]) -> None:
     assert await sent(door, OPENED, **changes) == 200
     await door.bench.work()
 
     assert door.bench.say.prompts == []
 
 
-async def test_who_may_not_talk_to_the_bot_is_not_greeted(redis: Redis, web: SlackWeb) -> None:
+async def test_a_person_without_access_gets_no_prompts(redis: Redis, web: SlackWeb) -> None:
     async with a_front_door(redis, web, allowed_users=frozenset({"UOTHER"})) as door:
         assert await sent(door, OPENED) == 200
         await door.bench.work()
@@ -115,7 +113,7 @@ async def test_who_may_not_talk_to_the_bot_is_not_greeted(redis: Redis, web: Sla
         assert door.bench.say.whispers == []
 
 
-async def test_what_has_a_listener_and_only_that_is_in_the_manifest(door: FrontDoor) -> None:
+async def test_the_manifest_has_exactly_the_events_with_a_listener(door: FrontDoor) -> None:
     kinds = {event.partition(".")[0] for event in SLACKS_EVENTS}
     unheard: list[str] = []
     for kind in kinds:
@@ -127,7 +125,7 @@ async def test_what_has_a_listener_and_only_that_is_in_the_manifest(door: FrontD
 
 
 @pytest.mark.parametrize("user", ["USLACK", "USLACKBOT"])
-async def test_a_click_by_slack_itself_is_acknowledged_and_left(door: FrontDoor, user: str) -> None:
+async def test_a_click_by_slack_itself_is_ignored(door: FrontDoor, user: str) -> None:
     response = await door.interaction(
         {
             "type": "block_actions",

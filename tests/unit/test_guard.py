@@ -68,7 +68,7 @@ def door() -> Door:
     return Door()
 
 
-async def test_what_is_signed_and_well_formed_goes_in_parsed(door: Door) -> None:
+async def test_a_signed_request_gets_in_parsed(door: Door) -> None:
     response = await door.post(EVENT)
 
     assert (response.status, response.body) == (200, b'{"from": "inside"}')
@@ -77,7 +77,7 @@ async def test_what_is_signed_and_well_formed_goes_in_parsed(door: Door) -> None
     assert door.count('bridge_ack_seconds_count{kind="message"} 1.0')
 
 
-async def test_a_body_that_comes_in_pieces_is_put_together(door: Door) -> None:
+async def test_a_body_in_pieces_is_joined(door: Door) -> None:
     pieces = [EVENT[:7], EVENT[7:20], EVENT[20:]]
 
     response = await request(door.guard, pieces, [JSON, *signed(EVENT, NOW)])
@@ -113,7 +113,7 @@ BROKEN_SIGNATURES: dict[str, Headers] = {
 
 
 @pytest.mark.parametrize("headers", BROKEN_SIGNATURES.values(), ids=BROKEN_SIGNATURES.keys())
-async def test_without_a_good_signature_nothing_gets_in_and_nothing_is_logged(
+async def test_a_bad_signature_gets_401_and_no_log_line(
     door: Door, headers: Headers, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -127,18 +127,18 @@ async def test_without_a_good_signature_nothing_gets_in_and_nothing_is_logged(
 
 
 @pytest.mark.parametrize("age", [-300, 299, 300])
-async def test_five_minutes_are_tolerated_either_way(door: Door, age: int) -> None:
+async def test_a_signature_is_valid_for_five_minutes(door: Door, age: int) -> None:
     assert (await door.post(EVENT, signed(EVENT, NOW - age))).status == 200
 
 
-async def test_a_length_beyond_the_limit_is_refused_unread(door: Door) -> None:
+async def test_a_declared_length_over_the_limit_gets_413_unread(door: Door) -> None:
     response = await request(door.guard, [b"x"], [(b"content-length", b"%d" % (LARGEST_BODY + 1)), JSON])
 
     assert response.status == 413
     assert response.taken == 0
 
 
-async def test_a_body_that_grows_beyond_the_limit_is_read_no_further(door: Door) -> None:
+async def test_a_body_over_the_limit_is_read_no_further(door: Door) -> None:
     chunk = b"x" * (256 * 1024)
 
     response = await request(door.guard, [chunk] * 40, [JSON])
@@ -147,13 +147,13 @@ async def test_a_body_that_grows_beyond_the_limit_is_read_no_further(door: Door)
     assert response.taken == 17 * len(chunk)
 
 
-async def test_a_body_of_just_the_limit_is_taken(door: Door) -> None:
+async def test_a_body_of_exactly_the_limit_gets_in(door: Door) -> None:
     body = EVENT[:-1] + b" " * (LARGEST_BODY - len(EVENT)) + b"}"
 
     assert (await door.post(body)).status == 200
 
 
-async def test_who_trickles_is_sent_away(door: Door) -> None:
+async def test_a_slow_body_gets_408(door: Door) -> None:
     guard = Guard(SECRET, door.metrics, body_seconds=0.01)
 
     response = await request(guard, [EVENT[:5]] * 2, signed(EVENT), is_whole=False)
@@ -161,7 +161,7 @@ async def test_who_trickles_is_sent_away(door: Door) -> None:
     assert response.status == 408
 
 
-async def test_who_leaves_in_the_middle_is_not_answered(door: Door) -> None:
+async def test_a_client_that_leaves_gets_no_answer(door: Door) -> None:
     response = await request(door.guard, [EVENT[:5]], signed(EVENT, NOW), is_left=True)
 
     assert response.statuses == []
@@ -170,7 +170,7 @@ async def test_who_leaves_in_the_middle_is_not_answered(door: Door) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
-async def test_only_post_is_understood(door: Door, method: str) -> None:
+async def test_other_methods_get_405(door: Door, method: str) -> None:
     response = await request(door.guard, [b""], [], method)
 
     assert response.status == 405
@@ -207,16 +207,14 @@ MALFORMED: dict[str, tuple[bytes, tuple[bytes, bytes]]] = {
 
 
 @pytest.mark.parametrize(("body", "content_type"), MALFORMED.values(), ids=MALFORMED.keys())
-async def test_what_is_signed_but_malformed_is_a_bad_request(
-    door: Door, body: bytes, content_type: tuple[bytes, bytes]
-) -> None:
+async def test_a_malformed_body_gets_400(door: Door, body: bytes, content_type: tuple[bytes, bytes]) -> None:
     response = await door.post(body, content_type=content_type)
 
     assert response.status == 400
     assert door.inner.payloads == []
 
 
-async def test_a_challenge_is_answered_if_it_is_signed(door: Door) -> None:
+async def test_a_signed_challenge_is_answered(door: Door) -> None:
     body = json.dumps({"type": "url_verification", "challenge": "3eZbrw1aB"}).encode()
 
     assert (await door.post(body)).body == b"3eZbrw1aB"
@@ -224,15 +222,13 @@ async def test_a_challenge_is_answered_if_it_is_signed(door: Door) -> None:
     assert door.inner.payloads == []
 
 
-async def test_ssl_check_is_answered_if_it_is_signed(door: Door) -> None:
+async def test_a_signed_ssl_check_is_answered(door: Door) -> None:
     assert (await door.post(b"ssl_check=1&token=x", content_type=FORM)).status == 200
     assert (await door.post(b"ssl_check=1&token=x", [], FORM)).status == 401
     assert door.inner.payloads == []
 
 
-async def test_being_told_of_held_back_events_is_acknowledged_and_logged(
-    door: Door, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_rate_limit_notice_is_acknowledged_and_logged(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     assert (await door.post(b'{"type": "app_rate_limited", "team_id": "T1"}')).status == 200
     assert [record.message for record in caplog.records] == ["slack holds events back: more than 30,000 in an hour"]
 
@@ -246,7 +242,7 @@ async def test_being_told_of_held_back_events_is_acknowledged_and_logged(
         ({"type": "of_tomorrow"}, "other"),
     ],
 )
-async def test_interactions_go_in_and_are_counted_by_kind(door: Door, payload: dict[str, Any], kind: str) -> None:
+async def test_an_interaction_gets_in_and_is_counted_by_kind(door: Door, payload: dict[str, Any], kind: str) -> None:
     body = urlencode({"payload": json.dumps(payload)})
 
     assert (await door.post(body.encode(), content_type=FORM)).status == 200
@@ -254,7 +250,7 @@ async def test_interactions_go_in_and_are_counted_by_kind(door: Door, payload: d
     assert door.count(f'bridge_ack_seconds_count{{kind="{kind}"}} 1.0')
 
 
-async def test_a_command_that_says_payload_goes_in_as_a_command(door: Door) -> None:
+async def test_a_command_with_payload_in_its_text_stays_a_command(door: Door) -> None:
     command = {"command": "/workflows", "text": 'run 3 {"payload": 1}'}
 
     assert (await door.post(urlencode(command).encode(), content_type=FORM)).status == 200
@@ -277,21 +273,19 @@ async def test_a_command_that_says_payload_goes_in_as_a_command(door: Door) -> N
         '{"type": "block_actions", "actions": [{"action_id": "a"}], "command": "/workflows"}',
     ],
 )
-async def test_an_interaction_that_is_not_whole_is_a_bad_request(door: Door, payload: str) -> None:
+async def test_an_incomplete_interaction_gets_400(door: Door, payload: str) -> None:
     assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 400
     assert door.inner.payloads == []
 
 
-async def test_what_other_apps_write_into_a_message_may_look_like_anything(door: Door) -> None:
+async def test_metadata_of_other_apps_may_have_any_shape(door: Door) -> None:
     message = {"ts": "1.2", "metadata": {"event_type": "order", "event_payload": {"user": 5, "item": 17, "team": []}}}
     payload = json.dumps({"type": "message_action", "callback_id": "c", "message": message})
 
     assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 200
 
 
-async def test_what_breaks_inside_is_logged_with_a_reference_only_and_sent_again(
-    door: Door, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failure_inside_gets_503_and_a_logged_reference(door: Door, caplog: pytest.LogCaptureFixture) -> None:
     door.inner.error = RuntimeError("broken")
 
     response = await door.post(EVENT)
@@ -308,7 +302,7 @@ async def test_what_breaks_inside_is_logged_with_a_reference_only_and_sent_again
 @pytest.mark.parametrize(
     ("said", "understood"), [(None, 0), ("", 0), ("0", 0), ("2", 2), ("many", 0), ("9" * 5000, 0), ("-1", 0)]
 )
-async def test_an_event_says_how_often_slack_has_sent_it_before(door: Door, said: str | None, understood: int) -> None:
+async def test_a_retry_number_is_read_from_header_and_envelope(door: Door, said: str | None, understood: int) -> None:
     header = [(b"x-slack-retry-num", said.encode())] if said is not None else []
 
     await door.post(EVENT, [*signed(EVENT, NOW), *header])
@@ -326,7 +320,7 @@ async def test_an_answer_from_inside_is_passed_on(door: Door, status: int) -> No
     assert (response.status, response.body) == (status, b'{"from": "inside"}')
 
 
-async def test_until_there_is_somebody_inside_slack_is_asked_to_come_again(door: Door) -> None:
+async def test_a_guard_that_is_starting_answers_503(door: Door) -> None:
     response = await request(Guard(SECRET, door.metrics), [EVENT], [JSON, *signed(EVENT)])
 
     assert (response.status, response.body) == (503, b"starting")

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field, replace
 
 import aiohttp
 import pytest
+import uvicorn
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bridge.errors import ConfigurationError
 from bridge.metrics import Metrics
 from bridge.slack.guard import Guard
-from bridge.slack.http import Address, Reach, Readiness, build, serving, settle_memory
+from bridge.slack.http import Address, BoundedHttp, Reach, Readiness, build, serving, settle_memory
 
 SECRET = "a-signing-secret"
 BODY = json.dumps({"type": "event_callback", "event": {"type": "app_mention"}}).encode()
@@ -72,7 +73,7 @@ async def get(url: str) -> tuple[int, str]:
         return response.status, await response.text()
 
 
-async def test_a_signed_event_reaches_the_inside_and_no_server_name_goes_out(bridge: Bridge) -> None:
+async def test_a_signed_event_is_answered_without_a_server_name(bridge: Bridge) -> None:
     async with (
         bridge.served() as address,
         aiohttp.ClientSession() as http,
@@ -82,7 +83,7 @@ async def test_a_signed_event_reaches_the_inside_and_no_server_name_goes_out(bri
         assert "Server" not in response.headers
 
 
-async def test_healthz_answers_while_the_loop_turns(bridge: Bridge) -> None:
+async def test_healthz_answers_ok(bridge: Bridge) -> None:
     async with bridge.served() as address:
         assert await get(f"{address.url}/healthz") == (200, "ok")
 
@@ -132,7 +133,7 @@ async def test_other_paths_do_not_exist(bridge: Bridge) -> None:
         assert (await get(f"{address.url}/docs"))[0] == 404
 
 
-async def test_a_huge_body_gets_its_413_though_nobody_reads_it(bridge: Bridge) -> None:
+async def test_an_unread_huge_body_gets_its_413(bridge: Bridge) -> None:
     async with bridge.served() as address:
         reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
         writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\nContent-Length: 20971520\r\n\r\n")
@@ -144,7 +145,7 @@ async def test_a_huge_body_gets_its_413_though_nobody_reads_it(bridge: Bridge) -
         await writer.wait_closed()
 
 
-async def test_a_head_without_end_is_cut_off(bridge: Bridge) -> None:
+async def test_an_endless_head_closes_the_connection(bridge: Bridge) -> None:
     async with bridge.served() as address:
         reader, writer = await asyncio.open_connection("127.0.0.1", address.port)
         writer.write(b"POST /slack/events HTTP/1.1\r\nHost: x\r\n")
@@ -168,16 +169,47 @@ async def _lines_taken(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     return 10_000
 
 
-async def test_requests_of_one_connection_are_answered_one_after_the_other(bridge: Bridge) -> None:
+class Hasty(BoundedHttp):
+    head_seconds = 0.3
+
+
+@pytest.mark.parametrize(
+    ("sent", "answers"),
+    [
+        (b"", 0),
+        (b"GET /healthz HTT", 0),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n", 0),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 1),
+    ],
+    ids=["nothing", "a line", "a head", "a request"],
+)
+async def test_a_connection_is_closed_unless_its_head_ends_in_time(bridge: Bridge, sent: bytes, answers: int) -> None:
+    app = build(None, lambda: UP, bridge.metrics)
+    loop = asyncio.get_running_loop()
+    config = uvicorn.Config(app, http=Hasty, lifespan="off", log_config=None)
+    config.load()
+    state = uvicorn.server.ServerState()
+    server = await loop.create_server(lambda: Hasty(config, state, {}), "127.0.0.1", 0)
+    async with server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        for part in (sent, sent[:20]) if answers else (sent,):  # after an answer, the next head doesn't end either
+            writer.write(part)
+            await asyncio.sleep(0.1)
+        async with asyncio.timeout(5):
+            came = await reader.read()
+        writer.close()
+
+    assert came.count(b" 200 ") == answers
+
+
+async def test_one_connection_serves_several_requests(bridge: Bridge) -> None:
     async with bridge.served() as address, aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=1)) as http:
         for _ in range(5):
             async with http.post(f"{address.url}/slack/events", data=BODY, headers=headers()) as response:
                 assert response.status == 200
 
 
-async def test_a_request_that_has_begun_is_answered_before_the_server_is_gone(
-    bridge: Bridge, wait_until: WaitUntil
-) -> None:
+async def test_a_running_request_is_answered_before_shutdown(bridge: Bridge, wait_until: WaitUntil) -> None:
     bridge.may_answer.clear()
     async with aiohttp.ClientSession() as http:
         async with bridge.served() as address:
@@ -193,7 +225,7 @@ async def test_a_request_that_has_begun_is_answered_before_the_server_is_gone(
         assert await asking == 200
 
 
-async def test_a_port_that_is_taken_is_a_matter_of_configuration(bridge: Bridge) -> None:
+async def test_a_port_in_use_is_a_configuration_error(bridge: Bridge) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ExceptionGroup) as caught:
@@ -205,7 +237,7 @@ async def test_a_port_that_is_taken_is_a_matter_of_configuration(bridge: Bridge)
     assert str(error).startswith(f"BRIDGE_PORT {port} on 127.0.0.1: ")
 
 
-async def test_a_host_that_does_not_exist_is_a_matter_of_configuration(bridge: Bridge) -> None:
+async def test_an_unknown_host_is_a_configuration_error(bridge: Bridge) -> None:
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.TaskGroup() as group, serving(bridge.inside, "256.0.0.1", 0, group):
             pass
@@ -218,11 +250,11 @@ async def test_a_host_that_does_not_exist_is_a_matter_of_configuration(bridge: B
     ("host", "url"),
     [("0.0.0.0", "http://127.0.0.1:3000"), ("::", "http://[::1]:3000"), ("10.0.0.1", "http://10.0.0.1:3000")],
 )
-def test_an_address_can_be_opened_on_this_machine(host: str, url: str) -> None:
+def test_an_address_has_a_url_for_this_machine(host: str, url: str) -> None:
     assert Address(host, 3000).url == url
 
 
-def test_what_is_built_is_taken_out_of_the_garbage_collectors_way() -> None:
+def test_settled_memory_is_not_collected() -> None:
     before = gc.get_threshold()
     try:
         settle_memory()
