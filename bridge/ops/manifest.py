@@ -51,10 +51,24 @@ def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any
                 ),
                 "suggested_prompts": [{"title": title, "message": message} for message, title in _APP_PROMPTS.items()],
             },
-            "slash_commands": [_slash_command(command, url) for command in commands],
+            "slash_commands": [
+                {
+                    "command": command.name,
+                    "description": command.description,
+                    "usage_hint": command.usage_hint,
+                    "should_escape": command.with_ids,
+                    **_at("url", url),
+                }
+                for command in commands
+            ],
             "shortcuts": [asdict(shortcut) for shortcut in SHORTCUTS],
         },
-        "oauth_config": {"scopes": _scopes()},
+        "oauth_config": {
+            "scopes": {  # the optional ones in both lists: https://docs.slack.dev/authentication/installing-with-oauth
+                "bot": [scope.name for scope in SCOPES],
+                "bot_optional": [scope.name for scope in SCOPES if scope.is_optional],
+            }
+        },
         "settings": {
             "event_subscriptions": {**_at("request_url", url), "bot_events": list(EVENTS)},
             "interactivity": {
@@ -74,15 +88,11 @@ def where_slack_sends(given: str, *, socket: bool) -> str | None:
 
     Raises `ConfigurationError`.
     """
-    if not socket:
-        return _events_url(given or _PLACEHOLDER)
-    if given:
+    if socket and given:
         raise ConfigurationError(["--url and --socket exclude one another: over a socket, Slack needs no address"])
-    return None
-
-
-def _events_url(given: str) -> str:
-    address = given.strip().rstrip("/")
+    if socket:
+        return None
+    address = (given or _PLACEHOLDER).strip().rstrip("/")
     try:
         parts = urlsplit(address)
         is_usable = bool(parts.scheme == "https" and parts.hostname)
@@ -94,27 +104,6 @@ def _events_url(given: str) -> str:
             ["--url is no address that Slack can send to: use one like https://bridge.example.com"]
         )
     return address if parts.path.endswith(EVENTS_PATH) else address + EVENTS_PATH
-
-
-def _slash_command(command: SlashCommand, url: str | None) -> dict[str, Any]:
-    return {
-        "command": command.name,
-        "description": command.description,
-        "usage_hint": command.usage_hint,
-        "should_escape": command.with_ids,
-        **_at("url", url),
-    }
-
-
-def _scopes() -> dict[str, list[str]]:
-    """List all scopes, and the optional ones once more: Slack wants those in both lists.
-
-    https://docs.slack.dev/authentication/installing-with-oauth
-    """
-    return {
-        "bot": [scope.name for scope in SCOPES],
-        "bot_optional": [scope.name for scope in SCOPES if scope.is_optional],
-    }
 
 
 def _at(name: str, url: str | None) -> dict[str, str]:
