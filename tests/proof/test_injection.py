@@ -26,7 +26,7 @@ from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.history import Place
 from bridge.slack.post import ExistingParts, Recipient, Say
 from support.evil import ATTACKS, results, returns, surfaces
-from support.saying import MARK, NO_FILES, US
+from support.saying import NO_FILES, TAG, US
 from support.shown import active
 from support.wire_slack import CutOff, Json, WireSlack, refused
 
@@ -115,11 +115,11 @@ async def every_way_out(slack: WireSlack, web: SlackWeb) -> AsyncIterator[list[C
 
     def ways(say: Say) -> list[Callable[[Reply], Any]]:
         return [
-            lambda reply: say.post(_AWAY, reply, MARK, ExistingParts()),
+            lambda reply: say.post(_AWAY, reply, TAG, ExistingParts()),
             lambda reply: say.whisper(Recipient("C1", "U1", "", url), reply),
             lambda reply: say.whisper(Recipient("C1", "U1", "1.2", ""), reply),
             lambda reply: say.respond(url, reply, ExistingParts()),
-            lambda reply: say.update("C1", "1699999999.000002", reply, MARK),
+            lambda reply: say.update("C1", "1699999999.000002", reply, TAG),
         ]
 
     async def at_once(_seconds: float) -> None:

@@ -12,7 +12,7 @@ from bridge.slack.history import MessageTag, Place
 
 HERE = Place("C1", "1699999999.000001")
 TURN = TurnId("abcDEF123-_xyz00")
-MARK = MessageTag("bridge_turn", TURN, agent=3, session=77)
+TAG = MessageTag("bridge_turn", TURN, agent=3, session=77)
 US = Identity(
     team="T1", enterprise="", bot_user="UBOT", bot_id="B1", scopes=frozenset({"files:write", "channels:history"})
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +27,7 @@ class CutOff:
     """Close the connection after the request was read whole."""
 
 
-Reaction = Json | Raw | CutOff | Callable[[Json], Json | CutOff]
+Reaction = Json | Raw | CutOff | Callable[[Json], Json | CutOff | Awaitable[Json]]
 
 
 @dataclass
@@ -64,6 +64,8 @@ class WireSlack:
         self.asked.append((name, arguments))
         self.authorizations.append(request.headers.get("Authorization", ""))
         reaction = self._next(name, arguments)
+        if isinstance(reaction, Awaitable):
+            reaction = await reaction
         match reaction:
             case CutOff():
                 assert request.transport is not None
@@ -74,7 +76,7 @@ class WireSlack:
                 return web.Response(body=content, status=status, headers={**headers, "Content-Type": content_type})
         return web.json_response(reaction)
 
-    def _next(self, name: str, arguments: Json) -> Json | Raw | CutOff:
+    def _next(self, name: str, arguments: Json) -> Json | Raw | CutOff | Awaitable[Json]:
         reactions = self.script.get(name, [])
         reaction = reactions.pop(0) if len(reactions) > 1 else (reactions[0] if reactions else self._usual(name))
         if callable(reaction):

@@ -1,0 +1,209 @@
+"""Reading in Slack: our own messages by their tags, and what others said in a thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridge.errors import SlackRefused, SlackUnreachable
+from bridge.ids import new_turn_id
+from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.history import NEWEST, MessageTag, Place, Recalled, ThreadMessage, tagged_parts
+from bridge.slack.post import Say
+from support.saying import SINCE, TURN, US
+from support.wire_slack import Json, WireSlack, limited
+
+ROOT = "1700000000.000100"
+HERE = Place("C1", ROOT)
+REPLIES = "conversations.replies"
+
+
+def at(number: int) -> str:
+    return f"1700000000.{100 + number:06d}"
+
+
+def said(number: int, text: str, **more: Any) -> Json:
+    return {"ts": at(number), "user": "U1", "text": text, "thread_ts": ROOT, **more}
+
+
+def tagged(turn: str = TURN, part: str = "0", **more: Any) -> Json:
+    payload = {"turn": turn, "part": part, "agent": 3, "session": more.pop("session", 77)}
+    tag = {"event_type": "bridge_turn", "event_payload": payload}
+    return {"ts": f"17.{part}", "bot_id": "B1", "metadata": tag, **more}
+
+
+def page(*messages: Any, cursor: str = "") -> Json:
+    return {"ok": True, "messages": list(messages), "response_metadata": {"next_cursor": cursor}}
+
+
+# Our own messages
+
+
+async def test_finding_goes_through_all_pages(slack: WireSlack, say: Say) -> None:
+    slack.script[REPLIES] = [page(tagged(), cursor="more"), page(tagged(part="1"))]
+
+    assert await say.find(HERE, TURN, SINCE) == {"0": "17.0", "1": "17.1"}
+
+    first, second = slack.calls(REPLIES)
+    assert (first["include_all_metadata"], first["ts"], float(first["oldest"])) == ("true", ROOT, SINCE.timestamp())
+    assert second["cursor"] == "more"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        tagged(bot_id="B2"),
+        tagged(bot_id=None, user="U1"),
+        tagged(turn="another"),
+        {"ts": "1.1", "bot_id": "B1"},
+        {"ts": "1.1", "bot_id": "B1", "metadata": {"event_type": "bridge_turn", "event_payload": {"turn": TURN}}},
+        {"ts": "1.1", "bot_id": "B1", "metadata": "odd", "files": ["odd", {"name": None}, {"name": "output.json"}]},
+        {"ts": "1.1", "user": "U1", "files": [{"name": f"output-{TURN}-file0.json"}]},
+        {"ts": "1.1", "bot_id": "B1", "blocks": ["odd", {"block_id": None}, {"block_id": "bridge_another:0"}]},
+        "odd",
+    ],
+)
+async def test_finding_believes_only_own_messages_of_the_turn(slack: WireSlack, say: Say, message: Any) -> None:
+    slack.script[REPLIES] = [page(message)]
+
+    assert await say.find(HERE, TURN, SINCE) == {}
+
+
+async def test_finding_in_a_channel_looks_below_the_message_too(slack: WireSlack, say: Say) -> None:
+    file = {"ts": "17.5", "bot_id": "B1", "files": [{"name": f"output-{TURN}-file0.json"}]}
+    slack.script["conversations.history"] = [page(tagged())]
+    slack.script[REPLIES] = [page(tagged(), file)]
+
+    assert await say.find(Place("C1"), TURN, SINCE) == {"0": "17.0", "file0": "17.5"}
+    assert slack.calls(REPLIES)[0]["ts"] == "17.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("output.json", f"output-{TURN}-file3.json"),
+        ("", f"file-{TURN}-file3.txt"),
+        ("README", f"README-{TURN}-file3.txt"),
+        ("../../etc/a.b.md", f"a.b-{TURN}-file3.md"),
+    ],
+)
+def test_a_files_name_says_which_part_it_is(name: str, made: str) -> None:
+    assert MessageTag("bridge_turn", TURN).file_name(name, "file3") == made
+    assert list(tagged_parts(TURN, {"files": [{"name": made}]})) == ["file3"]
+    assert list(tagged_parts(new_turn_id(), {"files": [{"name": made}]})) == []
+
+
+async def test_the_newest_own_answer_recalls_the_session(slack: WireSlack, say: Say) -> None:
+    notice = {"ts": "18", "bot_id": "B1", "metadata": {"event_type": "bridge_notice", "event_payload": {}}}
+    forged = tagged("forged", bot_id="B2", session=666)
+    slack.script[REPLIES] = [page(tagged(), tagged("later", session=78), forged, notice), page()]
+
+    assert (await say.read_thread(HERE)).recalled == Recalled(agent=3, session=78)
+    assert (await say.read_thread(HERE)).recalled is None
+
+
+# What others said
+
+
+async def test_a_thread_is_its_root_and_what_came_before(slack: WireSlack, say: Say) -> None:
+    slack.script[REPLIES] = [
+        page(said(0, "the root"), said(1, "one"), said(2, "two", user="U2"), said(3, "the question"), said(4, "later"))
+    ]
+
+    read = await say.read_thread(HERE, before=at(3))
+
+    assert read.root == ThreadMessage("U1", "", "the root")
+    assert read.newest == (ThreadMessage("U1", "", "one"), ThreadMessage("U2", "", "two"))
+    assert (read.left_out, read.recalled, read.cut_short) == (0, None, None)
+
+
+async def test_after_a_message_only_newer_ones_are_read(slack: WireSlack, say: Say) -> None:
+    slack.script[REPLIES] = [page(said(0, "the root"), said(1, "heard"), said(2, "new"))]
+
+    read = await say.read_thread(HERE, after=at(1), before=at(3))
+
+    assert (read.root, [one.text for one in read.newest]) == (None, ["new"])
+    assert slack.calls(REPLIES)[0]["oldest"] == at(1)
+
+
+async def test_the_bots_own_messages_are_left_out_but_for_a_root(slack: WireSlack, say: Say) -> None:
+    own = {"bot_id": "B1", "user": "UBOT"}
+    slack.script[REPLIES] = [page(said(0, "a report", **own), said(1, "an answer", **own), said(2, "a notice", **own))]
+
+    read = await say.read_thread(HERE, before=at(3))
+
+    assert (read.root, read.newest) == (ThreadMessage("UBOT", "", "a report"), ())
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (said(1, "see", files=[{"title": "Plan", "name": "plan.pdf"}, {"name": "b.png"}]),
+         ThreadMessage("U1", "", "see", ("Plan", "b.png"))),
+        (said(1, "", files=[{"name": "b.png"}], subtype="file_share"), ThreadMessage("U1", "", "", ("b.png",))),
+        (said(1, "down!", subtype="bot_message", bot_id="B2", username="Alarm", user=""),
+         ThreadMessage("", "Alarm", "down!")),
+        (said(1, "", bot_id="B2", bot_profile={"name": "Alarm"}, attachments=[{"fallback": "CPU at 99 %"}]),
+         ThreadMessage("", "Alarm", "CPU at 99 %")),
+        (said(1, "all of you", subtype="thread_broadcast"), ThreadMessage("U1", "", "all of you")),
+        (said(1, "has joined", subtype="channel_join"), None),
+        (said(1, "secret", hidden=True), None),
+        (said(1, "  "), None),
+        ({"ts": None, "text": 5, "files": ["?"], "attachments": "?", "bot_profile": 3, "user": "U1"}, None),
+    ],
+)  # fmt: skip
+async def test_a_message_is_read_as_somebodys_words_or_none(
+    slack: WireSlack, say: Say, message: Json, expected: ThreadMessage | None
+) -> None:
+    slack.script[REPLIES] = [page(said(0, "the root"), message)]
+
+    assert (await say.read_thread(HERE, before=at(3))).newest == ((expected,) if expected else ())
+
+
+async def test_of_a_long_thread_the_newest_are_kept(slack: WireSlack, say: Say) -> None:
+    slack.script[REPLIES] = [
+        page(said(0, "the root"), *(said(number, str(number)) for number in range(1, 31)), cursor="more"),
+        page(*(said(number, str(number)) for number in range(31, 61))),
+    ]
+
+    read = await say.read_thread(HERE, before=at(99))
+
+    assert [one.text for one in read.newest] == [str(number) for number in range(61 - NEWEST, 61)]
+    assert read.left_out == 60 - NEWEST
+
+
+async def test_a_reading_cut_short_keeps_what_was_read(slack: WireSlack, say: Say) -> None:
+    slack.script[REPLIES] = [page(said(0, "the root"), tagged(), said(1, "one"), cursor="more"), limited(60)]
+
+    read = await say.read_thread(HERE, before=at(3))
+
+    assert ([one.text for one in read.newest], read.recalled) == (["one"], Recalled(3, 77))
+    assert isinstance(read.cut_short, SlackUnreachable)
+    with pytest.raises(SlackUnreachable):  # and where nothing was read, nothing is said to be known
+        await say.read_thread(HERE)
+
+
+@pytest.mark.parametrize(
+    ("channel", "scopes", "is_read"),
+    [
+        ("C1", {"channels:history"}, True),
+        ("C1", {"groups:history"}, True),  # whether a channel is private cannot be seen
+        ("C1", {"im:history", "chat:write"}, False),
+        ("D1", {"im:history"}, True),
+        ("D1", {"channels:history"}, False),
+        ("C1", set(), True),  # Slack did not say
+    ],
+)
+async def test_without_the_permission_slack_is_not_asked(
+    slack: WireSlack, web: SlackWeb, channel: str, scopes: set[str], *, is_read: bool
+) -> None:
+    say = Say(web, Identity(US.team, "", US.bot_user, US.bot_id, scopes=frozenset(scopes)))
+
+    if is_read:
+        await say.read_thread(Place(channel, ROOT))
+    else:
+        with pytest.raises(SlackRefused):
+            await say.read_thread(Place(channel, ROOT))
+
+    assert bool(slack.calls(REPLIES)) is is_read
