@@ -78,7 +78,7 @@ def kinds(reply: Reply) -> list[str]:
     return [block["chart"]["type"] for block in reply.blocks if block["type"] == "data_visualization"]
 
 
-async def test_an_hour_has_one_snapshot_however_often_it_is_read(
+async def test_an_hour_has_one_snapshot_of_many_readings(
     statistics: Statistics, clock: Clock, service: Service, redis: Redis
 ) -> None:
     await statistics.read()
@@ -103,7 +103,7 @@ async def test_old_snapshots_are_thinned_as_new_ones_come(
     assert len([hour for hour in hours if hour < week - 24]) == 2
 
 
-async def test_yesterday_and_a_week_ago_are_compared_and_drawn(
+async def test_a_card_compares_with_yesterday_and_a_week_ago(
     statistics: Statistics, clock: Clock, service: Service
 ) -> None:
     await live(statistics, clock, service, hours=24 * 8)
@@ -116,14 +116,14 @@ async def test_yesterday_and_a_week_ago_are_compared_and_drawn(
     assert kinds(reply)[0] == "line"
 
 
-async def test_the_first_look_has_nothing_to_compare_with(statistics: Statistics) -> None:
+async def test_the_first_card_compares_with_nothing(statistics: Statistics) -> None:
     reply = await shown(statistics)
 
     assert reply.text.splitlines() == ["Statistics: 5 prompts, 1,000 runs, 1 version", "Tags: billing 4"]
     assert kinds(reply) == []
 
 
-async def test_since_takes_the_nearest_snapshot_and_says_which(
+async def test_since_names_the_nearest_snapshot_it_takes(
     statistics: Statistics, clock: Clock, service: Service
 ) -> None:
     await live(statistics, clock, service, hours=5)
@@ -141,13 +141,13 @@ async def test_since_takes_the_nearest_snapshot_and_says_which(
     assert kinds(far)[0] == "line"
 
 
-async def test_since_says_when_nothing_is_kept_yet(statistics: Statistics) -> None:
+async def test_since_says_that_there_is_no_snapshot_yet(statistics: Statistics) -> None:
     reply = await shown(statistics, since=statistics.now() - DAY)
 
     assert "Nothing to compare with yet: numbers are kept since 04 Mar 2026, 12:00 UTC" in reply.text
 
 
-async def test_the_last_report_comes_first(statistics: Statistics, service: Service, clock: Clock) -> None:
+async def test_a_report_compares_with_the_last_one(statistics: Statistics, service: Service, clock: Clock) -> None:
     last = snapshot_of(await statistics.read(), clock.time)
     service.runs += 10
     clock.time += timedelta(minutes=5)
@@ -158,9 +158,7 @@ async def test_the_last_report_comes_first(statistics: Statistics, service: Serv
     assert "Changes are since the last report" in reply.text
 
 
-async def test_without_redis_the_statistics_are_shown_all_the_same(
-    statistics: Statistics, service: Service, redis: Redis
-) -> None:
+async def test_statistics_are_shown_without_redis(statistics: Statistics, service: Service, redis: Redis) -> None:
     with away(redis):
         reply = await shown(statistics)
         await statistics.take_hour("a")
@@ -182,9 +180,7 @@ async def test_a_snapshot_of_a_later_release_is_passed_over(
     assert kinds(reply)[0] == "line"
 
 
-async def test_an_hour_in_which_nobody_looks_has_its_snapshot_from_one_process(
-    statistics: Statistics, service: Service
-) -> None:
+async def test_one_process_takes_an_unread_hours_snapshot(statistics: Statistics, service: Service) -> None:
     for _ in range(2):
         await asyncio.gather(*(statistics.take_hour(name) for name in "abc"))
 
@@ -192,7 +188,7 @@ async def test_an_hour_in_which_nobody_looks_has_its_snapshot_from_one_process(
     assert await statistics.store.hours() == [hour_of(statistics.now())]
 
 
-async def test_a_look_that_fails_is_made_again_and_ends_with_the_process(
+async def test_a_failed_snapshot_is_retried_until_draining(
     statistics: Statistics, service: Service, redis: Redis
 ) -> None:
     service.is_broken = True
@@ -214,7 +210,7 @@ async def test_a_look_that_fails_is_made_again_and_ends_with_the_process(
     assert len(await statistics.store.hours()) == 1
 
 
-async def test_what_the_service_refuses_is_not_hidden(statistics: Statistics, service: Service) -> None:
+async def test_a_refusal_of_the_service_is_raised(statistics: Statistics, service: Service) -> None:
     service.is_broken = True
 
     with pytest.raises(ProjectError):

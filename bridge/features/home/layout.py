@@ -1,7 +1,7 @@
-"""The Home tab: the project, what can be done, and what its person did lately. https://docs.slack.dev/surfaces/app-home.
+"""The Home tab: the project, what can be done, and what the person did recently. https://docs.slack.dev/surfaces/app-home.
 
 Long lists come in pages, of which the tab itself carries the numbers, so that it always stays far below Slack's
-hundred blocks. What the service did not tell is left out, and the line about its health says why.
+hundred blocks. What the service did not answer is left out, and the line about its health says why.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class TalkShown:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """All that the tab shows; None is what the service did not tell. *workspace* is its address in Slack."""
+    """All that the tab shows; None is what the service did not answer. *workspace* is its address in Slack."""
 
     project: Project | None
     stats: Stats | None
@@ -100,7 +100,7 @@ class Home:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the service told everything."""
+        """Whether the service answered everything."""
         return None not in (self.project, self.stats, self.workflows, self.agents)
 
 
@@ -132,7 +132,7 @@ def home_view(home: Home, spot: Spot, version: str) -> View:
 
 
 def refused_view(why: str) -> View:
-    """Draw the tab for somebody who may not see more than why."""
+    """Draw the tab for somebody who may not use the bridge: only why."""
     return _view([kit.section(why)], Spot())
 
 

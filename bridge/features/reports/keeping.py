@@ -1,4 +1,4 @@
-"""The reports that are kept: each in a hash of its own, all by age in ``reports``, and those that are due in ``due``.
+"""Stored reports: each in a hash of its own, all by age in ``reports``, and by their next slot in ``due``.
 
 Exactly one turn for each report and slot: `ReportStore.claim` moves a report on to its next slot and queues the turn of
 this one in ONE script, if the report is still due at it. From there on it is a turn like any other
@@ -29,13 +29,13 @@ from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.people import Directory
 
 MOST_KEPT: Final = 1000
-"""How many reports one bridge keeps, some 600 bytes each."""
+"""How many reports one bridge stores, some 600 bytes each."""
 
 
 class ReportStore:
     """The reports of one namespace, for one *consumer*. Every method may raise `StoreUnavailable`.
 
-    *session_lifetime* is how long an idle thread stays bound, and how long the words of a report are kept with its
+    *session_lifetime* is how long an idle thread stays bound, and how long the text of a report is stored with its
     thread.
     """
 
@@ -49,18 +49,18 @@ class ReportStore:
         self._now = now
 
     async def keep(self, id_: str, spec: ReportSpec, due: datetime) -> bool:
-        """Keep a report, once for each id. False: too many are kept."""
+        """Store a report, once for each id. False: there are too many."""
         args = (id_, spec.model_dump_json(), epoch_ms(due), epoch_ms(self._now()), MOST_KEPT)
         return str(await self._scripts.run("report_keep", *args, confirmed=True)) == "kept"
 
     async def get(self, id_: str) -> StoredReport | None:
-        """Read one; None where it is not kept any more. Raises `RecordNotUnderstood`."""
+        """Read one; None if it was deleted. Raises `RecordNotUnderstood`."""
         with translated():
             fields: Any = await self._scripts.redis.hgetall(self._keys.report(id_))
         return StoredReport.from_redis(id_, fields) if fields else None
 
     async def all(self) -> list[StoredReport]:
-        """List them, oldest first; one that a newer release wrote and this one cannot read is left out."""
+        """List them, oldest first, without those that only a newer release can read."""
         redis = self._scripts.redis
         with translated():
             ids: Any = await redis.zrange(self._keys.reports(), 0, -1)
@@ -71,16 +71,16 @@ class ReportStore:
         return _readable(zip(ids, records, strict=True))
 
     async def due(self, most: int) -> list[StoredReport]:
-        """List those that are due now, the longest due first: one look-up, however many are kept."""
+        """List those that are due now, the longest due first: one look-up, however many there are."""
         found: Any = await self._scripts.run("report_due", epoch_ms(self._now()), most)
         return _readable((id_, {**pairs(fields), "due": due}) for id_, due, fields in found)
 
     async def claim(
         self, report: StoredReport, *, following: datetime, slot: datetime | None, skipped: datetime | None
     ) -> str:
-        """Queue the post of *slot* and have the report due at *following*, unless another process was faster.
+        """Queue the post of *slot* and make the report due at *following*, unless another process was faster.
 
-        With no slot it is only moved on. *skipped* is the first slot that will have no post. Returns ``queued``,
+        Without a slot, nothing is queued. *skipped* is the first slot that won't be posted. Returns ``queued``,
         ``skipped`` or ``taken``.
         """
         turn, now, body, mark = new_turn_id(), self._now(), "", ""
@@ -94,13 +94,13 @@ class ReportStore:
         return str(answer)
 
     async def skip(self, id_: str, slot: datetime) -> None:
-        """Note that nothing is posted for a slot that was claimed."""
+        """Record that a claimed slot isn't posted."""
         with translated():
             if await self._scripts.redis.exists(self._keys.report(id_)):
                 await self._scripts.redis.hsetnx(self._keys.report(id_), "skipped", str(epoch_ms(slot)))
 
     async def pause(self, id_: str, why: str, tell: Notice | None = None) -> bool:
-        """Let a report rest; False where it does already, or is gone. With *tell* its owner hears of it, once."""
+        """Pause a report; False if it is paused already, or deleted. With *tell*, that notice is queued, once."""
         turn, now = new_turn_id(), self._now()
         line = Delivery(now, self._consumer, "", 0, "a report was paused").to_line()
         body = to_json(tell) if tell else ""
@@ -110,11 +110,11 @@ class ReportStore:
         return str(answer) == "paused"
 
     async def resume(self, id_: str, due: datetime) -> None:
-        """Let a paused report be due again."""
+        """Make a paused report due again."""
         await self._scripts.run("report_resume", id_, epoch_ms(due), confirmed=True)
 
     async def forget(self, id_: str) -> None:
-        """Keep a report no longer."""
+        """Delete a report."""
         with translated():
             async with self._scripts.redis.pipeline(transaction=True) as pipe:
                 pipe.zrem(self._keys.due(), id_)
@@ -125,9 +125,9 @@ class ReportStore:
     async def posted(
         self, id_: str, slot: datetime, thread: ThreadKey, *, words: str, numbers: str, binds: bool
     ) -> None:
-        """Note that a slot was posted as the root of *thread*, and keep the *words* for the first question there.
+        """Record that a slot was posted as the root of *thread*, and store the *words* for the first question there.
 
-        With *binds* the thread is a conversation from now on, else from the first mention.
+        With *binds*, the thread is a conversation from now on, else from the first mention.
         """
         await self._scripts.run(
             "report_posted", id_, epoch_ms(slot), str(thread), int(binds), self._session_ms, words, self._session_ms,
@@ -137,9 +137,9 @@ class ReportStore:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """What reports are made of. *allowed_channels* limits where they may be posted, where it is not empty.
+    """Scheduled reports. *allowed_channels* limits where they may be posted, unless it is empty.
 
-    *has_default_agent*: in every channel there is an agent that answers where nothing else chooses.
+    *has_default_agent*: an agent answers in every channel where nothing else chooses one.
     """
 
     store: ReportStore
@@ -154,9 +154,9 @@ class Reports:
     async def keep(
         self, spec: ReportSpec, *, id_: TurnId, team: str, channel: str, owner: str
     ) -> tuple[StoredReport, str]:
-        """Keep a report, once for each id. Raises `BadSchedule` and `StoreUnavailable`.
+        """Schedule a report, once for each id. Raises `BadSchedule` and `StoreUnavailable`.
 
-        Beside it, this says where its time zone comes from, if nobody named it.
+        Returns it, and the words that say where its time zone comes from, if it wasn't given.
         """
         is_open = not self.allowed_channels or channel in self.allowed_channels
         if not (channel and is_open and await self.directory.may_post(channel)):  # as far as Slack tells
@@ -169,16 +169,16 @@ class Reports:
         return StoredReport(id_, spec, due), why_zone
 
     async def zone_of(self, user: str) -> tuple[str, str]:
-        """Find a person's own time zone, and the words that say that it is theirs, or that Slack does not tell it."""
+        """Look up a person's time zone, UTC if Slack doesn't tell, and the words that say which of both it is."""
         try:
             return zone_called(await self.directory.time_zone(user)), f" {YOUR_TIME_ZONE}"
         except BadSchedule:
             return "UTC", f" {SLACK_TELLS_NO_ZONE}"
 
     async def listed(self, page: int) -> list[tuple[StoredReport, str]]:
-        """List all, those that are due next first and the paused ones last. Raises `StoreUnavailable`.
+        """List all, by when they are due next and the paused ones last. Raises `StoreUnavailable`.
 
-        Each comes with the name of its owner, which is looked up for what a *page* of the list shows.
+        Each comes with its owner's name, which is looked up only for what a *page* of the list shows.
         """
         reports = sorted(await self.store.all(), key=lambda one: (bool(one.paused), one.due, one.id))
         shown = shown_on(page, len(reports))
@@ -186,11 +186,11 @@ class Reports:
         return [(report, names.get(place, "")) for place, report in enumerate(reports)]
 
     async def resume(self, report: StoredReport) -> None:
-        """Let a report be due again, from now on."""
+        """Make a report due again, from now on."""
         await self.store.resume(report.id, next_due(report.spec.schedule, report.clock, self.now()))
 
     async def post_now(self, report: StoredReport, turn: TurnId) -> None:
-        """Have a report posted at once, once for each *turn* that asks for it."""
+        """Queue a post of a report now, once for each *turn* that asks for it."""
         body = _inbound(report, self.now(), is_asked_for=True)
         await self.inbox.put(body, event=f"report:{report.id}:asked:{turn}", why="somebody wants a report now")
 

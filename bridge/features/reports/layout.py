@@ -1,7 +1,7 @@
-"""Scheduled reports: how one is posted, their list with its buttons, the form that makes one, and what is said of them.
+"""Scheduled reports: what is posted below one, their list with its buttons, their form, and notices about them.
 
-The form asks in fields for what `/stats report` takes in words; `form_words` puts them into those words, so that there
-is one reader for both (`bridge.features.reports.schedule`).
+The form has fields for what `/stats report` takes in words; `form_words` writes them in those words, so that both are
+read by `bridge.features.reports.schedule`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ COMPARE: Final = "compare"
 ONLY: Final = "only"
 
 ASKED: Final = "asked"
-"""Why a report is paused: somebody wanted it so."""
+"""Why a report is paused: somebody paused it."""
 
 NO_CLOCK: Final = "no clock"
 """Why a report is paused: the machine that the bridge runs on does not know its time zone."""
@@ -96,7 +96,7 @@ _FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
 
 
 def small_print(report: StoredReport) -> list[Block]:
-    """Say below the statistics which report this is, and what was skipped before it."""
+    """Say below the statistics which report this is, and that slots before it were skipped."""
     below = [
         kit.context(f"Report {report.called}, {report.spec.zone}. Mention me in this thread to ask an agent about it.")
     ]
@@ -109,7 +109,7 @@ def small_print(report: StoredReport) -> list[Block]:
 
 
 def report_kept(report: StoredReport, why_zone: str) -> Reply:
-    """Tell that a report is kept, when it comes first, and *why_zone* its time zone is that."""
+    """Say that a report is scheduled, when it comes first, and *why_zone* it has that time zone."""
     called, zone = kit.words(report.called, bold=True), f"{report.spec.zone}{why_zone}"
     return kit.reply(
         f"Scheduled: {report.called}, {zone}.",
@@ -124,20 +124,20 @@ def report_kept(report: StoredReport, why_zone: str) -> Reply:
 
 
 def delete_button(called: str, value: str) -> Block:
-    """Make the button that deletes a report, once it has asked."""
+    """Make the button that deletes a report, after asking."""
     asks = kit.confirm("Delete this report?", f"{called} will not be posted any more.", _DELETE, "Keep it")
     return kit.button(_DELETE, DELETE, value, asks=asks)
 
 
 def report_deleted() -> Reply:
-    """Take the place of what was told when a report was made."""
+    """Replace the message that said that a report was scheduled."""
     return kit.reply("Deleted. This report won't be posted again.", replaces_original=True)
 
 
 def report_list(
     reports: Sequence[tuple[StoredReport, str]], page: int = 0, *, replaces_original: bool = False
 ) -> Reply:
-    """Show the reports that are kept, each with its owner's name: a page of them."""
+    """Show a page of the reports, each with its owner's name."""
     places = shown_on(page, len(reports))
     page, last = places.start // _A_PAGE, max(0, (len(reports) - 1) // _A_PAGE)
     shown = [reports[place] for place in places]
@@ -155,24 +155,24 @@ def report_list(
 
 
 def shown_on(page: int, count: int) -> range:
-    """Tell which of *count* reports a page of the list shows; one that is not there is the nearest that is."""
+    """Say which of *count* reports a page shows; for a page that doesn't exist, the nearest that does."""
     last = max(0, (count - 1) // _A_PAGE)
     begin = min(max(page, 0), last) * _A_PAGE
     return range(begin, min(begin + _A_PAGE, count))
 
 
 def posting_now() -> Reply:
-    """Tell that a report is on its way."""
+    """Say that a report is being posted."""
     return kit.reply("The report is being posted now.")
 
 
 def report_not_kept() -> Reply:
-    """Tell that a report was deleted before."""
+    """Say that a report was deleted before."""
     return kit.reply("This report is not kept any more.")
 
 
 def offer_report_form() -> Reply:
-    """Offer the form where it could not be opened."""
+    """Offer the form with a button, for when it could not be opened."""
     return kit.reply(TOOK_TOO_LONG, kit.section(TOOK_TOO_LONG), kit.actions(kit.button(OPEN_THE_FORM, OPEN, "-")))
 
 
@@ -182,7 +182,7 @@ def pause_notice(called: str, channel: str, error: str) -> str:
 
 
 def told_paused(what: str) -> Reply:
-    """Tell the owner of a report in a direct message that it could not be posted, and what to do."""
+    """Notify the owner of a report, in a direct message, that it could not be posted and what to do."""
     try:
         called, channel, error = (str(fact) for fact in json.loads(what.removeprefix(PAUSED)))
     except ValueError:
@@ -199,7 +199,7 @@ def told_paused(what: str) -> Reply:
 
 
 def report_form(origin: Origin, zone: str) -> View:
-    """Draw the form, with what most people want filled in."""
+    """Draw the form, with usual values filled in."""
     often, compared = (
         [kit.option(text, value) for value, text in choices.items()] for choices in (HOW_OFTEN, COMPARED)
     )

@@ -1,7 +1,7 @@
-"""What a report is: what a person asked for in words, and when that is due. Pure.
+"""Reports as they are asked for in words, and when they are due. Pure.
 
 A person writes ``weekly mon 09:00 Europe/Berlin #sales --compare 7d --only runs,tags``: first how often, then the
-options in any order. What is not understood is named (`bridge.errors.BadSchedule`), so that a form can show it under
+options in any order. `bridge.errors.BadSchedule` names the part that is not understood, so that a form can show it at
 the right field.
 
 A report is due by the wall clock of a time zone. A schedule is one or more cron expressions, and each of their times
@@ -60,7 +60,7 @@ _SPAN = re.compile(r"(\d{1,4})([hdw])", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What a person asked for, in *words* (``weekly mon 09:00``), and the *crons* that it means."""
+    """How often, in *words* (``weekly mon 09:00``) and as the *crons* that they mean."""
 
     words: str
     crons: tuple[str, ...]
@@ -69,8 +69,8 @@ class Schedule:
 class ReportSpec(BaseModel):
     """What a person asked for.
 
-    *compare* is how far back (``7d``), or ``""`` for the last report; *only* what of the statistics is shown, all where
-    it is empty. As it is typed, *zone* and *channel* (``#name`` or an id) may be ``""``, and nobody owns it.
+    *compare* is how far back (``7d``), or ``""`` for the last report; *only* names the parts of the statistics to show,
+    all if it is empty. As typed, *zone* and *channel* (``#name`` or an id) may be ``""``, and there is no owner.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -86,11 +86,11 @@ class ReportSpec(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A report that is kept, and how it stands.
+    """A report, and its state.
 
-    *due* is its next slot. *paused* is ``""`` for one that is not, else why: ``asked``, or Slack's word for what it
-    does not allow. *skipped* is the first slot that nothing was posted for, *last* the last that something was,
-    and *numbers* what the statistics were then (`bridge.features.stats.snapshots`).
+    *due* is its next slot. *paused* is ``""`` for one that isn't, else why: ``asked``, ``no clock``, or Slack's error.
+    *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of the
+    statistics then (`bridge.features.stats.snapshots`).
     """
 
     id: str
@@ -124,7 +124,7 @@ class StoredReport:
 
     @property
     def clock(self) -> ZoneInfo:
-        """By which clock it is due. Raises `RecordNotUnderstood` where this machine does not know the time zone."""
+        """Its time zone. Raises `RecordNotUnderstood` if this machine doesn't know it."""
         try:
             return ZoneInfo(self.spec.zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as exc:

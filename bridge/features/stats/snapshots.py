@@ -1,7 +1,7 @@
-"""Snapshots of the statistics: what is kept of a moment, in `SnapshotStore`, to compare later ones with.
+"""Snapshots of the statistics, to compare later ones with.
 
-One is kept for an hour at most, and of each day that is more than a week ago the first one, for 400 days: at most some
-600, of `MOST_BYTES` each, which is 2.4 MB when every one is full. A snapshot is compact JSON with the largest names of
+There is at most one for an hour, and beyond a week only the first of each day, for 400 days: at most some 600, of
+`MOST_BYTES` each, which is 2.4 MB when every one is full. A snapshot is compact JSON with the largest names of
 each group that fit; the others are counted.
 
 All of them are in one hash. That an hour has one at most needs no script: the first ``HSETNX`` wins, whichever process
@@ -79,7 +79,7 @@ class Snapshot:
 
 
 def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
-    """Keep of *stats* what fits."""
+    """Take a snapshot of *stats*, as much as fits."""
     room = (MOST_BYTES - _RESERVED) // len(GROUPS)
     return Snapshot(
         at=at,
@@ -118,7 +118,7 @@ def moment_of(hour: int) -> datetime:
 
 
 def too_many(hours: Iterable[int], now: datetime) -> set[int]:
-    """Pick the hours whose snapshots are kept no longer: beyond a week all but the first of a day, in the end all."""
+    """Pick the hours whose snapshots are to go: beyond a week all but the first of a day, beyond `KEPT` all."""
     oldest, hourly = hour_of(now - KEPT), hour_of(now - KEPT_HOURLY)
     days: set[int] = set()
     gone = set()
@@ -187,7 +187,7 @@ def moment_said(text: str, now: datetime) -> datetime | None:
 
 
 class SnapshotStore:
-    """What is kept of one namespace. Every method may raise `StoreUnavailable`."""
+    """The snapshots of one namespace. Every method may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
@@ -217,7 +217,7 @@ class SnapshotStore:
         return found
 
     async def keep(self, hour: int, snapshot: Snapshot) -> bool:
-        """Keep the snapshot of an hour, unless it has one."""
+        """Store the snapshot of an hour, unless it has one."""
         with translated():
             async with self._redis.pipeline(transaction=True) as pipe:
                 pipe.hsetnx(self._key, str(hour), snapshot.to_text())
@@ -226,13 +226,13 @@ class SnapshotStore:
         return bool(is_first)
 
     async def drop(self, hours: Collection[int]) -> None:
-        """Drop the snapshots of these *hours*."""
+        """Delete the snapshots of these *hours*."""
         if hours:
             with translated():
                 await self._redis.hdel(self._key, *(str(hour) for hour in hours))
 
     async def claim(self, hour: int, whose: str) -> bool:
-        """Let one process for a while be the one that takes a snapshot of its own accord."""
+        """Let one process, for a while, take the snapshot of an hour in which nobody looks."""
         with translated():
             key = self._keys.snapshotting(hour)
             return bool(await self._redis.set(key, whose, nx=True, px=milliseconds(SNAPSHOTTING)))

@@ -1,4 +1,4 @@
-"""`Statistics`: the project's statistics as they are read, each reading kept to compare later ones with."""
+"""The project's statistics: read, stored once an hour, and compared with what they were."""
 
 from __future__ import annotations
 
@@ -60,20 +60,20 @@ class _Past(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Reads the statistics of *project*; what they were is in *store*, without which everything works but that."""
+    """Reads the statistics of *project*; *store* has what they were, and without it nothing is compared."""
 
     project: ProjectClient
     store: SnapshotStore
     now: Callable[[], datetime]
 
     async def read(self) -> Stats:
-        """Ask the service, and keep what it says unless this hour has its snapshot. Raises `ProjectError`."""
+        """Ask the service, and store its answer unless this hour has a snapshot. Raises `ProjectError`."""
         stats = await self.project.get_stats()
         await self.note(stats)
         return stats
 
     async def note(self, stats: Stats) -> None:
-        """Keep *stats*, which were read just now, unless this hour has its snapshot. Never raises: it can be missed."""
+        """Store *stats*, which were read just now, unless this hour has a snapshot. Never raises: one can be missed."""
         now = self.now()
         try:
             if await self.store.keep(hour_of(now), snapshot_of(stats, now)):
@@ -131,7 +131,7 @@ class Statistics:
                 return
 
     async def take_hour(self, name: str) -> None:
-        """Take the snapshot of this hour, if it is wanting and no other process is at it."""
+        """Take the snapshot of this hour, if there is none and no other process takes it."""
         hour = hour_of(self.now())
         try:
             if hour not in await self.store.hours() and await self.store.claim(hour, name):
