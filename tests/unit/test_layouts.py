@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from bridge.errors import CannotConnect
 from bridge.features.agents import layout as agents
-from bridge.features.conversations import answers
+from bridge.features.conversations import answers, notices
 from bridge.features.workflows import forms, layout as workflows, run_card as runs
 from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit
@@ -398,3 +398,34 @@ def test_options_are_ordered_by_how_well_they_match() -> None:
 )
 def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -> None:
     assert kit.spoken(timedelta(seconds=seconds)) == words
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("thread_full", "50 messages wait in this thread already"),
+        ("muted", "This thread is muted"),
+        (agents.change_notice(agent(), "Ann"), "Support now answers mentions in this channel. Changed by Ann."),
+        (agents.change_notice(None, "Ann"), "This channel no longer has a default agent. Changed by Ann."),
+        (notices.paused("thread", timedelta(seconds=30), is_first=True), "There were more messages in this thread"),
+        ("paused:person", "These were more messages"),
+        (notices.not_posted("C1", "is_archived"), "I couldn't post my answer: the channel is archived."),
+        (
+            notices.not_posted("D1", "restricted_action_of_tomorrow"),
+            "I couldn't post my answer: I'm not allowed to post",
+        ),
+        (notices.not_posted("C1", "of_tomorrow"), "I couldn't post my answer: Slack does not allow it (of_tomorrow)."),
+        (notices.edited("C1:1.2"), "The agent got this message before you changed it."),
+        ("stranger", "This bridge is only for people of the workspace"),
+        ("of a later release", "You may not do this here."),
+    ],
+)
+def test_a_notice_decided_at_the_door_finds_its_words(what: str, text: str) -> None:
+    assert notices.told(what).text.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (22, "22nd")]
+)
+def test_a_place_in_line_is_an_ordinal(place: int, shown: str) -> None:
+    assert f" {shown} in line" in notices.in_line(place).text
