@@ -36,7 +36,7 @@ from bridge.errors import (
 )
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
-from bridge.queue.redis.condition import Condition, condition_of
+from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.slack.api import Hello, Identity, SlackWeb, opened, proxy_for
@@ -263,7 +263,7 @@ async def redis_rows(url: str, namespace: str, identity: Identity | None) -> lis
     return condition_rows(condition, namespace, identity)
 
 
-def condition_rows(condition: Condition, namespace: str, identity: Identity | None) -> list[Row]:
+def condition_rows(condition: RedisCondition, namespace: str, identity: Identity | None) -> list[Row]:
     """Judge what the server said of itself: in each table, the first line that holds."""
     is_, took = condition, f"a round trip takes {condition.round_trip * 1000:.1f} ms"
     version = f"{is_.product} {'.'.join(map(str, is_.version)) or 'of unknown version'}"

@@ -49,7 +49,7 @@ class Parameter(NamedTuple):
     is_needed: bool
 
 
-class SlashCommand(NamedTuple):
+class ListedCommand(NamedTuple):
     """A slash command as Slack's manifest lists it; one *with_ids* gets channels, people and links as ids.
 
     Without, ``#general`` comes as it was typed. Whoever takes ``[input]`` gets it untouched; all others may be told a
@@ -142,7 +142,7 @@ class Router:
         """List the usage lines."""
         return [command.usage for command in self._commands]
 
-    def slash_commands(self, prefix: str = "") -> list[SlashCommand]:
+    def slash_commands(self, prefix: str = "") -> list[ListedCommand]:
         """List the slash commands for the manifest."""
         names = dict.fromkeys(command.path[0] for command in self._commands if command.usage.startswith("/"))
         return [self._slash_command(name, prefix) for name in names]
@@ -202,12 +202,12 @@ class Router:
         near = difflib.get_close_matches(said[0], names, n=2) if said else []
         return [names[name].shown(prefix).split(" ")[0] for name in near]
 
-    def _slash_command(self, name: str, prefix: str) -> SlashCommand:
+    def _slash_command(self, name: str, prefix: str) -> ListedCommand:
         known = self._named(name)
         about = next((command for command in known if command.is_default), known[0])
         hints = [hint for command in known if (hint := command.usage.partition(" ")[2])]
         with_ids = all(parameter.name != _UNTOUCHED for command in known for parameter in command.parameters)
-        return SlashCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, _HELP]), with_ids)
+        return ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, _HELP]), with_ids)
 
 
 async def _names_in(line: str, deps: Deps) -> dict[str, str]:

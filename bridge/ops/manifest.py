@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bridge.errors import ConfigurationError
-from bridge.features.routing import SlashCommand
+from bridge.features.routing import ListedCommand
 from bridge.features.shortcuts import SHORTCUTS
 from bridge.slack.http import EVENTS_PATH
 from bridge.slack.scopes import EVENTS, SCOPES
@@ -26,7 +26,7 @@ _APP_PROMPTS: Final = {
 _PLACEHOLDER: Final = "https://YOUR-HOST"
 
 
-def manifest(commands: Sequence[SlashCommand], url: str | None) -> dict[str, Any]:
+def manifest(commands: Sequence[ListedCommand], url: str | None) -> dict[str, Any]:
     """Make the manifest for *commands*; *url* is `where_slack_sends`."""
     return {
         "display_information": {

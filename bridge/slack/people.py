@@ -46,10 +46,10 @@ class Directory:
     def __init__(self, web: SlackWeb, identity: Identity, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._web = web
         self._identity = identity
-        self._people = Remembered(self._person, seconds=_NAMES_SECONDS, monotonic=monotonic)
-        self._channel_names = Remembered(self._channel_name, seconds=_NAMES_SECONDS, monotonic=monotonic)
-        self._channels = Remembered(self._channels_seen, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
-        self._groups = Remembered(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
+        self._people = FetchCache(self._person, seconds=_NAMES_SECONDS, monotonic=monotonic)
+        self._channel_names = FetchCache(self._channel_name, seconds=_NAMES_SECONDS, monotonic=monotonic)
+        self._channels = FetchCache(self._channels_seen, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
+        self._groups = FetchCache(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
 
     async def person(self, user: str) -> Person:
         """Give all that is known of a person. Raises `SlackError` where Slack does not tell."""
@@ -220,7 +220,7 @@ def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
 Value = TypeVar("Value")
 
 
-class Remembered(Generic[Value]):
+class FetchCache(Generic[Value]):
     """Values by id, fetched once for all who ask at the same time; kept for *seconds*, failures for less."""
 
     def __init__(

@@ -13,7 +13,7 @@ import pytest
 from bridge.cli.probes import app_token_row, bot_rows, condition_rows, probe, secret_row
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
 from bridge.metrics import Metrics
-from bridge.queue.redis.condition import Condition
+from bridge.queue.redis.condition import RedisCondition
 from bridge.settings import Settings, load, well_formed
 from bridge.slack.api import Identity, SlackWeb, opened
 from bridge.slack.scopes import SCOPES, USER_GROUPS
@@ -203,7 +203,7 @@ def test_a_signing_secret_is_judged_by_shape_and_never_shown(secret: str, state:
 # Redis
 
 US = Identity("T1", "", "UBOT", "B1")
-HEALTHY = Condition(
+HEALTHY = RedisCondition(
     product="Redis",
     version=(7, 0, 15),
     is_replica=False,

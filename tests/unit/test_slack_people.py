@@ -9,7 +9,7 @@ import pytest
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.people import Directory, Remembered
+from bridge.slack.people import Directory, FetchCache
 from support.clocks import Clock
 from support.wire_slack import WireSlack, refused
 
@@ -202,7 +202,7 @@ async def test_only_so_many_values_are_kept() -> None:
         fetched.append(key)
         return key.upper()
 
-    remembered = Remembered(fetch, seconds=60, monotonic=Clock(), most=2)
+    remembered = FetchCache(fetch, seconds=60, monotonic=Clock(), most=2)
     for key in ["a", "b", "c", "a", "c"]:
         await remembered.get(key)
 
@@ -218,7 +218,7 @@ async def test_who_stops_asking_does_not_take_the_answer_from_the_others() -> No
         await may_end.wait()
         return key.upper()
 
-    remembered = Remembered(fetch, seconds=60, monotonic=Clock())
+    remembered = FetchCache(fetch, seconds=60, monotonic=Clock())
     first = asyncio.create_task(remembered.get("a"))
     await begun.wait()
     second = asyncio.create_task(remembered.get("a"))

@@ -20,7 +20,7 @@ _CONFIRM_MS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class RedisCondition:
     """What a server says of itself; *appendfsync* is ``""`` where it keeps that to itself, as managed ones do.
 
     *syncs_in_rewrites*: it also syncs while it rewrites its file. *can_write*: the last write of its file went well.
@@ -43,7 +43,7 @@ class Condition:
     round_trip: float
 
 
-async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> Condition:
+async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> RedisCondition:
     """Ask the server that has the keys of *namespace*. Raises `StoreUnavailable`."""
     with translated():
         owner = await redis.hmget(Keys(namespace).owner(), ["team", "bot"])  # the key leads to the right node
@@ -60,7 +60,7 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         syncing = await redis.config_get("*appendfsync*")  # one pattern: 6.2 takes no second
     valkey = str(about.get("valkey_version", ""))
     version = re.findall(r"\d+", valkey or str(about.get("redis_version", "")))
-    return Condition(
+    return RedisCondition(
         product="Valkey" if valkey else "Redis",
         version=tuple(int(number) for number in version[:3]),
         is_replica=about.get("role") == "slave",
