@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import AsyncIterator
 
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT
+import pytest
+import pytest_asyncio
+
+from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, NOBOT, RANDOM
 from bridge.playground.sample_project.answers import Hang
+from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, words_of
+from support.world import World, a_shared_world, words_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+        yield world
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(opened: World) -> World:
+    await wait_until(opened.is_at_rest, "what the test before began is done")
+    opened.look_from_here()
+    return opened
 
 
 async def private_answer(world: World, user: str, channel: str, command: str, text: str) -> str:
-    before = len(world.slack.ephemerals(user))
+    before = len(world.whispers(user))
     answer = await world.slack.ui.command(user, channel, command, text)
     assert answer.status == 200
-    await wait_until(lambda: len(world.slack.ephemerals(user)) > before, "the answer is there")
-    return words_of(world.slack.ephemerals(user)[-1])
+    return await world.whispered(user, before + 1)
 
 
 async def test_reading_commands_answer_only_the_person_who_typed(world: World) -> None:
-    await world.start_bridge()
-
     assert "Summarise text" in await private_answer(world, ALICE, GENERAL, "/workflows", "")
     assert "Summarise text" in await private_answer(world, ALICE, NOBOT, "/workflows", "list")
     assert "Slow report" in await private_answer(world, ALICE, GENERAL, "/workflows", "show slow")
@@ -29,42 +45,37 @@ async def test_reading_commands_answer_only_the_person_who_typed(world: World) -
     assert await private_answer(world, ALICE, GENERAL, "/project", "")
     assert await private_answer(world, ALICE, GENERAL, "/stats", "")
     assert "/workflows run" in await private_answer(world, ALICE, GENERAL, "/workflows", "help")
-    assert [message for message in world.slack.messages(GENERAL) if message.user == BRIDGE] == []
+    assert world.posted(GENERAL) == []
 
 
 async def test_what_becomes_of_a_command_is_in_the_log(world: World) -> None:
-    bridge = await world.start_bridge()
+    log = world.bridges[0].log
+    before = log.count(b'"turn done"')
 
     await private_answer(world, ALICE, GENERAL, "/workflows", "")
 
-    await wait_until(lambda: b'"turn done"' in bridge.log, "the log says that it is done")
+    await wait_until(lambda: log.count(b'"turn done"') > before, "the log says that it is done")
 
 
 async def test_share_shows_the_answer_to_the_channel(world: World) -> None:
-    await world.start_bridge()
-
     await world.slack.ui.command(ALICE, GENERAL, "/stats", "--share")
-    await wait_until(lambda: any(m.user == BRIDGE for m in world.slack.messages(GENERAL)), "it is in the channel")
+    await wait_until(lambda: world.posted(GENERAL), "it is in the channel")
     await world.slack.ui.command(ALICE, NOBOT, "/stats", "--share")
-    await wait_until(lambda: world.slack.messages(NOBOT), "it is in the channel without the bot, too")
+    await wait_until(lambda: world.posted(NOBOT), "it is in the channel without the bot, too")
 
-    assert world.slack.ephemerals(ALICE) == []
+    assert world.whispers(ALICE) == []
 
 
 async def test_what_is_mistyped_is_answered_with_the_nearest(world: World) -> None:
-    await world.start_bridge()
-
     assert "/workflows list" in await private_answer(world, ALICE, GENERAL, "/workflows", "lits")
     assert "Echo" in await private_answer(world, ALICE, GENERAL, "/workflows", "show Ecko")
     assert "/workflows show" in await private_answer(world, ALICE, GENERAL, "/workflows", "show")
 
 
 async def test_a_command_begins_a_thread_and_its_agent_answers_there(world: World) -> None:
-    await world.start_bridge()
-
     await world.slack.ui.command(ALICE, GENERAL, "/agents", "chat Memory my name is Alice")
-    await wait_until(lambda: any(m.user == BRIDGE for m in world.slack.messages(GENERAL)), "the root is there")
-    root = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
+    await wait_until(lambda: world.posted(GENERAL), "the root is there")
+    root = world.posted(GENERAL)[0]
     await world.answered(GENERAL, root.ts, 2)
     await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root.ts)
     said = await world.answered(GENERAL, root.ts, 3)
@@ -74,46 +85,40 @@ async def test_a_command_begins_a_thread_and_its_agent_answers_there(world: Worl
 
 
 async def test_where_the_bot_is_not_a_command_begins_no_thread_and_says_so(world: World) -> None:
-    await world.start_bridge()
-
     told = await private_answer(world, ALICE, NOBOT, "/agents", "chat Memory my name is Alice")
 
     assert "Invite me" in told
     assert world.chats() == []
-    assert world.slack.messages(NOBOT) == []
+    assert world.posted(NOBOT) == []
 
 
 async def test_a_channels_default_agent_answers_its_mentions(world: World) -> None:
-    await world.start_bridge()
+    await private_answer(world, ALICE, RANDOM, "/agents", "default Writer")
+    root = await world.mention(ALICE, RANDOM, "hello writer")
+    await world.answered(RANDOM, root)
 
-    await private_answer(world, ALICE, GENERAL, "/agents", "default Writer")
-    root = await world.mention(ALICE, GENERAL, "hello writer")
-    await world.answered(GENERAL, root)
-
-    assert [call.path for call in world.project.calls if call.method == "POST"] == ["/api/sdk/agents/2/chat"]
+    assert world.project.calls[-1].path == "/api/sdk/agents/2/chat"
 
 
 async def test_exclamation_marks_are_commands_in_threads_and_direct_messages(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
     await world.answered(GENERAL, root)
 
     await world.slack.people.say(BOB, GENERAL, "!workflows list", thread_ts=root)
-    await wait_until(lambda: world.slack.ephemerals(BOB), "Bob's list is there")
-    assert world.slack.ephemerals(BOB)[-1].thread_ts == root
+    await wait_until(lambda: world.whispers(BOB), "Bob's list is there")
+    assert world.whispers(BOB)[-1].thread_ts == root
     direct = await world.slack.people.say(ALICE, DM_ALICE, "!stats")
     await world.answered(DM_ALICE, direct)
     await world.slack.people.say(ALICE, GENERAL, "!workflows run 1 hello", thread_ts=root)
     await world.answered(GENERAL, root, 2)
     await world.slack.people.say(ALICE, GENERAL, "!session", thread_ts=root)
-    await wait_until(lambda: world.slack.ephemerals(ALICE), "the session is shown")
+    await wait_until(lambda: world.whispers(ALICE), "the session is shown")
 
-    assert "Memory" in words_of(world.slack.ephemerals(ALICE)[-1])
+    assert "Memory" in words_of(world.whispers(ALICE)[-1])
     assert world.chats() == ["my name is Alice"]
 
 
 async def test_new_begins_a_fresh_session_in_its_place_in_the_queue(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "my name is Alice")
     await world.answered(GENERAL, root)
 
@@ -121,19 +126,17 @@ async def test_new_begins_a_fresh_session_in_its_place_in_the_queue(world: World
     await world.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     await world.answered(GENERAL, root, 3)
 
-    bodies = [call.body for call in world.project.calls if call.path.endswith("/chat")]
-    assert "sessionId" not in bodies[1]
+    assert "sessionId" not in world.bodies()[1]
 
 
 async def test_a_slip_behind_an_exclamation_mark_is_asked_about_in_private_and_sent_nowhere(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     world.project.on("POST", "/api/sdk/agents/1/chat", Hang())
     root = await world.mention(ALICE, GENERAL, "a long question")
     await wait_until(world.chats, "the agent is at work")
 
     await world.slack.people.say(BOB, GENERAL, "!stpo", thread_ts=root)
     assert "Did you mean !stop?" in await world.whispered(BOB)
-    question = world.slack.ephemerals(BOB)[-1]
+    question = world.whispers(BOB)[-1]
     assert question.thread_ts == root
     assert world.answers(GENERAL, root) == []
     await world.slack.ui.click(BOB, GENERAL, question.ts, "slip:command")
@@ -144,7 +147,6 @@ async def test_a_slip_behind_an_exclamation_mark_is_asked_about_in_private_and_s
 
 
 async def test_a_slip_is_sent_as_text_once_if_its_person_says_so(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     direct = await world.slack.people.say(ALICE, DM_ALICE, "!nwe")
     asked = await world.answered(DM_ALICE, direct)
     await world.mention(BOB, GENERAL, "!Stast")
@@ -155,18 +157,16 @@ async def test_a_slip_is_sent_as_text_once_if_its_person_says_so(world: World) -
     for _ in range(2):
         await world.slack.ui.click(ALICE, DM_ALICE, question.ts, "slip:text")
     await world.answered(DM_ALICE, direct, 2)
-    await world.slack.ui.click(BOB, GENERAL, world.slack.ephemerals(BOB)[-1].ts, "slip:command")
-    await wait_until(lambda: len(world.slack.ephemerals(BOB)) == 2, "Bob's statistics are there")
+    await world.slack.ui.click(BOB, GENERAL, world.whispers(BOB)[-1].ts, "slip:command")
+    await wait_until(lambda: len(world.whispers(BOB)) == 2, "Bob's statistics are there")
 
-    shown = [words_of(message) for message in world.slack.ephemerals(BOB)]
+    shown = [words_of(message) for message in world.whispers(BOB)]
     assert any("Statistics" in words for words in shown), shown
     assert world.chats() == ["!nwe"]
 
 
 @pytest.mark.parametrize("words", ["!important: read this", "! hello", "!!", "!unknown thing"])
 async def test_other_words_after_an_exclamation_mark_are_ordinary_text(world: World, words: str) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-
     direct = await world.slack.people.say(ALICE, DM_ALICE, words)
     await world.answered(DM_ALICE, direct)
 

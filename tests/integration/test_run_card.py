@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, NOBOT, RUNNERS
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, NOBOT, RUNNERS
 from bridge.playground.sample_project.answers import Hang, Proper
 from support.lives import end_leases
+from support.real_redis import RealRedis
 from support.waiting import wait_until
-from support.world import World, words_of
+from support.world import World, a_shared_world, words_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def runs(world: World) -> list[object]:
-    return [call.body["input"] for call in world.project.calls if call.path.endswith("/run")]
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[World]:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+        yield world
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def world(opened: World) -> World:
+    await wait_until(opened.is_at_rest, "what the test before began is done")
+    opened.look_from_here()
+    return opened
 
 
 def cards(world: World, channel: str = GENERAL) -> list[str]:
-    return [words_of(message) for message in world.slack.messages(channel) if message.user == BRIDGE]
+    return [words_of(message) for message in world.posted(channel)]
 
 
 async def test_a_run_by_command_ends_in_one_card_in_the_channel(world: World) -> None:
-    await world.start_bridge()
-
     answer = await world.slack.ui.command(ALICE, GENERAL, "/workflows", 'run Echo {"order": 7, "ok": true}')
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
 
     assert answer.status == 200
-    assert runs(world) == [{"order": 7, "ok": True}]
+    assert world.runs() == [{"order": 7, "ok": True}]
     assert len(cards(world)) == 1
     assert '"order": 7' in cards(world)[0]
     assert "Started by Alice Adler" in cards(world)[0]
 
 
 async def test_a_slow_run_shows_its_card_at_once_and_changes_it(world: World) -> None:
-    await world.start_bridge()
     world.project.on("POST", "/api/sdk/workflows/1/run", Proper(delay=1.5))
 
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
@@ -39,128 +53,119 @@ async def test_a_slow_run_shows_its_card_at_once_and_changes_it(world: World) ->
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
 
     assert len(cards(world)) == 1, "one card, brought up to date"
-    assert runs(world) == ["hello"]
+    assert world.runs() == ["hello"]
 
 
 async def test_run_again_and_node_results_are_on_the_card(world: World) -> None:
-    await world.start_bridge()
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
-    card = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
+    card = world.posted(GENERAL)[0]
 
     await world.slack.ui.click(BOB, GENERAL, card.ts, "run:nodes")
     await wait_until(lambda: len(world.answers(GENERAL, card.ts)) == 2, "the node results are in the card's thread")
     await world.slack.ui.click(BOB, GENERAL, card.ts, "run:again")
     await wait_until(lambda: len(cards(world)) == 2, "the second run has a card of its own")
 
-    assert runs(world) == ["hello", "hello"]
+    assert world.runs() == ["hello", "hello"]
 
 
 async def test_without_input_a_form_opens_and_runs_what_is_typed(world: World) -> None:
-    await world.start_bridge()
+    before = len(world.slack.views(ALICE))
 
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run echo")
-    await wait_until(lambda: world.slack.views(ALICE), "the form is open")
+    await wait_until(lambda: len(world.slack.views(ALICE)) > before, "the form is open")
     view = world.slack.views(ALICE)[-1]
     wrong = await world.slack.ui.submit(view.id, {"input": "{not json", "kind": "json"}, ALICE)
     assert "input" in (wrong.json or {})["errors"]
     await world.slack.ui.submit(view.id, {"input": '["a", 1]', "kind": "json"}, ALICE)
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
 
-    assert runs(world) == [["a", 1]]
+    assert world.runs() == [["a", 1]]
 
 
 async def test_input_that_is_nearly_json_runs_only_as_its_person_says(world: World) -> None:
-    await world.start_bridge()
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", 'run Echo {"day": }')
     assert "Line 1, character 9: expected a value" in await world.whispered(ALICE)
-    question = world.slack.ephemerals(ALICE)[-1]
+    question, before = world.whispers(ALICE)[-1], len(world.slack.views(ALICE))
+    (key,) = [key for key in await world.keys() if ":typed:" in key and await world.redis.ttl(key) > 60]
 
     await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:fix")
-    await wait_until(lambda: world.slack.views(ALICE), "the form is open")
+    await wait_until(lambda: len(world.slack.views(ALICE)) > before, "the form is open")
     view = world.slack.views(ALICE)[-1]
     shown = {block["block_id"]: block["element"] for block in view.blocks}
     assert shown["input"]["initial_value"] == '{"day": }'
     assert shown["kind"]["initial_option"]["value"] == "json"
-    assert runs(world) == []
+    assert world.runs() == []
     await world.slack.ui.submit(view.id, {"input": '{"day": 1}'}, ALICE)
-    await wait_until(lambda: len(runs(world)) == 1, "what was mended runs")
+    await wait_until(lambda: len(world.runs()) == 1, "what was mended runs")
     for _ in range(2):
         await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:text")
-    await wait_until(lambda: "as text." in words_of(world.slack.ephemerals(ALICE)[-1]), "the question is gone")
+    await wait_until(lambda: "as text." in words_of(world.whispers(ALICE)[-1]), "the question is gone")
 
-    assert runs(world) == [{"day": 1}, '{"day": }'], "one question, one run as text"
-    (key,) = [key for key in await world.keys() if ":typed:" in key]
+    assert world.runs() == [{"day": 1}, '{"day": }'], "one question, one run as text"
     assert 0 < await world.redis.ttl(key) <= 60, "it is used, and soon forgotten"
 
 
 async def test_long_input_of_an_exclamation_mark_that_is_nearly_json_is_kept_for_its_buttons(world: World) -> None:
-    await world.start_bridge(BRIDGE_DEFAULT_AGENT="1")
     root = await world.mention(ALICE, GENERAL, "hello there")
     await world.answered(GENERAL, root)
     typed = "[" + "1234, " * 500 + "one]"
 
     await world.slack.people.say(ALICE, GENERAL, f"!workflows run Echo {typed}", thread_ts=root)
     assert "expected a value" in await world.whispered(ALICE)
-    question = world.slack.ephemerals(ALICE)[-1]
-    assert runs(world) == []
+    question = world.whispers(ALICE)[-1]
+    assert world.runs() == []
     await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:text")
-    await wait_until(lambda: runs(world), "it runs as text")
+    await wait_until(world.runs, "it runs as text")
 
-    assert runs(world) == [typed]
+    assert world.runs() == [typed]
 
 
 async def test_an_inactive_workflow_asks_before_it_runs(world: World) -> None:
-    await world.start_bridge()
-
     await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 12 hello")
-    await wait_until(lambda: world.slack.ephemerals(ALICE), "the question is there")
-    assert runs(world) == []
-    question = world.slack.ephemerals(ALICE)[-1]
+    await wait_until(lambda: world.whispers(ALICE), "the question is there")
+    assert world.runs() == []
+    question = world.whispers(ALICE)[-1]
     await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:confirm")
     await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:confirm")
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
-    await wait_until(lambda: "confirmed" in words_of(world.slack.ephemerals(ALICE)[-1]), "the question is gone")
+    await wait_until(lambda: "confirmed" in words_of(world.whispers(ALICE)[-1]), "the question is gone")
 
-    assert runs(world) == ["hello"], "one question, one run"
+    assert world.runs() == ["hello"], "one question, one run"
 
 
-async def test_only_runners_run_and_the_refusal_is_private(world: World) -> None:
-    await world.start_bridge(BRIDGE_RUNNERS=RUNNERS)
+async def test_only_runners_run_and_the_refusal_is_private(redis_server: RealRedis) -> None:
+    async with a_shared_world(redis_server.url, BRIDGE_RUNNERS=RUNNERS) as world:
+        await world.slack.ui.command(BOB, GENERAL, "/workflows", "run 1 hello")
+        await wait_until(lambda: world.whispers(BOB), "Bob is refused")
+        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+        await wait_until(lambda: cards(world), "Alice's run has a card")
 
-    await world.slack.ui.command(BOB, GENERAL, "/workflows", "run 1 hello")
-    await wait_until(lambda: world.slack.ephemerals(BOB), "Bob is refused")
-    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-    await wait_until(lambda: cards(world), "Alice's run has a card")
-
-    assert runs(world) == ["hello"]
-    card = next(message for message in world.slack.messages(GENERAL) if message.user == BRIDGE)
-    await world.slack.ui.click(BOB, GENERAL, card.ts, "run:again")
-    await wait_until(lambda: len(world.slack.ephemerals(BOB)) == 2, "Bob's click is refused, too")
-    assert runs(world) == ["hello"]
+        assert world.runs() == ["hello"]
+        card = world.posted(GENERAL)[0]
+        await world.slack.ui.click(BOB, GENERAL, card.ts, "run:again")
+        await wait_until(lambda: len(world.whispers(BOB)) == 2, "Bob's click is refused, too")
+        assert world.runs() == ["hello"]
 
 
 async def test_where_the_bot_is_not_the_result_comes_by_response_url(world: World) -> None:
-    await world.start_bridge()
-
     await world.slack.ui.command(ALICE, NOBOT, "/workflows", "run 1 hello")
-    await wait_until(
-        lambda: any("completed" in words_of(one) for one in world.slack.messages(NOBOT)), "a card is there"
-    )
+    await wait_until(lambda: any("completed" in card for card in cards(world, NOBOT)), "a card is there")
 
-    assert runs(world) == ["hello"]
+    assert world.runs() == ["hello"]
 
 
-async def test_a_run_is_started_once_although_the_bridge_is_killed(world: World) -> None:
-    bridge = await world.start_bridge()
-    world.project.on("POST", "/api/sdk/workflows/1/run", Hang())
-    await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
-    await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
+async def test_a_run_is_started_once_although_the_bridge_is_killed(redis_server: RealRedis) -> None:
+    async with a_shared_world(redis_server.url) as world:
+        (bridge,) = world.bridges
+        world.project.on("POST", "/api/sdk/workflows/1/run", Hang())
+        await world.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 hello")
+        await wait_until(lambda: any("running" in card for card in cards(world)), "the card shows that it runs")
 
-    await bridge.kill()
-    await end_leases(world)
-    await world.start_bridge()
-    await wait_until(lambda: any("unknown" in card for card in cards(world)), "the card says so")
+        await bridge.kill()
+        await end_leases(world)
+        await world.start_bridge()
+        await wait_until(lambda: any("unknown" in card for card in cards(world)), "the card says so")
 
-    assert runs(world) == ["hello"]
-    assert len(cards(world)) == 1
+        assert world.runs() == ["hello"]
+        assert len(cards(world)) == 1

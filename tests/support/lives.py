@@ -87,7 +87,7 @@ async def _in_world(life: Life, world: World, diaries: Path) -> None:
     async with succession.going_on():
         try:
             await town.live(*life.stories)
-            await wait_until(lambda: _is_at_rest(world), "nobody waits in Redis", PATIENCE)
+            await wait_until(world.is_at_rest, "nobody waits in Redis", PATIENCE)
         except* AssertionError as group:
             life.faults += [f"waits for ever: {exc}" for exc in group.exceptions]
         life.faults += list(town.faults())
@@ -155,13 +155,6 @@ async def end_leases(world: World) -> None:
     for one in await world.redis.xpending_range(ready, "workers", "-", "+", 1000):
         entry, consumer = one["message_id"], one["consumer"]
         await world.redis.execute_command("XCLAIM", ready, "workers", consumer, 0, entry, "IDLE", IDLE_MS, "JUSTID")  # type: ignore[no-untyped-call]
-
-
-async def _is_at_rest(world: World) -> bool:
-    """Whether nothing waits in Redis: no lane has work, and none is parked."""
-    prefix = f"{{{world.namespace}}}:"
-    boxes = [key for key in await world.keys() if key.startswith(f"{prefix}box:")]
-    return not boxes and not await world.redis.xlen(f"{prefix}ready")
 
 
 async def all_lived(

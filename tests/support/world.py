@@ -171,6 +171,7 @@ class World:
     asked_before: int = 0
     called_before: int = 0
     whispered_before: int = 0
+    looks_since: float = 0.0
 
     def look_from_here(self) -> None:
         """Begin a test in a world where others were before: all goes well again, and what was is not looked at."""
@@ -179,6 +180,7 @@ class World:
         self.asked_before = len(self.project.calls)
         self.called_before = len(self.slack.calls)
         self.whispered_before = len(self.slack.workspace.messages.private)
+        self.looks_since = time.time()
 
     async def start_bridge(self, *arguments: str, **environ: str) -> BridgeProcess:
         """Start a bridge, wait until it is ready, and let Slack send to it."""
@@ -250,6 +252,15 @@ class World:
         """What any agent was sent, whole, in order."""
         return [call.body for call in self.project.calls[self.asked_before :] if call.path.endswith("/chat")]
 
+    def runs(self) -> list[Any]:
+        """The inputs of the workflows that were run, in order."""
+        return [call.body["input"] for call in self.project.calls[self.asked_before :] if call.path.endswith("/run")]
+
+    def posted(self, channel: str) -> list[Message]:
+        """What the bot has posted in a channel, outside of its threads."""
+        shown = self.slack.messages(channel)
+        return [one for one in shown if one.user == BRIDGE and float(one.ts) > self.looks_since]
+
     def called(self, method: str) -> list[ApiCall]:
         """The calls of one Web API method."""
         return [call for call in self.slack.calls[self.called_before :] if call.method == method]
@@ -263,6 +274,12 @@ class World:
         """Wait until *count* messages were shown to *user* alone; gives the words of the last."""
         await wait_until(lambda: len(self.whispers(user)) >= count, f"{user} is told in private", timeout)
         return words_of(self.whispers(user)[-1])
+
+    async def is_at_rest(self) -> bool:
+        """Whether nothing waits in Redis: no lane has work, and none is parked."""
+        prefix = f"{{{self.namespace}}}:"
+        boxes = [key for key in await self.keys() if key.startswith(f"{prefix}box:")]
+        return not boxes and not await self.redis.xlen(f"{prefix}ready")
 
     async def keys(self) -> list[str]:
         """Every key of this world's namespace."""
