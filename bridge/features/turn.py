@@ -335,7 +335,7 @@ class Turns:
         return True
 
     async def _remove_queued_reaction(self, turn: Turn | None) -> None:
-        """Only now, when the turn has ended and the lane goes on: nothing waits for it (`waiting_signs`)."""
+        """Only now, when the turn has ended and the lane goes on: nothing waits for it (`QueuedReactions`)."""
         if turn is not None and turn.has_queued_reaction and isinstance(turn.body, InboundMessage):
             await self.indicators.remove_queued_reaction(turn.body.channel, turn.body.ts)
 

@@ -211,16 +211,13 @@ def _said(message: Mapping[str, Any]) -> ThreadMessage | None:
     profile = message.get("bot_profile")
     app = str(message.get("username") or (profile.get("name") if isinstance(profile, dict) else "") or "")
     files = [one for one in message.get("files") or [] if isinstance(one, dict)]
+    # An app that wrote no text of its own gave some for where nothing else is shown.
+    attached = [one for one in message.get("attachments") or [] if isinstance(one, dict)]
+    instead = "\n".join(str(one.get("fallback") or one.get("text") or "") for one in attached)
     said = ThreadMessage(
         user="" if message.get("bot_id") and app else str(message.get("user") or ""),
         app=app,
-        text=str(message.get("text") or "") or _text_of_attachments(message),
+        text=str(message.get("text") or "") or instead,
         files=tuple(str(one.get("title") or one.get("name") or "") for one in files),
     )
     return said if said.text.strip() or said.files else None
-
-
-def _text_of_attachments(message: Mapping[str, Any]) -> str:
-    """Find the words of an app that wrote no text of its own: those that it gave for where nothing else is shown."""
-    attached = [one for one in message.get("attachments") or [] if isinstance(one, dict)]
-    return "\n".join(str(one.get("fallback") or one.get("text") or "") for one in attached)

@@ -264,19 +264,17 @@ class QueuedReactions:
             due, message, turn, ahead = await self._waiting.get()
             await self._sleep(max(0.0, due - self._monotonic()))
             try:
-                if not self._shown.is_used_up() and await self._claims.claim(turn):
-                    self._shown.add()
-                    await self._show(message, turn, ahead)
+                if self._shown.is_used_up() or not await self._claims.claim(turn):
+                    continue
+                self._shown.add()
+                if not await self._indicators.add_queued_reaction(message.channel, message.ts):
+                    with suppress(SlackError):
+                        recipient = Recipient(message.channel, message.user, message.thread_ts)
+                        await self._say.whisper(recipient, self._in_line(ahead + 1))
+                if await self._claims.is_over(turn):
+                    await self._indicators.remove_queued_reaction(message.channel, message.ts)
             except StoreUnavailable:
                 log.debug("a queued message was left without its reaction", extra={"turn": turn})
-
-    async def _show(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
-        if not await self._indicators.add_queued_reaction(message.channel, message.ts):
-            with suppress(SlackError):
-                recipient = Recipient(message.channel, message.user, message.thread_ts)
-                await self._say.whisper(recipient, self._in_line(ahead + 1))
-        if await self._claims.is_over(turn):
-            await self._indicators.remove_queued_reaction(message.channel, message.ts)
 
 
 class _PerMinute:

@@ -135,9 +135,10 @@ class Directory:
         about = answer.get("user")
         if not isinstance(about, dict):
             raise SlackRefused("users.info", "user_unknown")
-        locale, time_zone = about.get("locale"), about.get("tz")
+        profile, locale, time_zone = _mapping(about.get("profile")), about.get("locale"), about.get("tz")
+        names = (profile.get("display_name"), profile.get("real_name"), about.get("real_name"), about.get("name"))
         return Person(
-            name=_name_of(about),
+            name=next((name for name in names if isinstance(name, str) and name), ""),
             is_home=_is_home(about, self._identity),
             kind=_kind_of(about),
             locale=locale if isinstance(locale, str) else "",
@@ -181,12 +182,6 @@ class Directory:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _name_of(about: Mapping[str, Any]) -> str:
-    profile = _mapping(about.get("profile"))
-    candidates = (profile.get("display_name"), profile.get("real_name"), about.get("real_name"), about.get("name"))
-    return next((name for name in candidates if isinstance(name, str) and name), "")
 
 
 def _kind_of(about: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Turns at work: the real store, planning and client, between a project service and a Slack made of lists.
 
-`MemorySay` and `MemoryDirectory` stand for the two ports of `bridge.slack.ports`; the service stands at the wire.
+`MemorySay` and `MemoryDirectory` stand for `Say`, `Indicators` and `Directory` of `bridge.slack`; the service stands at
+the wire.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class Posted:
 
 @dataclass
 class MemorySay:
-    """Slack, as the port has it. *troubles* are raised by the posts to come, one each (None: that one goes well).
+    """Slack, as `Say` has it. *troubles* are raised by the posts to come, one each (None: that one goes well).
 
     An ambiguous post did arrive if *ambiguous_arrive*; each calls *in_post*. While *gate* is shut nothing is posted;
     while *after* is, a post has arrived and its answer is under way.
@@ -96,10 +97,6 @@ class MemorySay:
     prompts: list[tuple[str, list[dict[str, str]]]] = field(default_factory=list)
     thread: ThreadRead = field(default_factory=ThreadRead)  # what every thread says
     windows: list[tuple[str, str]] = field(default_factory=list)
-    hourglasses: list[str] = field(default_factory=list)
-    may_react: bool = True
-    taken_away: list[str] = field(default_factory=list)
-    sign_gate: asyncio.Event = field(default_factory=asyncio.Event)
     looks: int = 0
     attempts: int = 0
     troubles: list[SlackError | None] = field(default_factory=list)
@@ -112,7 +109,6 @@ class MemorySay:
     def __post_init__(self) -> None:
         self.gate.set()
         self.after.set()
-        self.sign_gate.set()
 
     @property
     def token(self) -> MemorySay:
@@ -143,7 +139,7 @@ class MemorySay:
         await self.after.wait()
         return self.messages[-1].ts
 
-    async def find(self, place: Place, turn: TurnId, since: datetime) -> ExistingParts:  # noqa: ARG002 - the port's
+    async def find(self, place: Place, turn: TurnId, since: datetime) -> ExistingParts:  # noqa: ARG002 - as in Slack
         self.looks += 1
         if self.look_troubles:
             raise self.look_troubles.pop(0)
@@ -159,24 +155,19 @@ class MemorySay:
         found = [Recalled(tag.agent, tag.session) for tag in marks if tag.agent and tag.session]
         return replace(self.thread, recalled=found[-1] if found else None)
 
-    async def add_queued_reaction(self, channel: str, ts: str) -> bool:  # noqa: ARG002 - as `Indicators` has it
-        self.hourglasses.append(ts)
-        await self.sign_gate.wait()
-        return self.may_react
+    async def remove_queued_reaction(self, channel: str, ts: str) -> None:
+        """Leave it: what reactions come to is seen at the wire."""
 
-    async def remove_queued_reaction(self, channel: str, ts: str) -> None:  # noqa: ARG002 - the port's
-        self.taken_away.append(ts)
-
-    async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:  # noqa: ARG002 - the port's
+    async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:  # noqa: ARG002 - as in Slack
         trouble = self.troubles.pop(0) if self.troubles else None
         if trouble is not None:
             raise trouble
         self.whispers.append((recipient, reply))
 
-    async def respond(self, response_url: str, reply: Reply, existing: ExistingParts) -> None:  # noqa: ARG002 - the port's
+    async def respond(self, response_url: str, reply: Reply, existing: ExistingParts) -> None:  # noqa: ARG002 - as in Slack
         self.responses.append((response_url, reply))
 
-    async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag) -> None:  # noqa: ARG002 - the port's
+    async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag) -> None:  # noqa: ARG002 - as in Slack
         self.updates.append((ts, reply))
 
     async def publish_home(self, user: str, view: View, view_hash: str) -> None:
@@ -187,10 +178,10 @@ class MemorySay:
     async def open_form(self, trigger_id: str, view: View) -> None:
         self.forms.append((trigger_id, view))
 
-    async def show_working(self, place: Place, status: str) -> None:  # noqa: ARG002 - the port's
+    async def show_working(self, place: Place, status: str) -> None:  # noqa: ARG002 - as in Slack
         self.signs.append("working")
 
-    async def clear_working(self, place: Place) -> None:  # noqa: ARG002 - the port's
+    async def clear_working(self, place: Place) -> None:  # noqa: ARG002 - as in Slack
         self.signs.append("idle")
 
     async def set_title(self, place: Place, title: str) -> None:
@@ -203,7 +194,7 @@ class MemorySay:
 
 @dataclass
 class MemoryDirectory:
-    """People and channels, as the port has them."""
+    """People and channels, as `Directory` has them."""
 
     users: dict[str, str] = field(default_factory=dict)
     channels: dict[str, str] = field(default_factory=dict)
@@ -221,7 +212,7 @@ class MemoryDirectory:
     async def channel_name(self, channel: str) -> str:
         return self.channels.get(channel, channel)
 
-    async def channel_called(self, name: str, user: str) -> str:  # noqa: ARG002 - the port's
+    async def channel_called(self, name: str, user: str) -> str:  # noqa: ARG002 - as in Slack
         return next((id_ for id_, called in self.channels.items() if f"#{called}" == name), "")
 
     async def time_zone(self, user: str) -> str:
