@@ -133,6 +133,10 @@ class Outage(ServiceRefused):
     """502, 503 without Retry-After, or 504: counts towards the circuit breaker, and may have had an effect."""
 
 
+DID_NOT_ARRIVE = (CannotConnect, CircuitOpen, Busy)
+"""What says for certain that a request had no effect and may be made again."""
+
+
 class SlackError(BridgeError):
     """A call of Slack's Web API that did not succeed; *method* is Slack's name of it."""
 

@@ -158,7 +158,7 @@ class Bridge:
             hourly = group.create_task(parts.hourly())
             group.create_task(parts.reporter.run(self._draining))
             watch = group.create_task(parts.token_watch.run())
-            await parts.worker.run(parts.turns.work, parts.turns.terms)
+            await parts.worker.run(parts.turns.work)
             hourly.cancel()  # it may be waiting for the service
             watch.cancel()
 

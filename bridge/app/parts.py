@@ -13,24 +13,22 @@ from slack_bolt.async_app import AsyncApp
 
 from bridge.app.wires import Wires
 from bridge.features.access import Access
+from bridge.features.activity import Activity
 from bridge.features.conversations import notices
 from bridge.features.conversations.context import Context
-from bridge.features.conversations.planning import Chats
 from bridge.features.conversations.receive import Receiver
-from bridge.features.conversations.sessions import Results, Sessions
+from bridge.features.conversations.sessions import NodeResults, Sessions
 from bridge.features.conversations.stopping import Stopping
-from bridge.features.decide import Decide
 from bridge.features.deps import Deps
-from bridge.features.effects import Effects
 from bridge.features.feedback.votes import Votes
-from bridge.features.reports.after import AfterReports
+from bridge.features.home.recent import Recent
+from bridge.features.registry import features
+from bridge.features.reply_poster import ReplyPoster
 from bridge.features.reports.keeping import Reports, ReportStore
 from bridge.features.reports.reporter import Reporter
-from bridge.features.show import Shower
 from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
-from bridge.features.turn import Turns
-from bridge.features.workflows.runs import Runs
+from bridge.features.turns import Turns
 from bridge.listeners.app import slack_app
 from bridge.listeners.door import Door
 from bridge.listeners.events import EventListeners
@@ -44,7 +42,6 @@ from bridge.queue.limits import Limits
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
 from bridge.queue.queued_reactions import QueuedReactionClaims
-from bridge.queue.recent import Recent
 from bridge.queue.scripting import Scripts
 from bridge.queue.slots import Slots
 from bridge.queue.watching import Watches
@@ -87,14 +84,7 @@ def build(
     lifetime = settings.session_lifetime
     limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs)
     inbox = Inbox(scripts, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
-    journal = Journal(
-        scripts,
-        consumer=consumer,
-        session_lifetime=lifetime,
-        now=now,
-        limits=limits,
-        audit_lifetime=settings.audit_lifetime,
-    )
+    journal = Journal(scripts, patience, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
     sessions = Sessions(scripts, session_lifetime=lifetime)
     report_store = ReportStore(scripts, consumer=consumer, session_lifetime=lifetime, now=now)
 
@@ -137,70 +127,50 @@ def build(
         token_watch,
     )
 
-    # What is decided
-    context = Context(say, directory, identity.bot_user, is_on=settings.context == "on", mentions_only=mentions_only)
-    chats = Chats(
-        catalog=catalog,
-        sessions=sessions,
-        directory=directory,
-        say=say,
-        bot_user=identity.bot_user,
-        default_agent=settings.default_agent or "",
-        store_since=lambda: namespace.since,
-        context=context,
-    )
-    reports = Reports(
-        store=report_store,
-        inbox=inbox,
-        sessions=sessions,
-        statistics=statistics,
-        directory=directory,
-        now=now,
-        has_default_agent=bool(settings.default_agent),
-        allowed_channels=settings.allowed_channels,
-    )
+    # What is done
     deps = Deps(
         catalog=catalog,
         project=wires.project,
+        inbox=inbox,
         sessions=sessions,
-        results=Results(scripts),
-        may_run=access.may_run,
-        name_of=directory.user_name,
-        command_prefix=settings.command_prefix,
-        locale_of=directory.user_locale,
-        statistics=statistics,
-        reports=reports,
+        node_results=NodeResults(scripts),
         recent=Recent(scripts),
-        in_thread=context.quoting,
-        channel_name_of=directory.channel_name,
-        workspace=identity.workspace,
-    )
-
-    # What is done
-    slots, watches = Slots(settings.max_turns), Watches()
-    turns = Turns(
-        plan=Decide(chats, deps, KeptReplies(wires.web, messages)),
-        journal=journal,
-        sessions=sessions,
-        effects=Effects(
-            say,
-            inbox,
-            sessions,
-            patience,
-            Votes(scripts, wires.metrics, now=now),
-            indicators=indicators,
-            reports=AfterReports(report_store, patience),
+        votes=Votes(scripts, wires.metrics, now=now),
+        statistics=statistics,
+        reports=Reports(
+            store=report_store,
+            inbox=inbox,
+            sessions=sessions,
+            statistics=statistics,
+            directory=directory,
+            now=now,
+            has_default_agent=bool(settings.default_agent),
+            allowed_channels=settings.allowed_channels,
         ),
-        project=wires.project,
-        runs=Runs(project=wires.project, say=say, directory=directory, journal=journal, patience=patience, now=now),
+        access=access,
         say=say,
         indicators=indicators,
-        shower=Shower(say, patience, journal, watches),
+        directory=directory,
+        context=Context(say, directory, identity.bot_user, is_on=settings.context == "on", mentions_only=mentions_only),
+        follow=KeptReplies(wires.web, messages),
+        store_since=lambda: namespace.since,
+        now=now,
+        bot_user=identity.bot_user,
+        default_agent=settings.default_agent or "",
+        command_prefix=settings.command_prefix,
+        workspace=identity.workspace,
+    )
+    slots, watches = Slots(settings.max_turns), Watches()
+    turns = Turns(
+        deps=deps,
+        features=features,
+        journal=journal,
+        poster=ReplyPoster(say, patience, journal, watches),
         patience=patience,
         slots=slots,
         metrics=wires.metrics,
+        activity=Activity(scripts, inbox, audit_lifetime=settings.audit_lifetime, now=now),
         max_age=settings.max_age,
-        now=now,
         watches=watches,
     )
     worker = Worker(
@@ -211,6 +181,7 @@ def build(
         slots=slots,
         drain=settings.drain_timeout,
         draining=draining,
+        patience=patience,
         monotonic=time.monotonic,
         watches=watches,
         may_begin=lambda: wires.web.token.is_accepted,

@@ -19,7 +19,7 @@ def manifest(
     socket: Annotated[bool, typer.Option("--socket", help="For Socket Mode: Slack need not reach the bridge.")] = False,
 ) -> None:
     """Print the Slack app manifest; only BRIDGE_COMMAND_PREFIX is read."""
-    from bridge.features.registry import router  # noqa: PLC0415 - both: 500 ms
+    from bridge.features.registry import features  # noqa: PLC0415 - both: 500 ms
     from bridge.ops.manifest import manifest as made_of, where_slack_sends  # noqa: PLC0415
 
     try:
@@ -27,4 +27,4 @@ def manifest(
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
     prefix = values_or_exit("BRIDGE_COMMAND_PREFIX ", embedded_redis=True)["BRIDGE_COMMAND_PREFIX"]
-    typer.echo(to_json(made_of(router.slash_commands(prefix), target), indent=2))
+    typer.echo(to_json(made_of(features.slash_commands(prefix), target), indent=2))

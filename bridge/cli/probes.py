@@ -374,7 +374,7 @@ async def _asked(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:
         return _project_trouble(operation, exc), None
 
 
-def _project_trouble(operation: str, error: ProjectError) -> Row:  # noqa: C901 - a table of cases
+def _project_trouble(operation: str, error: ProjectError) -> Row:
     """Say what happened and what to do about it."""
     said = str(error)
     if isinstance(error, ServiceRefused):  # its own words, which the client has cut and cleaned

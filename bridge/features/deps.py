@@ -1,66 +1,54 @@
-"""What commands, clicks and forms are given."""
+"""What handlers look things up in, and act with."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
-from bridge.features.conversations.sessions import Results, Sessions
+from bridge.features.access import Access
+from bridge.features.conversations.context import Context
+from bridge.features.conversations.sessions import NodeResults, Sessions
+from bridge.features.feedback.votes import Votes
+from bridge.features.home.recent import Recent
 from bridge.features.reports.keeping import Reports
 from bridge.features.stats.statistics import Statistics
-from bridge.ids import ThreadKey, TurnId
-from bridge.project.catalog import Catalog
-from bridge.project.client import ProjectClient
-from bridge.queue.recent import Recent
+from bridge.ids import ThreadKey
+from bridge.project import Catalog, ProjectClient
+from bridge.queue.inbox import Inbox
+from bridge.slack.indicators import Indicators
+from bridge.slack.people import Directory
+from bridge.slack.post import Say
 
 
-async def _unknown(_user: str) -> str:
-    return ""
-
-
-async def _by_itself(_thread: ThreadKey, _before: str, text: str) -> str:
-    return text
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
-    """What they look things up in.
+    """What a bridge is made of, as far as handlers use it.
 
-    *may_run* says whether a person (by Slack id) may run workflows, *name_of* what a person is called, *locale_of*
-    how they write, ``""`` where that is not known. *in_thread* puts what was said in a thread before a message around
-    words that are for an agent. *workspace* is its address in Slack.
+    *default_agent* is ``BRIDGE_DEFAULT_AGENT``, an id or a name, or empty. *store_since* says since when the store
+    knows anything. *follow* takes in the replies to a root, each by its ``ts``, that came before it; it raises
+    `SlackError`.
+    *workspace* is the workspace's address in Slack.
     """
 
     catalog: Catalog
     project: ProjectClient
+    inbox: Inbox
     sessions: Sessions
-    results: Results
-    may_run: Callable[[str], Awaitable[bool]]
-    name_of: Callable[[str], Awaitable[str]]
+    node_results: NodeResults
+    recent: Recent
+    votes: Votes
+    statistics: Statistics
+    reports: Reports
+    access: Access
+    say: Say
+    indicators: Indicators
+    directory: Directory
+    context: Context
+    follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
+    store_since: Callable[[], datetime | None]
+    now: Callable[[], datetime]
+    bot_user: str
+    default_agent: str = ""
     command_prefix: str = ""
-    locale_of: Callable[[str], Awaitable[str]] = _unknown
-    statistics: Statistics = field(kw_only=True)
-    recent: Recent = field(kw_only=True)
-    in_thread: Callable[[ThreadKey, str, str], Awaitable[str]] = _by_itself
-    channel_name_of: Callable[[str], Awaitable[str]] = _unknown
     workspace: str = ""
-    reports: Reports = field(kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Who asks, where, and how they can be answered. *thread* is set for what was said or pressed in a thread.
-
-    *given* is the ts of what was said, by Slack's clock. *channels* are the ids of the channels that
-    are named there.
-    """
-
-    team: str
-    channel: str
-    user: str
-    turn: TurnId
-    thread: ThreadKey | None = None
-    trigger_id: str = ""
-    response_url: str = ""
-    given: str = ""
-    channels: tuple[str, ...] = ()

@@ -1,16 +1,14 @@
-"""Everything that can be typed, pressed or filled in: a folder for each feature, and this list of their commands."""
+"""The features: one line for each. Dispatch, help, the manifest and the Bolt listeners follow from this list."""
 
 from __future__ import annotations
 
-from bridge.features.agents import commands as agents
-from bridge.features.conversations import commands as conversations
-from bridge.features.project_info import commands as project_info
-from bridge.features.reports import commands as reports
-from bridge.features.routing import Router
-from bridge.features.stats import commands as stats
-from bridge.features.workflows import commands as workflows
+from bridge.features.agents.commands import agents
+from bridge.features.conversations.commands import conversations
+from bridge.features.home.commands import home
+from bridge.features.project_info.commands import project_info
+from bridge.features.reports.commands import reports
+from bridge.features.routing import Features
+from bridge.features.stats.commands import stats
+from bridge.features.workflows.commands import workflows
 
-router = Router(
-    workflows.router, agents.router, project_info.router, stats.router, reports.router, conversations.router
-)
-bang_line = router.bang_line
+features = Features(workflows, agents, project_info, stats, reports, conversations, home)

@@ -1,52 +1,35 @@
-"""`Router`: from the line that a person typed to the function that answers it.
-
-One usage line, and a sentence that says what it does, declare a command:
-``@router.command("/workflows run <workflow> [input]", "Run a workflow.")``. They give the parsing, the help, the
-nearest command for what is mistyped, the ``!`` form, and the manifest. ``<x>`` is needed, ``[x]`` is not; the last one
-takes the rest of the line as it is, the others one word each. ``<workflow>`` and ``<agent>`` are looked up, by id or
-name, and arrive as what was found. A line that begins with ``!`` exists only in that form.
-
-A router is built from routers. What is registered wrongly fails at import, with TypeError.
-"""
+"""`Features`: from what came in to the handler that answers it, and from a line that was typed to its command."""
 
 from __future__ import annotations
 
 import asyncio
 import difflib
-import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from bridge.errors import BadUsage, BridgeError, UnknownCommand
-from bridge.features.conversations.notices import help_lines
-from bridge.features.deps import Call, Deps
+from bridge.errors import BadUsage, BridgeError, NotAllowed, StoreError, UnknownCommand
+from bridge.features.conversations.notices import Slip, did_you_mean, help_lines
+from bridge.features.deps import Deps
+from bridge.features.feature import HELP, Command, Feature, ListedShortcut, add_command
 from bridge.features.picking import pick
-from bridge.features.plan import OpenForm, Plan, Show, StartThread
+from bridge.features.results import Done, Form, Outcome, Result, shown
+from bridge.features.workflows import forms
+from bridge.features.workflows.forms import Origin
+from bridge.inbound import Click, InboundMessage, Shortcut, SlashCommand, Submission
 from bridge.queue.audit import named
+from bridge.queue.turn import Turn
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.mrkdwn import mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
 
 _HELP_SHARE: Final = "Add --share to what only shows something, and the whole channel sees the answer."
-
-Handler = Callable[..., Awaitable[Plan]]
-
-_USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_]+>)*(?: \[[a-z_]+\])*")
-_PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
 _SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
 _BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
 _WORD: Final = re.compile(r"[a-z][\w-]*")
-_HELP: Final = "help"
 _LONG: Final = 6  # letters of a name in which two slips are as likely as one in a shorter one
 _UNTOUCHED: Final = "input"  # goes to a workflow as it was typed
-
-
-class Parameter(NamedTuple):
-    """One ``<x>`` or ``[x]`` of a usage line."""
-
-    name: str
-    is_needed: bool
 
 
 class ListedCommand(NamedTuple):
@@ -62,60 +45,106 @@ class ListedCommand(NamedTuple):
     with_ids: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One usage line and what answers it."""
-
-    usage: str
-    handler: Handler
-    path: tuple[str, ...]  # its fixed words, without the sigil
-    parameters: tuple[Parameter, ...]
-    sentence: str
-    is_default: bool  # answers when only the command's name was typed
-    is_reading: bool  # may be shared with the channel
-
-    def shown(self, prefix: str) -> str:
-        """Write the usage line as it is to be typed, with the configured *prefix* of slash commands."""
-        return f"/{prefix}{self.usage[1:]}" if self.usage.startswith("/") else self.usage
-
-
 class _Match(NamedTuple):
     command: Command
     rest: str
 
 
-class Router:
-    """Commands by their usage lines."""
+class Features:
+    """All *features* together. Raises TypeError where two of them want the same."""
 
-    def __init__(self, *routers: Router) -> None:
+    def __init__(self, *features: Feature) -> None:
+        self.features = features
         self._commands: list[Command] = []
-        for router in routers:
-            for command in router._commands:  # noqa: SLF001 - its own class
-                self._add(command)
+        for command in (command for feature in features for command in feature.commands):
+            add_command(self._commands, command)
+        self._buttons = _joined(feature.buttons for feature in features)
+        self._forms = _joined(feature.forms for feature in features)
+        self._problems = _joined(feature.problems for feature in features)
+        self._shortcuts = _joined(feature.shortcuts for feature in features)
+        self._kinds = _joined(feature.kinds for feature in features)
+        self._after = _joined(feature.after for feature in features)
+        self._refused = _joined(feature.refused for feature in features)
+        self._unknown = _joined(feature.unknown for feature in features)
 
-    def command(
-        self, usage: str, sentence: str, *, default: bool = False, reading: bool = False
-    ) -> Callable[[Handler], Handler]:
-        """Register the function below as the answer to *usage*; the *sentence* is its help."""
+    async def handle(self, deps: Deps, turn: Turn) -> Result:
+        """Answer whatever came in. Raises `BridgeError`, `TryLater`, and what `Turn.once` raises."""
+        match turn.body:
+            case SlashCommand(command=command, text=text):
+                return await self.answer(f"{command} {text}", deps, turn)
+            case Click(action_id=action_id) as click:
+                pressed = self._buttons.get(action_id)
+                return await pressed(deps, turn, click) if pressed else Done("unknown action", {"action": action_id})
+            case Submission(form=form) as submission:
+                sent = self._forms.get(form)
+                return await sent(deps, turn, submission) if sent else Done("unknown form", {"form": form})
+            case Shortcut() as shortcut:
+                return await self._use(deps, turn, shortcut)
+            case InboundMessage() as message if (line := self.command_line(message, deps.bot_user)) is not None:
+                if meant := self.meant_by(line):
+                    slip = Slip(word=line[1:], command=meant, m=message.ts, t=message.thread_ts, a=message.is_mention)
+                    return shown(did_you_mean(meant, slip.model_dump_json()), what="slip")
+                return await self.answer(line, deps, turn)
+            case body:
+                return await self._kinds[type(body)](deps, turn, body)  # type: ignore[no-any-return]
 
-        def register(handler: Handler) -> Handler:
-            self._add(_declared(usage, sentence, handler, is_default=default, is_reading=reading))
-            return handler
+    async def after(self, deps: Deps, turn: Turn, outcome: Outcome, ts: str) -> None:
+        """Do what is left to do once *outcome* is posted as *ts* (``""``: in private). It may be done again."""
+        for what in outcome.after:
+            await self._after[type(what)](deps, turn, what, ts)
 
-        return register
+    async def refused(self, deps: Deps, turn: Turn, outcome: Outcome, error: str) -> None:
+        """Do what is to be done where Slack refuses *outcome* for good, with its word *error*. It may be done again."""
+        for what in outcome.after:
+            if type(what) in self._refused:
+                await self._refused[type(what)](deps, turn, what, error)
 
-    async def answer(self, line: str, deps: Deps, call: Call) -> Plan:
+    async def unknown(self, deps: Deps, turn: Turn) -> Outcome:
+        """Say that nobody knows what came of the request of *turn*: whoever sent it never heard the answer."""
+        return await self._unknown[bool(turn.record.note)](deps, turn)  # type: ignore[no-any-return]
+
+    def problems_of(self, submission: Submission) -> Mapping[str, str]:
+        """Say what is wrong with a form, by the field under which it is shown."""
+        read = self._problems.get(submission.form)
+        return read(submission.values) if read else {}
+
+    def shortcuts(self) -> list[ListedShortcut]:
+        """List the shortcuts for the manifest."""
+        return [listed for listed, _handler in self._shortcuts.values()]
+
+    async def _use(self, deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
+        """Open what a shortcut opens. A global one has no place where something could be said, so a modal says it."""
+        if shortcut.name not in self._shortcuts:
+            return Done("unknown shortcut", {"name": shortcut.name})
+        try:
+            if shortcut.refusal:
+                raise NotAllowed(shortcut.refusal)
+            return await self._shortcuts[shortcut.name][1](deps, turn, shortcut)  # type: ignore[no-any-return]
+        except StoreError:
+            raise
+        except BridgeError as exc:
+            why = sentence(exc)
+            return Form(forms.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
+
+    async def answer(self, line: str, deps: Deps, turn: Turn) -> Result:
         """Answer a line such as ``/workflows show 3``. Raises `CommandError` for what is not understood."""
         typed = plain_command_text(line, await _names_in(line, deps)).strip()
         unshared = " ".join(_SHARE.sub("", typed).split()) if _SHARE.search(typed) else ""
         if unshared and (match := self._match(unshared)) and match.command.is_reading:
-            return _shared(await _carry_out(match, deps, call))
+            return _shared(await _carry_out(match, deps, turn))
         if reply := self._help(typed, deps.command_prefix):
-            return Show(reply)
+            return shown(reply)
         match = self._match(typed)
         if match is None:
             raise self._not_understood(typed, deps.command_prefix)
-        return await _carry_out(match, deps, call)
+        return await _carry_out(match, deps, turn)
+
+    def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
+        """The command that a message is or nearly is (``!stats`` → ``/stats``), mention or not; None: it is none."""
+        if "!" not in message.text or message.is_text:
+            return None
+        text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
+        return self.bang_line(text) if text.lstrip().startswith("!") else None
 
     def bang_line(self, text: str) -> str | None:
         """Turn ``!stats`` into ``/stats``; None where no known command stands behind the exclamation mark.
@@ -136,7 +165,7 @@ class Router:
         return min(near, key=lambda name: _slips(word, name), default="")
 
     def _names(self) -> list[str]:
-        return list(dict.fromkeys([_HELP, *(command.path[0] for command in self._commands)]))
+        return list(dict.fromkeys([HELP, *(command.path[0] for command in self._commands)]))
 
     def usages(self) -> list[str]:
         """List the usage lines."""
@@ -156,15 +185,6 @@ class Router:
             f"In threads, where Slack knows no slash commands, write ! in place of /. {_HELP_SHARE}",
         )
 
-    def _add(self, command: Command) -> None:
-        if any(command.path == known.path for known in self._commands):
-            raise TypeError(f"{command.usage}: registered twice")
-        if command.path[-1] == _HELP:
-            raise TypeError(f"{command.usage}: help is made of the usage lines")
-        if command.is_default and any(known.is_default for known in self._named(command.path[0])):
-            raise TypeError(f"{command.usage}: {command.path[0]} has a default already")
-        self._commands.append(command)
-
     def _named(self, name: str) -> list[Command]:
         return [command for command in self._commands if command.path[0] == name]
 
@@ -180,9 +200,9 @@ class Router:
 
     def _help(self, typed: str, prefix: str) -> Reply | None:
         said = _words(typed)
-        if said == [_HELP]:
+        if said == [HELP]:
             return self.overview(prefix)
-        known = self._named(said[0]) if said[1:] == [_HELP] else []
+        known = self._named(said[0]) if said[1:] == [HELP] else []
         lines = [(command.shown(prefix), command.sentence) for command in known]
         return help_lines(known[0].shown(prefix).split(" ")[0], lines, _HELP_SHARE) if known else None
 
@@ -207,40 +227,29 @@ class Router:
         about = next((command for command in known if command.is_default), known[0])
         hints = [hint for command in known if (hint := command.usage.partition(" ")[2])]
         with_ids = all(parameter.name != _UNTOUCHED for command in known for parameter in command.parameters)
-        return ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, _HELP]), with_ids)
+        return ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, HELP]), with_ids)
+
+
+def _joined(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    for table in tables:
+        if twice := found.keys() & table.keys():
+            raise TypeError(f"{twice}: two features want it")
+        found |= table
+    return found
 
 
 async def _names_in(line: str, deps: Deps) -> dict[str, str]:
     """Look up what those are called whom a line mentions; who has no name but an id is left out."""
     mentions = mentions_in(line)
     ids = [*mentions.users, *mentions.channels]
-    names = await asyncio.gather(*map(deps.name_of, mentions.users), *map(deps.channel_name_of, mentions.channels))
+    names = await asyncio.gather(
+        *map(deps.directory.user_name, mentions.users), *map(deps.directory.channel_name, mentions.channels)
+    )
     return {id_: name for id_, name in zip(ids, names, strict=True) if name != id_}
 
 
-def _declared(usage: str, sentence: str, handler: Handler, *, is_default: bool, is_reading: bool) -> Command:
-    """Read a usage line, and check that the function fits it."""
-    if not _USAGE.fullmatch(usage):
-        raise TypeError(f"{usage}: not a usage line")
-    if not sentence:
-        raise TypeError(f"{usage}: the command needs a sentence, which is its help")
-    parameters = tuple(Parameter(name, bracket == "<") for bracket, name in _PARAMETER.findall(usage))
-    _check_signature(usage, handler, parameters)
-    path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
-    return Command(usage, handler, path, parameters, sentence, is_default, is_reading)
-
-
-def _check_signature(usage: str, handler: Handler, parameters: tuple[Parameter, ...]) -> None:
-    taken = list(inspect.signature(handler).parameters.values())
-    if not inspect.iscoroutinefunction(handler) or [p.name for p in taken[:2]] != ["deps", "call"]:
-        raise TypeError(f"{usage}: needs async def …(deps, call)")
-    if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in taken[2:]):
-        raise TypeError(f"{usage}: parameters are keyword-only")
-    if [Parameter(p.name, p.default is inspect.Parameter.empty) for p in taken[2:]] != list(parameters):
-        raise TypeError(f"{usage}: parameters do not match the usage line; what is optional needs a default")
-
-
-async def _carry_out(match: _Match, deps: Deps, call: Call) -> Plan:
+async def _carry_out(match: _Match, deps: Deps, turn: Turn) -> Result:
     command, rest = match
     values: dict[str, Any] = {}
     for place, parameter in enumerate(command.parameters):
@@ -251,13 +260,20 @@ async def _carry_out(match: _Match, deps: Deps, call: Call) -> Plan:
         is_last = place == len(command.parameters) - 1
         values[parameter.name], rest = await _read(parameter.name, rest, deps, takes_rest=not is_last)
     try:
-        plan = await command.handler(deps, call, **values)
+        result = await command.handler(deps, turn, **values)
     except BridgeError as exc:
         exc.about = exc.about or _about(values)
         raise
-    if isinstance(plan, Show | OpenForm | StartThread) and not plan.about:
-        return replace(plan, about=_about(values))
-    return plan
+    about = _about(values)
+    match result:
+        case Reply():
+            return shown(result, about=about)
+        case Outcome() if not result.concerns:
+            return result.model_copy(update={"concerns": about})
+        case Form() if not result.about:
+            return Form(result.view, result.otherwise, about)
+        case _:
+            return result
 
 
 def _about(values: Mapping[str, Any]) -> str:
@@ -293,10 +309,11 @@ def _slips(typed: str, name: str) -> int:
     return row[-1]
 
 
-def _shared(plan: Plan) -> Plan:
-    if isinstance(plan, Show):
-        return Show(plan.reply.model_copy(update={"audience": Audience.CHANNEL}))
-    return plan
+def _shared(result: Result) -> Result:
+    if isinstance(result, Outcome):
+        public = result.reply.model_copy(update={"audience": Audience.CHANNEL})
+        return result.model_copy(update={"reply": public})
+    return result
 
 
 def _nearest_lines(said: list[str], known: list[Command], prefix: str) -> list[str]:

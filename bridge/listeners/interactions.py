@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,8 +18,7 @@ from bridge.errors import BridgeError
 from bridge.features.agents import asking
 from bridge.features.conversations import menu
 from bridge.features.home import layout as home
-from bridge.features.reports.commands import problems_of
-from bridge.features.reports.layout import FORM as REPORT
+from bridge.features.registry import features
 from bridge.features.workflows import forms, run_card as runs
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.listeners.door import IN_TIME, Door
@@ -32,12 +30,6 @@ from bridge.slack.payloads import Json, items, mapping, text
 log = logging.getLogger(__name__)
 
 _ANY: Final = re.compile(".*", re.DOTALL)  # the features know which there are
-_READERS: Final[dict[str, Callable[[Mapping[str, Any]], object]]] = {
-    forms.RUN: forms.read_run_form,
-    asking.ASK: asking.read_ask_form,
-    asking.DEFAULT: asking.read_default_form,
-}
-"""Forms are checked before they are stored, so that problems are shown under their fields."""
 
 
 def parse_command(body: Json, identity: Identity, prefix: str) -> SlashCommand:
@@ -175,10 +167,7 @@ class InteractionListeners:
     async def on_submission(self, ack: AsyncAck, body: Json) -> None:
         """Store a form. One with problems stays open and shows them under its fields. Raises `NotTaken`."""
         submission = parse_submission(body, self.identity)
-        problems = problems_of(submission) if submission.form == REPORT else {}
-        read = _READERS.get(submission.form)
-        if read and isinstance(wrong := read(submission.values), forms.FormErrors):
-            problems = wrong.by_block
+        problems = dict(features.problems_of(submission))
         if problems:
             await ack(response_action="errors", errors=problems)
             return

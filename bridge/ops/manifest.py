@@ -11,8 +11,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bridge.errors import ConfigurationError
+from bridge.features.registry import features
 from bridge.features.routing import ListedCommand
-from bridge.features.shortcuts import SHORTCUTS
 from bridge.slack.http import EVENTS_PATH
 from bridge.slack.scopes import EVENTS, SCOPES
 
@@ -61,7 +61,7 @@ def manifest(commands: Sequence[ListedCommand], url: str | None) -> dict[str, An
                 }
                 for command in commands
             ],
-            "shortcuts": [asdict(shortcut) for shortcut in SHORTCUTS],
+            "shortcuts": [asdict(shortcut) for shortcut in features.shortcuts()],
         },
         "oauth_config": {
             "scopes": {  # the optional ones in both lists: https://docs.slack.dev/authentication/installing-with-oauth

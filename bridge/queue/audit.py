@@ -28,7 +28,7 @@ from bridge.inbound import (
     StopRequest,
     Submission,
 )
-from bridge.queue.records import Turn
+from bridge.queue.records import Record
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
@@ -98,7 +98,7 @@ def named(kind: str, id_: object, name: str = "") -> str:
     return f"{kind} {id_} {name}".rstrip()
 
 
-def facts(turn: Turn | None, about: str, outcome: str) -> tuple[str, ...]:
+def facts(turn: Record | None, about: str, outcome: str) -> tuple[str, ...]:
     """What `finish` writes of a *turn*: user, channel, thread, did, about, allowed. None: it could not be read."""
     if turn is None:
         return ("", "", "", "", about, "1")
@@ -112,7 +112,7 @@ def facts(turn: Turn | None, about: str, outcome: str) -> tuple[str, ...]:
     return (body.user, body.channel, thread, action_name(body), about, "0" if is_refused else "1")
 
 
-def action_name(inbound: Inbound) -> str:  # noqa: C901 - a line for each kind
+def action_name(inbound: Inbound) -> str:
     """Name what a person did, in words that are ours."""
     match inbound:
         case InboundMessage():

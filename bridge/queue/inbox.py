@@ -20,10 +20,9 @@ is either found or kept anew.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -36,7 +35,7 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lan
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.queue.deliveries import Delivery, PassedOver
 from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
-from bridge.queue.lanes import Head, Held, InDoubt, Offer, Terms, read_head
+from bridge.queue.lanes import Head, Held, InDoubt, Offer, read_head
 from bridge.queue.limits import UNLIMITED, Limits, person
 from bridge.queue.redis.connection import translated
 from bridge.queue.refusals import Refusals
@@ -162,7 +161,6 @@ class Inbox:
         in_order: bool = True,
         condition: Condition = Condition.NONE,
         agent: int | None = None,
-        is_plain: bool = False,
         within: timedelta | None = None,
         is_limited: bool = False,
         version: str = "",
@@ -172,10 +170,9 @@ class Inbox:
         """Keep *inbound*, once for each *event* identity and *message*. Raises `StoreUnavailable`.
 
         *thread* is what the *condition* speaks of and, if *in_order*, where it waits for those before it; else it
-        gets a lane of its own. *is_plain*: nothing about it needs to be looked up or decided once its thread has
-        an agent. *agent* binds the thread to that agent if it has none. With *within*, it is not kept after that
-        time, not even by a Redis that wakes up later with the command in its ear: its sender was told so. With
-        *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
+        gets a lane of its own. *agent* binds the thread to that agent if it has none. With *within*, it is not kept
+        after that time, not even by a Redis that wakes up later with the command in its ear: its sender was told so.
+        With *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
         *version* is when the message got this text, where that is not its first; *is_last*: Slack sends it no more.
         *why* it was decided so is for the trace.
         """
@@ -192,7 +189,6 @@ class Inbox:
             milliseconds(SEEN),
             self._session_ms,
             to_json(inbound),
-            int(is_plain),
             or_empty(agent),
             self._scripts.redis_time(self._now(), within) if within else "",
             inbound.kind,
@@ -214,30 +210,25 @@ class Inbox:
         Slack sends messages again, and only them. So only a message that was refused may turn out to have been kept.
         """
         offer = self._who_is_free() if is_message else None
-        taken_by = (self.consumer, *self._how(offer.terms)) if offer else ("",)
+        taken_by = (self.consumer, epoch_ms(self._now()), 1) if offer else ("",)
         try:
             answer = await self._scripts.run("put", turn, *about, *taken_by, confirmed=True, repeatable=is_message)
             if offer:
-                offer.accept(_handed(answer, offer.terms.token))
+                offer.accept(_handed(answer))
         except BaseException:  # whoever waited for it may also have given up
             if offer:
                 offer.accept(InDoubt(turn))
             raise
-        if offer:
-            await _the_request_goes_out()
         return answer
 
-    def _how(self, terms: Terms, *, begins: bool = True) -> tuple[str | int, ...]:
-        return terms.arguments(epoch_ms(self._now()), begins=begins)
-
-    async def settle(self, doubt: InDoubt, terms: Terms) -> Head | None:
-        """Find out what came of a put that may have handed its lane to us on *terms*; if it did, its lease is renewed.
+    async def settle(self, doubt: InDoubt) -> Head | None:
+        """Find out what came of a put that may have handed its lane to us; if it did, its lease is renewed.
 
         A put that has not reached Redis yet is refused when it does.
         """
-        how = self._how(replace(terms, may_send=False), begins=False)
+        how = (epoch_ms(self._now()), 0)
         answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
-        return read_head(Held(answer[0], Lane(answer[1])), answer[2], terms.token) if answer else None
+        return read_head(Held(answer[0], Lane(answer[1])), answer[2]) if answer else None
 
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
         """Note for the trace *why* a message became no turn; nobody waits for that."""
@@ -247,7 +238,7 @@ class Inbox:
         retry = inbound.retry if isinstance(inbound, InboundMessage) else 0
         return Delivery(self._now(), self.consumer, event, retry, why)
 
-    async def edit(self, message: InboundMessage, *, is_plain: bool, is_young: bool = False) -> str:
+    async def edit(self, message: InboundMessage, *, is_young: bool = False) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
         ``asked``: an agent has got the earlier text; the new one is kept for `ask_edited`. ``known``: this text or a
@@ -258,7 +249,7 @@ class Inbox:
         marked = milliseconds(SENT_AGAIN) if is_young else ""
         return str(
             await self._scripts.run(
-                "edit", str(message.key), to_json(message), int(is_plain), message.edited_ts, marked, confirmed=True
+                "edit", str(message.key), to_json(message), message.edited_ts, marked, confirmed=True
             )
         )
 
@@ -369,25 +360,16 @@ def _noticing_a_wipe() -> Iterator[None]:
             raise
 
 
-async def _the_request_goes_out() -> None:
-    """Let the worker make its request before Slack is told: a person waits for the one, and Slack for at most 3 s.
-
-    It is written in one pass of the event loop, and uvloop sends it at the end of that.
-    """
-    for _ in range(2):
-        await asyncio.sleep(0)
-
-
 def _nobody() -> None:
     """Nobody works on lanes here, or not yet."""
 
 
-def _handed(answer: Any, token: str) -> Head | Held | None:
+def _handed(answer: Any) -> Head | Held | None:
     match answer:
         case ["queued", _waiting, _ahead, entry, lane]:
             return Held(entry, Lane(lane))
         case ["queued", _waiting, _ahead, entry, lane, head]:
-            return read_head(Held(entry, Lane(lane)), head, token)
+            return read_head(Held(entry, Lane(lane)), head)
         case _:
             return None
 

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from bridge.errors import LaneLost
-from bridge.ids import Lane
 from bridge.queue.lanes import Head, Held
 
 LEASE = timedelta(seconds=15)
@@ -39,51 +38,36 @@ class Lease:
         head: Head | None = None,
     ) -> None:
         self.held = held
+        self.lane = held.lane
+        self.monotonic = monotonic
+        self.is_lost = False  # another worker has it
         self._head = head
-        self._monotonic = monotonic
         self._renewed_at = renewed_at
         self._renew = renew
-        self._is_lost = False
-
-    @property
-    def lane(self) -> Lane:
-        """The lane that is held."""
-        return self.held.lane
 
     def pop_head(self) -> Head | None:
         """Give the head that was taken with the lane, once: later it is taken anew."""
         head, self._head = self._head, None
         return head
 
-    @property
-    def now(self) -> float:
-        """The time on the clock by which it is held."""
-        return self._monotonic()
-
     def was_outlived(self, since: float) -> bool:
         """Whether what began at *since* took longer than a lease lasts, and so longer than it may."""
-        return self._monotonic() - since > LEASE.total_seconds()
+        return self.monotonic() - since > LEASE.total_seconds()
 
     def renewed(self, at: float) -> None:
         """It was renewed by a command that began at *at*."""
         self._renewed_at = max(self._renewed_at, at)
 
-    def lose(self) -> None:
-        """Another worker has it."""
-        self._is_lost = True
-
-    def check(self) -> None:
+    def check(self, needs: timedelta = timedelta(0)) -> None:
         """Raise `LaneLost` if it is over: to be called with nothing between this and the effect outside."""
-        if not self._lasts(timedelta(0)):
+        age = self.monotonic() - self._renewed_at
+        if self.is_lost or age + needs.total_seconds() > LEASE.total_seconds():
             raise LaneLost(self.lane)
 
     async def ensure(self, needs: timedelta) -> None:
         """See to it that it lasts for *needs*, renewing it where it has to. Raises `LaneLost`."""
-        if not self._lasts(needs):
+        try:
+            self.check(needs)
+        except LaneLost:
             await self._renew()
-        if not self._lasts(needs):
-            raise LaneLost(self.lane)
-
-    def _lasts(self, needs: timedelta) -> bool:
-        age = self._monotonic() - self._renewed_at
-        return not self._is_lost and age + needs.total_seconds() <= LEASE.total_seconds()
+            self.check(needs)

@@ -1,4 +1,4 @@
-"""The records that the inbox keeps, read from Redis: a `Turn`, and the `Conversation` of a thread."""
+"""The records that the inbox keeps, read from Redis: the `Record` of a turn, and the `Conversation` of a thread."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Record:
     """One message, command, click or form on its way.
 
     *body* is what came in; *outcome* the reply to be shown, as JSON, from POSTING on. *takes* counts how often
@@ -75,7 +75,7 @@ class Turn:
     handed_out: int = 1
     edits: int = 0
     outcome: str = ""
-    run: str = ""  # the workflow run that SENT stands for, as JSON
+    note: str = ""  # what the effect was that SENT stands for, for whoever finds its outcome unknown
     card: str = ""  # ts of the message that shows its progress
     is_withdrawn: bool = False
     is_stopped: bool = False  # whatever comes of it is not shown
@@ -87,12 +87,9 @@ class Turn:
     went_by_url: bool = False  # its outcome may be in Slack, where nobody can look for it
     is_doubtful: bool = False  # nobody can tell whether its outcome is in Slack, and that is what is shown
     is_card_in_doubt: bool = False  # whether its card was posted, this worker does not know
-    was_sent_now: bool = False  # this very take wrote SENT; the request has not gone out
 
     @classmethod
-    def from_redis(
-        cls, id_: str, fields: Mapping[str, str], *, was_sent_now: bool = False, handed_out: int = 1
-    ) -> Turn:
+    def from_redis(cls, id_: str, fields: Mapping[str, str], *, handed_out: int = 1) -> Record:
         """Read the ``turn:`` hash. Raises `RecordNotUnderstood`."""
         try:
             return cls(
@@ -105,7 +102,7 @@ class Turn:
                 handed_out=handed_out,
                 edits=int(fields.get("edits", "0")),
                 outcome=fields.get("outcome", ""),
-                run=fields.get("run", ""),
+                note=fields.get("note", ""),
                 card=fields.get("card", ""),
                 is_withdrawn="withdrawn" in fields,
                 is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
@@ -116,7 +113,6 @@ class Turn:
                 waits="waits" in fields,
                 went_by_url="out" in fields,
                 is_doubtful="doubt" in fields,
-                was_sent_now=was_sent_now,
             )
         except (KeyError, ValueError) as exc:
             raise RecordNotUnderstood("turn") from exc

@@ -8,7 +8,10 @@ from contextlib import asynccontextmanager
 
 
 class Slots:
-    """A count of free places. A turn that only waits for the service lends its place to others meanwhile."""
+    """A count of *free* places. A turn that only waits for the service lends its place to others meanwhile.
+
+    It falls below zero where lanes were taken over from the dead, which are not turned away.
+    """
 
     def __init__(self, most: int) -> None:
         self.free = most
@@ -20,10 +23,6 @@ class Slots:
             self._freed.clear()
             await self._freed.wait()
         return self.free
-
-    def take(self) -> None:
-        """Take a place, also beyond the last: what was taken over from the dead is not turned away."""
-        self.free -= 1
 
     def give(self) -> None:
         """Give a place back."""
@@ -38,4 +37,4 @@ class Slots:
             yield
             await self.room()
         finally:
-            self.take()
+            self.free -= 1

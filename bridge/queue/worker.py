@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
 from datetime import timedelta
+from functools import partial
 
 from redis.asyncio import Redis
 
@@ -21,7 +22,7 @@ from bridge.errors import LaneLost, StoreUnavailable, StoreWiped
 from bridge.logs import facts, new_reference
 from bridge.queue.inbox import Inbox
 from bridge.queue.journal import Journal
-from bridge.queue.lanes import Head, Held, InDoubt, Offer, Terms
+from bridge.queue.lanes import Head, Held, InDoubt, Offer
 from bridge.queue.lease import LEASE, Lease
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
@@ -39,7 +40,6 @@ _STORE_RETRY = timedelta(seconds=0.5)
 _CLAIM_MOST = 64
 
 Work = Callable[[Lease], Awaitable[None]]
-Begin = Callable[[Held, float], None]
 
 
 class Worker:
@@ -60,6 +60,7 @@ class Worker:
         slots: Slots,
         drain: timedelta,
         draining: asyncio.Event,
+        patience: Patience,
         monotonic: Callable[[], float],
         block: timedelta = _BLOCK,
         watches: Watches | None = None,
@@ -72,7 +73,7 @@ class Worker:
         self._slots = slots
         self._drain = drain
         self._draining = draining
-        self._patience = Patience(draining)
+        self._patience = patience
         self._monotonic = monotonic
         self._block = block
         self._watches = watches or Watches()
@@ -80,43 +81,50 @@ class Worker:
         self.depth = 0  # lanes that have work, anywhere
         self._held: dict[str, Lease] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._work: Work
 
-    async def run(self, work: Work, terms: Callable[[], Terms] | None = None) -> None:
+    async def run(self, work: Work, *, offers: bool = True) -> None:
         """Do *work* on one lane after the other until draining, then finish what is in flight.
 
-        With *terms*, on which a head is taken, lanes are also taken from the hand of whoever takes messages in.
+        With *offers*, lanes are also taken from the hand of whoever takes messages in.
         """
+        self._work = work
         context = copy_context()
         async with asyncio.TaskGroup() as group:
 
             def start(task: Coroutine[None, None, None]) -> None:
                 # In a context of its own: whoever takes a message in must not lend its facts to all that follows.
+                self._slots.free -= 1  # also beyond the last: what was taken over from the dead is not turned away
                 started = group.create_task(task, context=context.copy())
                 self._tasks.add(started)
                 started.add_done_callback(self._tasks.discard)
 
             def begin(held: Held, began: float) -> None:
-                self._slots.take()
-                start(self._one(work, self._hold(held, began)))
+                # One that is in work here already is only renewed: it was renewed too late while nobody else wanted
+                # it, or its handing out was lost in a failover.
+                if held.entry in self._held:
+                    self._held[held.entry].renewed(began)
+                else:
+                    start(self._one(self._lease(held, began)))
 
             def offer() -> Offer | None:
-                if terms is None or self._draining.is_set() or self._slots.free <= 0 or not self._may_begin():
+                if self._draining.is_set() or self._slots.free <= 0 or not self._may_begin():
                     return None
-                self._slots.take()
-                made = Offer(terms(), asyncio.get_running_loop().create_future())
-                start(self._offered(work, made, self._monotonic()))
+                made = Offer()
+                start(self._offered(made, self._monotonic()))
                 return made
 
-            self._inbox.hand_to(offer)
+            if offers:
+                self._inbox.hand_to(offer)
 
             upkeep = [
                 group.create_task(self._repeat(_RENEW_EVERY, self._renew)),
                 group.create_task(self._repeat(_HEARTBEAT_EVERY, self._heartbeat)),
-                group.create_task(self._repeat(_STORE_RETRY, lambda: self._watches.listen(self._inbox.stops))),
+                group.create_task(self._repeat(_STORE_RETRY, partial(self._watches.listen, self._inbox.stops))),
             ]
             takers = [
-                group.create_task(self._repeat(timedelta(0), lambda: self._take_new(begin), until_draining=True)),
-                group.create_task(self._repeat(_CLAIM_EVERY, lambda: self._take_over(begin), until_draining=True)),
+                group.create_task(self._repeat(timedelta(0), partial(self._take_new, begin), until_draining=True)),
+                group.create_task(self._repeat(_CLAIM_EVERY, partial(self._take_over, begin), until_draining=True)),
             ]
             await asyncio.wait(takers)
             await self._finish_in_flight()
@@ -138,31 +146,29 @@ class Worker:
     ) -> None:
         was_away = False
         while not (until_draining and self._draining.is_set()):
-            is_away = await self._is_away(step, was_away=was_away)
+            is_away = False
+            try:
+                await step()
+            except StoreUnavailable as exc:
+                is_away = True
+                if not was_away:
+                    log.warning("redis is not available, waiting for it", extra={"reason": str(exc)})
             stop_if_cancelled()
-            await self._rest(_STORE_RETRY if is_away else pause, until_draining=until_draining)
+            seconds = (_STORE_RETRY if is_away else pause).total_seconds()
+            if until_draining:
+                await self._rest(seconds)
+            else:
+                await asyncio.sleep(seconds)
             was_away = is_away
 
-    async def _rest(self, pause: timedelta, *, until_draining: bool) -> None:
-        if not until_draining:
-            await asyncio.sleep(pause.total_seconds())
-            return
+    async def _rest(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(pause.total_seconds()):
+            async with asyncio.timeout(seconds):
                 await self._draining.wait()
 
-    async def _is_away(self, step: Callable[[], Awaitable[None]], *, was_away: bool) -> bool:
-        try:
-            await step()
-        except StoreUnavailable as exc:
-            if not was_away:
-                log.warning("redis is not available, waiting for it", extra={"reason": str(exc)})
-            return True
-        return False
-
-    async def _take_new(self, begin: Begin) -> None:
+    async def _take_new(self, begin: Callable[[Held, float], None]) -> None:
         if not self._may_begin():
-            await self._rest(self._block, until_draining=True)
+            await self._rest(self._block.total_seconds())
             return
         try:
             async with asyncio.timeout(self._block.total_seconds()):
@@ -170,38 +176,25 @@ class Worker:
         except TimeoutError:
             return
         began = self._monotonic()
-        for held in await self._new_lanes(room):
+        try:
+            lanes = await self._inbox.wait_for_lanes(self._blocking, most=room, block=self._block)
+        except StoreWiped:
+            await self._namespace.hold()  # whoever waits now shall not wait for the heartbeat
+            return
+        for held in lanes:
             if self._draining.is_set() or self._slots.free <= 0:  # the room was given to what was handed over meanwhile
                 with suppress(LaneLost):  # this process was suspended since, and another one has it
                     await self._journal.release(held)
             else:
-                self._begin_once(begin, held, began)
+                begin(held, began)
 
-    async def _new_lanes(self, most: int) -> list[Held]:
-        try:
-            return await self._inbox.wait_for_lanes(self._blocking, most=most, block=self._block)
-        except StoreWiped:
-            await self._namespace.hold()  # whoever waits now shall not wait for the heartbeat
-            return []
-
-    def _begin_once(self, begin: Begin, held: Held, began: float) -> None:
-        """Begin with a lane; one that is in work here already is only renewed.
-
-        That happens to one that was renewed too late while nobody else wanted it, and to one whose handing out was
-        lost in a failover.
-        """
-        if held.entry in self._held:
-            self._held[held.entry].renewed(began)
-        else:
-            begin(held, began)
-
-    async def _take_over(self, begin: Begin) -> None:
+    async def _take_over(self, begin: Callable[[Held, float], None]) -> None:
         if not self._may_begin():
             return
         began = self._monotonic()
         for held in await self._inbox.claim_from_the_dead(lease=LEASE, most=_CLAIM_MOST):
             log.info("took over a lane", extra={"lane": held.lane})
-            self._begin_once(begin, held, began)
+            begin(held, began)
 
     async def _renew(self) -> None:
         began = self._monotonic()
@@ -209,7 +202,7 @@ class Worker:
         lost = set(await self._inbox.renew(list(leases)))
         for entry, lease in leases.items():
             if entry in lost:
-                lease.lose()
+                lease.is_lost = True
             else:
                 lease.renewed(began)
 
@@ -218,53 +211,45 @@ class Worker:
         await self._namespace.prune_dead_consumers()
         self.depth = await self._inbox.depth()
 
-    def _hold(self, held: Held, began: float, head: Head | None = None) -> Lease:
-        lease = Lease(held, monotonic=self._monotonic, renewed_at=began, renew=self._renew, head=head)
+    def _lease(self, held: Held, began: float, head: Head | None = None) -> Lease:
+        renew = partial(self._patience.through_outages, self._renew)
+        lease = Lease(held, monotonic=self._monotonic, renewed_at=began, renew=renew, head=head)
         self._held[held.entry] = lease
         return lease
 
-    async def _offered(self, work: Work, offer: Offer, began: float) -> None:
+    async def _offered(self, offer: Offer, began: float) -> None:
         """Work on what is handed over for *offer*, whose place is taken."""
         lease = None
         try:
-            lease = await self._handed(offer, began)
+            answer = await offer.answer
+            if isinstance(answer, InDoubt):
+                began, handed = await self._patience.through_outages(partial(self._settled, answer))
+            else:
+                handed = answer
+            held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
+            if held is not None and held.entry not in self._held:  # else it was taken from the stream meanwhile
+                lease = self._lease(held, began, head)
         except Exception:  # as below: if this process has the lane, it is taken again when its lease is over
             log.exception("a lane could not be taken from hand to hand", extra={"reference": new_reference()})
-        finally:
-            if lease is None:
-                self._slots.give()
-        if lease is not None:
-            await self._one(work, lease)
+        if lease is None:
+            self._slots.give()
+        else:
+            await self._one(lease)
 
-    async def _handed(self, offer: Offer, began: float) -> Lease | None:
-        handed = await offer.answer
-        if not isinstance(handed, InDoubt):
-            return self._hold_once(handed, began)
-        began, head = await self._patience.through_outages(lambda: self._settled(handed, offer.terms))
-        return self._hold_once(head, began)
-
-    def _hold_once(self, handed: Head | Held | None, began: float) -> Lease | None:
-        if handed is None:
-            return None
-        held, head = (handed, None) if isinstance(handed, Held) else (handed.held, handed)
-        if held.entry in self._held:  # what was in doubt has been taken from the stream meanwhile
-            return None
-        return self._hold(held, began, head)
-
-    async def _settled(self, doubt: InDoubt, terms: Terms) -> tuple[float, Head | None]:
+    async def _settled(self, doubt: InDoubt) -> tuple[float, Head | Held | None]:
         """Find out what there is, and since when the lease lasts."""
         began = self._monotonic()
-        return began, await self._inbox.settle(doubt, terms)
+        return began, await self._inbox.settle(doubt)
 
-    async def _one(self, work: Work, lease: Lease) -> None:
+    async def _one(self, lease: Lease) -> None:
         try:
             with facts(lane=lease.lane):
-                await work(lease)
+                await self._work(lease)
         except LaneLost:
             log.warning("lost a lane to another worker", extra={"lane": lease.lane})
         except Exception:  # the one net of the product: whatever was forgotten ends one turn, not the process
             # The lane is not renewed any more, so it is taken again when its lease is over, and buried if it
-            # fails time after time (`bridge.features.turn`).
+            # fails time after time (`bridge.features.turns`).
             log.exception("a turn failed unexpectedly", extra={"reference": new_reference()})
         finally:
             self._slots.give()

@@ -15,7 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 import bridge
 from bridge.errors import ConfigurationError
-from bridge.features.registry import router
+from bridge.features.registry import features
 from bridge.ops.manifest import manifest, where_slack_sends
 from bridge.playground.emulator import EmulatedSlack, sample, web_api
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest
@@ -49,7 +49,7 @@ async def validated() -> AsyncIterator[Validated]:
 
 
 def made(*, url: str | None = URL, prefix: str = "") -> dict[str, Any]:
-    return manifest(router.slash_commands(prefix), url)
+    return manifest(features.slash_commands(prefix), url)
 
 
 def addresses(value: Any) -> Iterator[str]:
@@ -121,7 +121,7 @@ def test_the_bot_is_an_agent_with_a_messages_tab() -> None:
     "message", [prompt["message"] for prompt in made()["features"]["agent_view"]["suggested_prompts"]]
 )
 def test_a_suggested_prompt_with_an_exclamation_mark_is_a_command(message: str) -> None:
-    assert (router.bang_line(message) is not None) is message.startswith("!")
+    assert (features.bang_line(message) is not None) is message.startswith("!")
 
 
 def test_optional_scopes_are_in_both_lists() -> None:

@@ -1,4 +1,4 @@
-"""Everything between a payload of Slack's and the plan that is made of it: the surfaces, the rules, the real store.
+"""Everything between a payload of Slack's and what its handler makes of it: the surfaces, the rules, the real store.
 
 Slack's answers about people and groups come over a socket; payloads are made as the emulated Slack makes them.
 """
@@ -6,7 +6,7 @@ Slack's answers about people and groups come over a socket; payloads are made as
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,12 @@ from slack_bolt.response import BoltResponse
 from bridge.errors import NotAllowed
 from bridge.features.access import Access
 from bridge.features.conversations.context import Context
-from bridge.features.conversations.planning import Chats
 from bridge.features.conversations.receive import Receiver
-from bridge.features.decide import Decide
 from bridge.features.deps import Deps
-from bridge.features.plan import AskAgent, ChooseAgent, OpenForm, Plan, RunWorkflow, SendAgain, Show
+from bridge.features.feedback.votes import Votes
+from bridge.features.home.recent import Recent
+from bridge.features.registry import features
+from bridge.features.results import Form, Outcome, Result
 from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
 from bridge.inbound import Notice
@@ -32,7 +33,9 @@ from bridge.metrics import Metrics
 from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.project import Catalog, ProjectClient
-from bridge.queue.recent import Recent
+from bridge.queue.lease import Lease
+from bridge.queue.turn import Turn
+from bridge.queue.watching import Watches
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.people import Directory
 from support.reports import reports_of
@@ -41,13 +44,12 @@ from support.turns import MemorySay
 from support.wire_slack import Json, Reaction, WireSlack, refused
 
 HOME = Identity(team=sample.TEAM, enterprise="", bot_user=sample.BRIDGE, bot_id=sample.BRIDGE_BOT)
-IN_WORDS: dict[type, str] = {
-    AskAgent: "talks",
-    RunWorkflow: "runs",
-    Show: "is answered",
-    OpenForm: "gets the form",
-    ChooseAgent: "chooses",
-    SendAgain: "sends again",
+IN_WORDS = {
+    "answered": "talks",
+    "ran": "runs",
+    "agent chosen": "chooses",
+    "sent again": "sends again",
+    "gone": "sends again",
 }
 
 
@@ -100,18 +102,28 @@ class Gate:
         messages = MessageListeners(receiver, self.identity, metrics)
         interactions = InteractionListeners(door, self.identity, catalog)
         self.app = slack_app(self.web, self.identity, metrics, say, messages, interactions)
-        chats = Chats(
-            catalog=catalog, sessions=self.store.sessions, directory=directory, say=say, bot_user=sample.BRIDGE,
-            default_agent="", store_since=lambda: None, context=Context(say, directory, sample.BRIDGE),
-        )  # fmt: skip
+        self.say = say
         statistics = Statistics(self.project, SnapshotStore(self.store.scripts), self.store.clock)
-        deps = Deps(
-            catalog, self.project, self.store.sessions, self.store.results, self.access.may_run, directory.user_name,
-            statistics=statistics,
+        self.deps = Deps(
+            catalog=catalog,
+            project=self.project,
+            inbox=inbox,
+            sessions=self.store.sessions,
+            node_results=self.store.results,
             recent=Recent(self.store.scripts),
+            votes=Votes(self.store.scripts, metrics, now=self.store.clock),
+            statistics=statistics,
             reports=reports_of(self.store.scripts, statistics, directory),
-        )  # fmt: skip
-        self.decide = Decide(chats, deps, KeptReplies(self.web, messages))
+            access=self.access,
+            say=say,
+            indicators=say,
+            directory=directory,
+            context=Context(say, directory, sample.BRIDGE),
+            follow=KeptReplies(self.web, messages),
+            store_since=lambda: None,
+            now=self.store.clock,
+            bot_user=sample.BRIDGE,
+        )
         self.slack.script["usergroups.users.list"] = [lambda asked: _json(self.groups[asked["usergroup"]])]
 
     def knows(self, who: Somebody) -> None:
@@ -172,9 +184,9 @@ class Gate:
     async def _pressed(self, who: Somebody, where: Json, action_id: str, value: str) -> str:
         action = {"type": "button", "action_id": action_id, "block_id": "b1", "value": value}
         body = payloads.block_actions(who.person, where, action, {}, trigger_id=f"t{self._next()}")
-        whispers = len(self._say().whispers)
+        whispers = len(self.say.whispers)
         answer = await self._dispatched(who.says(body))
-        if len(self._say().whispers) > whispers:
+        if len(self.say.whispers) > whispers:
             return "is told to try again"
         return await self._taken(answer.status)
 
@@ -182,36 +194,40 @@ class Gate:
         return await self.app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 
     async def _taken(self, status: int) -> str:
-        """Say in words what was kept, and what is planned about it."""
+        """Say in words what was kept, and what its handler makes of it."""
         if status != 200:
             return "is sent again by Slack"
         process = self.store.process()
         held = await process.hold()
         if not held:
             return "is ignored"
-        taken = await process.take(held[0], may_send=False)
-        if isinstance(taken.turn.body, Notice):
-            outcome = f"is refused: {taken.turn.body.what}"
+        taken = await process.take(held[0])
+        if isinstance(taken.record.body, Notice):
+            outcome = f"is refused: {taken.record.body.what}"
         else:
-            outcome = await _in_words(lambda: self.decide(taken))
+            lease = Lease(taken.held, monotonic=lambda: 0.0, renewed_at=0.0, renew=_never)
+            turn = Turn(taken, lease, process.journal, Watches(), may_begin=lambda: True)
+            outcome = await _in_words(features.handle(self.deps, turn))
         await process.journal.done(taken)
         return outcome
-
-    def _say(self) -> MemorySay:
-        say = self.decide.chats.say
-        assert isinstance(say, MemorySay)
-        return say
 
     def _next(self) -> int:
         self.sent += 1
         return self.sent
 
 
-async def _in_words(plan: Callable[[], Awaitable[Plan]]) -> str:
+async def _never() -> None:
+    raise AssertionError("no lease is over so soon")
+
+
+async def _in_words(handled: Awaitable[Result]) -> str:
     try:
-        return IN_WORDS[type(await plan())]
+        result = await handled
     except NotAllowed as exc:
         return f"may not: {exc.reason}"
+    if isinstance(result, Form):
+        return "gets the form"
+    return IN_WORDS.get(result.what, "is answered") if isinstance(result, Outcome) else "is answered"
 
 
 def _view(who: Somebody, content: Json, values: dict[str, dict[str, Json]]) -> View:

@@ -22,16 +22,19 @@ from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.journal import TurnChanged
 from bridge.queue.keys import PERMANENT_PATTERNS
 from bridge.queue.lanes import Held, InDoubt, Taken
 from bridge.queue.lease import LEASE
-from bridge.queue.records import Step, Turn as StoredTurn
+from bridge.queue.records import Record, Step
+from bridge.queue.writes import push
 from support.lifetimes import keys_without_lifetime
 from support.store import PREFIX, Process, Store, a_store, message
 
 T = TypeVar("T")
 
 AGENT = 7
+STAGED = f"{PREFIX}staged"  # where each outcome pushes the id of its turn
 _STEPS = 8  # of a turn, at most
 THREADS = ("1700000000.000100", "1700000500.000100")
 PROCESSES = st.sampled_from(["a", "b"])
@@ -45,7 +48,6 @@ class Turn:
 
     id: TurnId
     message: InboundMessage
-    is_plain: bool
     step: str = "queued"
     outcome: str = ""
     edits: int = 0
@@ -102,7 +104,6 @@ class InboxMachine(RuleBasedStateMachine):
         self.threads = [Thread(root, thread_lane(message(ts=root).thread)) for root in THREADS]
         self.ready: list[Thread] = []
         self.workers = {name: Worker(self.store.process(name)) for name in ("a", "b")}
-        self.count = 0
 
     def do(self, what: Awaitable[T]) -> T:
         """Carry out one command."""
@@ -114,24 +115,24 @@ class InboxMachine(RuleBasedStateMachine):
 
     # What people do
 
-    @rule(at=st.integers(0, 1), is_plain=st.booleans(), twice=TWICE)
-    def put(self, at: int, *, is_plain: bool, twice: bool) -> None:
-        self.write(self.threads[at], "a", is_plain=is_plain, twice=twice)
+    @rule(at=st.integers(0, 1), twice=TWICE)
+    def put(self, at: int, *, twice: bool) -> None:
+        self.write(self.threads[at], "a", twice=twice)
 
-    @rule(at=st.integers(0, 1), name=PROCESSES, is_plain=st.booleans(), may_send=OFTEN, is_lost=TWICE)
-    def put_where_somebody_is_free(self, at: int, name: str, *, is_plain: bool, may_send: bool, is_lost: bool) -> None:
+    @rule(at=st.integers(0, 1), name=PROCESSES, is_lost=TWICE)
+    def put_where_somebody_is_free(self, at: int, name: str, *, is_lost: bool) -> None:
         """The worker has the lane at once, if that was empty; where the answer *is_lost*, it finds that out."""
         worker, thread = self.workers[name], self.threads[at]
         if worker.thread is not None:
             return
-        offer = self.do(worker.process.offer(may_send=may_send))
+        offer = self.do(worker.process.offer())
         is_empty, longest = not thread.box, self.ready[:1]
 
-        turn = self.write(thread, name, is_plain=is_plain, twice=False)
+        turn = self.write(thread, name, twice=False)
 
         worker.process.inbox.hand_to(lambda: None)
         handed = offer.answer.result()
-        head = self.do(worker.process.inbox.settle(InDoubt(turn.id), offer.terms)) if is_lost else handed
+        head = self.do(worker.process.inbox.settle(InDoubt(turn.id))) if is_lost else handed
         if not is_empty:
             assert (handed, head) == (None, None)
         elif longest:  # another one has waited for longer
@@ -144,18 +145,18 @@ class InboxMachine(RuleBasedStateMachine):
             assert isinstance(handed, Taken)
             assert head == handed
             self.take_hold(worker, self.ready.pop(), handed.held)
-            self.look_at(worker, thread, handed, may_send=may_send)
+            self.look_at(worker, thread, handed)
 
-    def write(self, thread: Thread, by: str, *, is_plain: bool, twice: bool) -> Turn:
+    def write(self, thread: Thread, by: str, *, twice: bool) -> Turn:
         ts = thread.root if not thread.written else f"{thread.root[:-3]}{len(thread.written) + 100:03d}"
         words = message(f"message {len(thread.written)}", ts, thread_ts="" if ts == thread.root else thread.root)
 
-        first = self.do(self.store.put(words, by=by, agent=AGENT, is_plain=is_plain))
+        first = self.do(self.store.put(words, by=by, agent=AGENT))
 
         assert isinstance(first, Queued)
         if twice:
             assert self.do(self.store.put(words, agent=AGENT)) == Duplicate(first.turn)
-        turn = Turn(first.turn, words, is_plain)
+        turn = Turn(first.turn, words)
         thread.written.append(turn)
         thread.box.append(turn)
         if len(thread.box) == 1:
@@ -163,16 +164,16 @@ class InboxMachine(RuleBasedStateMachine):
         return turn
 
     @precondition(lambda self: any(thread.written for thread in self.threads))
-    @rule(data=st.data(), is_plain=st.booleans())
-    def edit(self, data: st.DataObject, *, is_plain: bool) -> None:
+    @rule(data=st.data())
+    def edit(self, data: st.DataObject) -> None:
         turn = self.choose(data)
         changed = turn.message.model_copy(update={"text": f"{turn.message.text}+"})
 
-        answer = self.do(self.store.process().inbox.edit(changed, is_plain=is_plain))
+        answer = self.do(self.store.process().inbox.edit(changed))
 
         assert (answer == "edited") == (turn.step == "queued")
         if turn.step == "queued":
-            turn.message, turn.is_plain, turn.edits = changed, is_plain, turn.edits + 1
+            turn.message, turn.edits = changed, turn.edits + 1
 
     @precondition(lambda self: any(thread.written for thread in self.threads))
     @rule(data=st.data())
@@ -193,8 +194,8 @@ class InboxMachine(RuleBasedStateMachine):
 
     # What processes do
 
-    @rule(name=PROCESSES, twice=TWICE, may_send=OFTEN, arrives=OFTEN)
-    def go_on(self, name: str, *, twice: bool, may_send: bool, arrives: bool) -> None:
+    @rule(name=PROCESSES, twice=TWICE, arrives=OFTEN)
+    def go_on(self, name: str, *, twice: bool, arrives: bool) -> None:
         """Take the next step, whatever that is."""
         worker = self.workers[name]
         match worker:
@@ -202,8 +203,8 @@ class InboxMachine(RuleBasedStateMachine):
                 Worker(thread=Thread() as thread, held=Held() as held, job=None)
                 | Worker(thread=Thread() as thread, held=Held() as held, at="held")
             ):
-                self.take(worker, held, thread, may_send=may_send, twice=twice)
-            case Worker(at="planned", job=Job(taken=Taken(turn=StoredTurn(is_withdrawn=False))) as job):
+                self.take(worker, held, thread, twice=twice)
+            case Worker(at="planned", job=Job(taken=Taken(record=Record(is_withdrawn=False))) as job):
                 self.send(worker, job, twice=twice)
             case Worker(at="may ask", job=Job() as job) if arrives:
                 self.ask(worker, job)
@@ -220,7 +221,7 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(name=PROCESSES, twice=TWICE)
     def go_on_as_usual(self, name: str, *, twice: bool) -> None:
-        self.go_on(name, twice=twice, may_send=True, arrives=True)
+        self.go_on(name, twice=twice, arrives=True)
 
     def hold(self, worker: Worker) -> None:
         held = self.do(worker.process.hold(most=1))
@@ -243,33 +244,34 @@ class InboxMachine(RuleBasedStateMachine):
             if worker.thread is None:
                 self.take_hold(worker, thread, one)
 
-    def take(self, worker: Worker, held: Held, thread: Thread, *, may_send: bool, twice: bool) -> None:
-        token = f"{worker.process.name} looks {self.next()}"
-
+    def take(self, worker: Worker, held: Held, thread: Thread, *, twice: bool) -> None:
         async def look() -> Taken:
-            found = await worker.process.look(held, may_send=may_send, token=token)
+            found = await worker.process.journal.take(held)
             assert isinstance(found, Taken)
-            return replace(found, turn=replace(found.turn, takes=0))  # each look counts
+            return replace(found, record=replace(found.record, takes=0))  # each look counts
 
         taken = self.step(worker, look, twice=twice)
         if isinstance(taken, Taken):
-            self.look_at(worker, thread, taken, may_send=may_send)
+            self.look_at(worker, thread, taken)
 
-    def look_at(self, worker: Worker, thread: Thread, taken: Taken, *, may_send: bool) -> None:
+    def look_at(self, worker: Worker, thread: Thread, taken: Taken) -> None:
         """See that the head is what the model has, and begin with it."""
         turn = thread.box[0]
-        is_sent_now = turn.step == "queued" and turn.is_plain and not turn.is_withdrawn and may_send
-        assert (taken.turn.id, taken.turn.body) == (turn.id, turn.message)
-        assert taken.turn.was_sent_now == is_sent_now
-        assert taken.turn.step == (Step.SENT if is_sent_now else Step(turn.step))
-        assert taken.turn.is_withdrawn == turn.is_withdrawn
+        assert (taken.record.id, taken.record.body) == (turn.id, turn.message)
+        assert taken.record.step == Step(turn.step)
+        assert taken.record.is_withdrawn == turn.is_withdrawn
         worker.job = Job(taken, turn, turn.edits)
         worker.at = {"queued": "planned", "sent": "must say", "posting": "may post"}[turn.step]
-        if is_sent_now:
-            turn.step, worker.at = "sent", "may ask"
 
     def send(self, worker: Worker, job: Job, *, twice: bool) -> None:
-        was_sent = self.step(worker, lambda: worker.process.journal.sent(job.taken), twice=twice)
+        async def sent() -> bool:
+            try:
+                await worker.process.journal.sent(job.taken)
+            except TurnChanged:
+                return False
+            return True
+
+        was_sent = self.step(worker, sent, twice=twice)
 
         if was_sent is not None:
             assert was_sent == (job.turn.edits == job.edits and not job.turn.is_withdrawn)
@@ -277,8 +279,8 @@ class InboxMachine(RuleBasedStateMachine):
 
     def ask(self, worker: Worker, job: Job) -> None:
         if self.has_lease(worker):
-            assert isinstance(job.taken.turn.body, InboundMessage)
-            job.turn.asked.append(job.taken.turn.body.text)
+            assert isinstance(job.taken.record.body, InboundMessage)
+            job.turn.asked.append(job.taken.record.body.text)
             worker.at = "asked"
         else:
             self.forget(worker)
@@ -291,7 +293,8 @@ class InboxMachine(RuleBasedStateMachine):
         outcome = "answered" if worker.at == "asked" else "unknown"
 
         def step() -> Awaitable[None]:
-            return worker.process.journal.outcome(job.taken, f'"{outcome}"', what=outcome)
+            staged = [push(STAGED, job.turn.id, 1000, LEASE)]
+            return worker.process.journal.outcome(job.taken, f'"{outcome}"', what=outcome, writes=staged)
 
         if self.step(worker, step, twice=twice, gives=True) is not None:
             job.turn.step, job.turn.outcome, worker.at = "posting", outcome, "may post"
@@ -368,6 +371,11 @@ class InboxMachine(RuleBasedStateMachine):
         for thread in self.threads:
             assert self.do(self.store.box(thread.lane)) == [turn.id for turn in thread.box]
         assert self.do(self.store.entries()) == sum(bool(thread.box) for thread in self.threads)
+
+    @invariant()
+    def what_an_outcome_staged_is_written_with_it_and_once(self) -> None:
+        written = [turn.id for thread in self.threads for turn in thread.written if turn.outcome]
+        assert sorted(self.do(self.redis.lrange(STAGED, 0, -1))) == sorted(written)
 
     @invariant()
     def nobody_is_asked_or_answered_twice_or_out_of_order(self) -> None:
@@ -457,8 +465,3 @@ class InboxMachine(RuleBasedStateMachine):
     def choose(self, data: st.DataObject) -> Turn:
         """Choose a message."""
         return data.draw(st.sampled_from([turn for thread in self.threads for turn in thread.written]))
-
-    def next(self) -> int:
-        """Count on."""
-        self.count += 1
-        return self.count

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from redis.asyncio import Redis
 
-from bridge.features.conversations.sessions import Results, Sessions
+from bridge.features.conversations.sessions import NodeResults, Sessions
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Condition, Inbox, Put, Queued
 from bridge.queue.journal import Journal
-from bridge.queue.lanes import Held, Offer, Taken, Terms, Unreadable
+from bridge.queue.lanes import Held, Offer, Taken
 from bridge.queue.limits import UNLIMITED, Limits
 from bridge.queue.namespace import Namespace
+from bridge.queue.patience import Patience
 from bridge.queue.scripting import Scripts
 
 NAMESPACE = "test"
@@ -69,11 +70,15 @@ class Process:
     inbox: Inbox
     journal: Journal
     clock: Clock
-    tokens: int = 0
+    how: dict[str, Any]
 
-    async def offer(self, **terms: Any) -> Offer:
+    def journal_of(self, patience: Patience) -> Journal:
+        """Give a journal that waits for Redis with *patience*."""
+        return Journal(self.journal._scripts, patience, **self.how)
+
+    async def offer(self) -> Offer:
         """Have a worker that is free, for the next message."""
-        made = Offer(self.terms(**terms), asyncio.get_running_loop().create_future())
+        made = Offer()
         offers = [made]
         self.inbox.hand_to(lambda: offers.pop() if offers else None)
         return made
@@ -86,19 +91,9 @@ class Process:
         """Take over every lane, as if all leases were over."""
         return await self.inbox.claim_from_the_dead(lease=timedelta(0), most=10)
 
-    async def look(self, held: Held, *, begins: bool = True, **changes: Any) -> Taken | Unreadable | None:
-        """Take the head of a lane, each time with a new token."""
-        return await self.journal.take(held, self.terms(**changes), begins=begins)
-
-    def terms(self, **changes: Any) -> Terms:
-        """Make the usual terms, with a new token."""
-        self.tokens += 1
-        usual = Terms(f"{self.name}-{self.tokens}", may_send=True, oldest=self.clock() - timedelta(days=1))
-        return replace(usual, **changes)
-
-    async def take(self, held: Held | None = None, **changes: Any) -> Taken:
+    async def take(self, held: Held | None = None, *, begins: bool = True) -> Taken:
         """Take a readable head: of *held*, or of the next lane that nobody has."""
-        taken = await self.look(held or (await self.hold(most=1))[0], **changes)
+        taken = await self.journal.take(held or (await self.hold(most=1))[0], begins=begins)
         assert isinstance(taken, Taken)
         return taken
 
@@ -110,7 +105,7 @@ class Store:
     redis: Redis
     scripts: Scripts
     sessions: Sessions
-    results: Results
+    results: NodeResults
     namespace: Namespace
     clock: Clock
     processes: dict[str, Process] = field(default_factory=dict)
@@ -124,8 +119,8 @@ class Store:
                 "consumer": name, "session_lifetime": SESSION_LIFETIME, "now": self.clock, "limits": self.limits,
             }  # fmt: skip
             inbox = Inbox(self.scripts, **how)
-            journal = Journal(self.scripts, **how, audit_lifetime=self.audit_lifetime)
-            self.processes[name] = Process(name, self.redis, inbox, journal, self.clock)
+            journal = Journal(self.scripts, Patience(asyncio.Event()), **how)
+            self.processes[name] = Process(name, self.redis, inbox, journal, self.clock, how)
         return self.processes[name]
 
     async def put(self, inbound: InboundMessage | None = None, *, by: str = "a", **changes: Any) -> Put:
@@ -228,7 +223,7 @@ async def a_store(
     scripts = Scripts(redis, NAMESPACE, metrics or Metrics())
     namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot="UBOT", now=clock, audit_lifetime=audit_lifetime)
     store = Store(
-        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Results(scripts), namespace, clock,
+        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), NodeResults(scripts), namespace, clock,
         limits=limits, audit_lifetime=audit_lifetime,
     )  # fmt: skip
     await namespace.hold()

@@ -18,32 +18,33 @@ import httpx
 from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackError
+from bridge.features.access import Access
+from bridge.features.activity import Activity
 from bridge.features.conversations.context import Context
-from bridge.features.conversations.planning import Chats
-from bridge.features.decide import Decide, Follow
 from bridge.features.deps import Deps
-from bridge.features.effects import Effects
 from bridge.features.feedback.votes import Votes
-from bridge.features.reports.after import AfterReports
-from bridge.features.show import Shower
+from bridge.features.home.recent import Recent
+from bridge.features.registry import features
+from bridge.features.reply_poster import ReplyPoster
+from bridge.features.results import Result
 from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
-from bridge.features.turn import Turns
-from bridge.features.workflows.runs import Runs
+from bridge.features.turns import Turns
 from bridge.ids import ThreadKey, TurnId
+from bridge.inbound import Inbound, InboundMessage
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
 from bridge.queue.lanes import Held
 from bridge.queue.lease import Lease
 from bridge.queue.patience import Patience
-from bridge.queue.recent import Recent
 from bridge.queue.slots import Slots
+from bridge.queue.turn import Turn
 from bridge.queue.watching import Watches
 from bridge.queue.worker import Worker
 from bridge.slack.blockkit.reply import Reply, View
 from bridge.slack.history import MessageTag, Place, Recalled, ThreadRead
 from bridge.slack.post import ExistingParts, Recipient
-from support.reports import report_store, reports_of
+from support.reports import reports_of
 from support.store import START, Process, Store, a_store
 
 BOT = "UBOT"
@@ -53,7 +54,7 @@ SALES = {"id": 8, "name": "Sales", "model": "m"}
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
 MOMENT = "2026-01-02T03:04:05.678Z"
 PROJECT = {
-    "id": 1, "name": "P", "description": "", "visibility": "private", "promptCount": 0, "memberCount": 0,
+    "id": 1, "name": "P", "description": "The shop.", "visibility": "private", "promptCount": 0, "memberCount": 0,
     "createdAt": MOMENT,
 }  # fmt: skip
 STATS = {"promptCount": 1, "runCount": 4321, "versionCount": 3, "categories": [], "tags": [], "lastUpdated": MOMENT}
@@ -203,6 +204,7 @@ class MemoryDirectory:
     guests: set[str] = field(default_factory=set)
     bots: set[str] = field(default_factory=set)
     zones: dict[str, str] = field(default_factory=dict)
+    locales: dict[str, str] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)  # channels that the bot is not in
     trouble: SlackError | None = None
 
@@ -214,6 +216,9 @@ class MemoryDirectory:
 
     async def channel_called(self, name: str, user: str) -> str:  # noqa: ARG002 - as in Slack
         return next((id_ for id_, called in self.channels.items() if f"#{called}" == name), "")
+
+    async def user_locale(self, user: str) -> str:
+        return self.locales.get(user, "")
 
     async def time_zone(self, user: str) -> str:
         return self.zones.get(user, "")
@@ -249,6 +254,8 @@ class Service:
     always: Answer | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
     runs: list[Any] = field(default_factory=list)
+    started: list[tuple[int, Any]] = field(default_factory=list)  # workflow and input of each
+    paths: list[str] = field(default_factory=list)
     run_answers: list[Answer] = field(default_factory=list)
     requests: int = 0
     at_once: int = 0
@@ -269,10 +276,12 @@ class Service:
         if self.always is not None:
             return _given(self.always)
         path = request.url.path.rpartition("/api/sdk/")[2]
+        self.paths.append(path)
         if path.endswith("/chat"):
             return await self._chat(int(path.split("/")[1]), json.loads(request.content))
         if path.endswith("/run"):
             self.runs.append(json.loads(request.content)["input"])
+            self.started.append((int(path.split("/")[1]), self.runs[-1]))
             run = {"runId": 5, "status": "completed", "output": "o", "nodeResults": {"n": 1}}
             return _given(self.run_answers.pop(0)) if self.run_answers else httpx.Response(200, json=run)
         if path.startswith("agents/"):
@@ -331,6 +340,7 @@ class Bench:
     slept: list[float] = field(default_factory=list)
     is_suspended: bool = False
     default_agent: str = ""
+    command_prefix: str = ""
     runners: frozenset[str] = frozenset()
     has_context: bool = True
     mentions_only: bool = False
@@ -339,7 +349,10 @@ class Bench:
     leases: list[Lease] = field(default_factory=list)
     on_sleep: Callable[[], Awaitable[None]] | None = None
     watches: Watches = field(default_factory=Watches)
-    follow: Follow = field(default_factory=lambda: _nothing_to_follow)
+    follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]] = field(default_factory=lambda: _nothing_to_follow)
+
+    def __post_init__(self) -> None:
+        self.catalog = Catalog(self.project, monotonic=lambda: self.monotonic)
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -350,57 +363,74 @@ class Bench:
             await self.on_sleep()
         await asyncio.sleep(0)
 
-    def chats(self) -> Chats:
-        return Chats(
-            catalog=Catalog(self.project, monotonic=lambda: self.monotonic),
-            sessions=self.store.sessions,
-            directory=self.directory,
-            say=self.say,
+    def deps(self, process: Process) -> Deps:
+        """What the handlers of one process are given."""
+        store, directory, say = self.store, self.directory, self.say
+        statistics = Statistics(self.project, SnapshotStore(store.scripts), store.clock)
+        return Deps(
+            catalog=self.catalog,
+            project=self.project,
+            inbox=process.inbox,
+            sessions=store.sessions,
+            node_results=store.results,
+            recent=Recent(store.scripts),
+            votes=Votes(store.scripts, self.metrics, now=store.clock),
+            statistics=statistics,
+            reports=reports_of(
+                store.scripts, statistics, directory, name=process.name, has_default_agent=bool(self.default_agent)
+            ),
+            access=Access(home=frozenset({"T1"}), directory=directory, runners=self.runners),
+            say=say,
+            indicators=say,
+            directory=directory,
+            context=Context(say, directory, BOT, is_on=self.has_context, mentions_only=self.mentions_only),
+            follow=self.follow,
+            store_since=self.store_since,
+            now=store.clock,
             bot_user=BOT,
             default_agent=self.default_agent,
-            store_since=self.store_since,
-            context=Context(
-                self.say, self.directory, BOT, is_on=self.has_context, mentions_only=self.mentions_only
-            ),
-        )  # fmt: skip
+            command_prefix=self.command_prefix,
+            workspace="https://acme.slack.com/",
+        )
 
     def turns(self, process: Process) -> Turns:
         """Put together what one process needs to do turns."""
         store, patience = self.store, Patience(self.draining, sleep=self.sleep)
-        chats = self.chats()
-
-        async def may_run(user: str) -> bool:
-            return not self.runners or user in self.runners
-
-        statistics = Statistics(self.project, SnapshotStore(store.scripts), store.clock)
-        deps = Deps(
-            chats.catalog, self.project, store.sessions, store.results, may_run, self.directory.user_name,
-            statistics=statistics,
-            recent=Recent(store.scripts),
-            in_thread=chats.context.quoting,
-            channel_name_of=self.directory.channel_name,
-            workspace="https://acme.slack.com/",
-            reports=reports_of(
-                store.scripts, statistics, self.directory, name=process.name,
-                has_default_agent=bool(self.default_agent),
-            ),
-        )  # fmt: skip
-        runs = Runs(
-            project=self.project, say=self.say, directory=self.directory, journal=process.journal, patience=patience,
-            now=store.clock,
-        )  # fmt: skip
+        journal = process.journal_of(patience)
         return Turns(
-            plan=Decide(chats, deps, self.follow), journal=process.journal, sessions=store.sessions,
-            effects=Effects(
-                self.say, process.inbox, store.sessions, patience, Votes(store.scripts, self.metrics, now=store.clock),
-                indicators=self.say,
-                reports=AfterReports(report_store(store.scripts, store.clock, process.name), patience),
-            ), project=self.project, runs=runs,
-            say=self.say, indicators=self.say,
-            shower=Shower(self.say, patience, process.journal, self.watches), patience=patience,
-            slots=self.slots, metrics=self.metrics, max_age=MAX_AGE, now=store.clock,
+            deps=self.deps(process),
+            features=features,
+            journal=journal,
+            poster=ReplyPoster(self.say, patience, journal, self.watches),
+            patience=patience,
+            slots=self.slots,
+            metrics=self.metrics,
+            activity=Activity(
+                store.scripts, process.inbox, audit_lifetime=store.audit_lifetime, now=store.clock
+            ),
+            max_age=MAX_AGE,
             watches=self.watches,
         )  # fmt: skip
+
+    async def turn(self, inbound: Inbound, **how: Any) -> Turn:
+        """Put something in, and take it: what its handler is given."""
+        if isinstance(inbound, InboundMessage):
+            await self.store.queue(inbound, **how)
+        else:
+            await self.store.process().inbox.put(inbound)
+        return await self.taken("a")
+
+    async def taken(self, name: str, held: Held | None = None) -> Turn:
+        """Have a process take the next lane, or the one that is *held*."""
+        process = self.store.process(name)
+        taken = await process.take(held)
+        lease = self.lease(process, taken.held)
+        return Turn(taken, lease, process.journal, self.watches, may_begin=lambda: self.say.is_accepted)
+
+    async def answer(self, inbound: Inbound, **how: Any) -> Result:
+        """Put something in, and run its handler, once; nothing of what that returns is shown."""
+        turn = await self.turn(inbound, **how)
+        return await features.handle(self.deps(self.store.process("a")), turn)
 
     def worker(self, name: str = "a", *, drain: float = 5.0, block: float = 0.02, blocking: Any = None) -> Worker:
         """Put together the worker of a process; *blocking* is what it reads the stream from, if not the store."""
@@ -408,13 +438,14 @@ class Bench:
         return Worker(
             inbox=process.inbox, journal=process.journal, namespace=self.store.namespace,
             blocking=blocking or self.store.redis, slots=self.slots, drain=timedelta(seconds=drain),
-            draining=self.draining, monotonic=lambda: self.monotonic, block=timedelta(seconds=block),
+            draining=self.draining, patience=Patience(self.draining, sleep=self.sleep),
+            monotonic=lambda: self.monotonic, block=timedelta(seconds=block),
         )  # fmt: skip
 
     def lease(self, process: Process, held: Held) -> Lease:
         async def renew() -> None:
             if held.entry in await process.inbox.renew([held.entry]):
-                lease.lose()
+                lease.is_lost = True
             else:
                 lease.renewed(self.monotonic)
 

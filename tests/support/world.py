@@ -305,7 +305,7 @@ def _words_in(value: Any) -> list[str]:
 
 
 def _commands() -> Sequence[Any]:
-    found: Sequence[Any] = import_module("bridge.features.registry").router.slash_commands()
+    found: Sequence[Any] = import_module("bridge.features.registry").features.slash_commands()
     return found
 
 

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from bridge import errors
 from bridge.cli.audit import RESULTS, TITLE, for_people, for_programs, result, word
 from bridge.errors import BridgeError
-from bridge.features.registry import router
+from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.queue.audit import SUBCOMMANDS, AuditEntry, audit_since
 from bridge.queue.limits import Limits
@@ -174,7 +174,7 @@ def test_a_dead_letter_says_why_to_people_and_stays_one_word_for_programs() -> N
 
 def test_the_audit_knows_the_fixed_words_of_every_command() -> None:
     usages: dict[str, set[str]] = {}
-    for usage in router.usages():
+    for usage in features.usages():
         name, *rest = usage[1:].split(" ")
         fixed = usages.setdefault(name, {"help"} if usage.startswith("/") else set())
         fixed |= {word for word in rest[:1] if word[0] not in "<["}

@@ -28,7 +28,7 @@ async def mentioned(bench: Bench, text: str = "help", number: int = 5, **changes
 
 
 async def replied(bench: Bench, text: str, number: int, **changes: Any) -> None:
-    await bench.store.queue(message(text, ts(number), **changes), is_limited=True, is_plain=True)
+    await bench.store.queue(message(text, ts(number), **changes), is_limited=True)
     await bench.work()
 
 

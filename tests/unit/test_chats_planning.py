@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.features.conversations.choosing import configured, named_first
-from bridge.features.plan import AskAgent, Nothing, Plan, Show, TryLater, WaitForChoice
+from bridge.features.registry import features
+from bridge.features.results import Done, TryLater, Wait
 from bridge.ids import new_turn_id
-from bridge.inbound import InboundMessage
 from bridge.project import Agent
 from bridge.queue.inbox import Condition
 from bridge.queue.records import Conversation
@@ -26,12 +27,9 @@ AGENTS = [
 ]
 
 
-async def planned(bench: Bench, inbound: InboundMessage, **how: object) -> Plan:
-    """Queue a message, take it, and say what is to be done about it."""
-    await bench.store.queue(inbound, **how)
-    taken = await bench.store.process().take(may_send=False)
-    assert isinstance(taken.turn.body, InboundMessage)
-    return await bench.chats().plan(taken, taken.turn.body)
+def asked(agent: int, message: str, session: int | None = None) -> list[dict[str, Any]]:
+    """What the service is asked, once."""
+    return [{"message": message, "agent": agent} | ({} if session is None else {"sessionId": session})]
 
 
 @pytest.mark.parametrize(
@@ -77,40 +75,42 @@ def test_a_configured_name_that_two_agents_have_chooses_neither() -> None:
 @pytest.mark.parametrize(
     ("text", "in_channel", "by_default", "expected"),
     [
-        (f"<@{BOT}> Sales: hello", 7, "Support", AskAgent(8, "Sales", "hello", is_first=True)),
-        (f"<@{BOT}> 8: hello", None, "", AskAgent(8, "Sales", "hello", is_first=True)),
-        (f"<@{BOT}> hello", 8, "Support", AskAgent(8, "Sales", "hello", is_first=True)),
-        (f"<@{BOT}> hello", None, "Sales", AskAgent(8, "Sales", "hello", is_first=True)),
-        (f"<@{BOT}> hello", 99, "8", AskAgent(8, "Sales", "hello", is_first=True)),  # the channel's agent is gone
-        (f"<@{BOT}> Nobody: hello", 8, "", AskAgent(8, "Sales", "Nobody: hello", is_first=True)),
+        (f"<@{BOT}> Sales: hello", 7, "Support", (8, "hello")),
+        (f"<@{BOT}> 8: hello", None, "", (8, "hello")),
+        (f"<@{BOT}> hello", 8, "Support", (8, "hello")),
+        (f"<@{BOT}> hello", None, "Sales", (8, "hello")),
+        (f"<@{BOT}> hello", 99, "8", (8, "hello")),  # the channel's agent is gone
+        (f"<@{BOT}> Nobody: hello", 8, "", (8, "Nobody: hello")),
     ],
 )
 async def test_which_agent_answers_a_conversation_that_begins(
-    redis: Redis, text: str, in_channel: int | None, by_default: str, expected: AskAgent
+    redis: Redis, text: str, in_channel: int | None, by_default: str, expected: tuple[int, str]
 ) -> None:
     async with a_bench(redis, default_agent=by_default) as bench:
         bench.service.agents = [SUPPORT, SALES]
         await bench.store.sessions.set_channel_default(TEAM, CHANNEL, in_channel)
 
-        plan = await planned(bench, message(text, is_mention=True))
+        await bench.answer(message(text, is_mention=True))
 
-        assert plan == expected
+        assert bench.service.asked == asked(*expected)
 
 
 async def test_the_only_agent_needs_no_choice(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        assert await planned(bench, message("hello")) == AskAgent(7, "Support", "hello", is_first=True)
+        await bench.answer(message("hello"))
+
+        assert bench.service.asked == asked(7, "hello")
 
 
 async def test_where_nothing_chooses_a_menu_is_shown(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         bench.service.agents = [SUPPORT, SALES]
 
-        plan = await planned(bench, message("hello"))
+        result = await bench.answer(message("hello"))
 
-        assert isinstance(plan, WaitForChoice)
-        assert plan.menu.audience is Audience.THREAD
-        assert "Sales" in str(plan.menu.blocks)
+        assert isinstance(result, Wait)
+        assert result.menu.audience is Audience.THREAD
+        assert "Sales" in str(result.menu.blocks)
         assert await bench.store.sessions.thread(THREAD) == Conversation()
 
 
@@ -118,15 +118,16 @@ async def test_a_project_without_agents_says_so(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         bench.service.agents = []
 
-        plan = await planned(bench, message("hello"))
+        result = await bench.answer(message("hello"))
 
-        assert isinstance(plan, Show)
-        assert "no agents" in plan.reply.text
+        assert isinstance(result, Reply)
+        assert "no agents" in result.text
 
 
 async def test_naming_an_agent_and_saying_nothing_shows_help(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        assert isinstance(await planned(bench, message(f"<@{BOT}> Support:")), Show)
+        assert isinstance(await bench.answer(message(f"<@{BOT}> Support:")), Reply)
+        assert bench.service.asked == []
 
 
 async def test_in_a_bound_thread_a_name_and_a_colon_are_ordinary_text(redis: Redis) -> None:
@@ -137,20 +138,32 @@ async def test_in_a_bound_thread_a_name_and_a_colon_are_ordinary_text(redis: Red
         await process.journal.done(await process.take())
         await bench.store.sessions.rebind(THREAD, expected=None, session=42)
 
-        plan = await planned(bench, message("Sales: hello", ts(1)))
+        await bench.answer(message("Sales: hello", ts(1)))
 
-        assert plan == AskAgent(7, "", "Sales: hello", 42)
+        assert bench.service.asked == asked(7, "Sales: hello", 42)
 
 
-async def test_planning_twice_gives_the_same_agent_and_words(redis: Redis) -> None:
+async def test_a_handler_that_runs_again_asks_once_and_says_the_same(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         bench.service.agents = [SUPPORT, SALES]
-        first = await planned(bench, message("Sales: hello"))
-        over = bench.store.process("b")
-        taken = await over.take((await over.take_over())[0], may_send=False)
-        assert isinstance(taken.turn.body, InboundMessage)
+        turn, deps = await bench.turn(message("Sales: hello")), bench.deps(bench.store.process("a"))
 
-        assert await bench.chats().plan(taken, taken.turn.body) == first == AskAgent(8, "Sales", "hello", is_first=True)
+        first = await features.handle(deps, turn)
+        await turn.begin()  # Redis was away in the middle of it
+        again = await features.handle(deps, turn)
+
+        assert again == first
+        assert bench.service.asked == asked(8, "hello")
+
+
+async def test_whoever_takes_over_before_the_request_asks_the_same_agent(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        bench.service.agents = [SUPPORT, SALES]
+        await bench.turn(message("Sales: hello"))  # and dies
+
+        await bench.take_over("b")
+
+        assert bench.service.asked == asked(8, "hello")
 
 
 @pytest.mark.parametrize(
@@ -167,19 +180,18 @@ async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(redis: 
         bench.directory.users["U2"] = "Anna"
         bench.directory.channels["C2"] = "general"
 
-        plan = await planned(bench, message(text))
+        await bench.answer(message(text))
 
-        assert isinstance(plan, AskAgent)
-        assert plan.message == words
+        assert bench.service.messages == [words]
 
 
 async def test_a_file_without_text_is_answered_in_private(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        plan = await planned(bench, message("", has_files=True))
+        result = await bench.answer(message("", has_files=True))
 
-        assert isinstance(plan, Show)
-        assert plan.reply.audience is Audience.PRIVATE
-        assert "only read text" in plan.reply.text
+        assert isinstance(result, Reply)
+        assert result.audience is Audience.PRIVATE
+        assert "only read text" in result.text
 
 
 def answered_earlier(bench: Bench) -> None:
@@ -194,18 +206,17 @@ async def test_a_binding_that_was_lost_is_found_in_the_thread(redis: Redis, cond
     async with a_bench(redis) as bench:
         answered_earlier(bench)
 
-        plan = await planned(bench, message("go on", ts(1)), condition=condition)
+        await bench.answer(message("go on", ts(1)), condition=condition)
 
-        assert isinstance(plan, AskAgent)
-        assert (plan.agent, plan.message, plan.session) == (8, "go on", 41)
+        assert bench.service.asked == asked(8, "go on", 41)
         assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=41)
 
 
 async def test_a_thread_that_was_never_bound_is_left_alone_and_searched_once(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        plan = await planned(bench, message("to my friends", ts(1)), condition=Condition.SEARCH)
+        result = await bench.answer(message("to my friends", ts(1)), condition=Condition.SEARCH)
 
-        assert isinstance(plan, Nothing)
+        assert isinstance(result, Done)
         assert await bench.store.sessions.was_searched(THREAD)
         assert await bench.store.sessions.thread(THREAD) is None
         assert bench.say.looks == 1
@@ -216,9 +227,10 @@ async def test_a_thread_that_cannot_be_read_now_is_read_later(redis: Redis, afte
     async with a_bench(redis) as bench:
         bench.say.look_troubles = [SlackUnreachable("conversations.replies", "", after)]
 
-        plan = await planned(bench, message("go on", ts(1)), condition=Condition.SEARCH)
+        with pytest.raises(TryLater) as caught:
+            await bench.answer(message("go on", ts(1)), condition=Condition.SEARCH)
 
-        assert plan == TryLater(after or timedelta(seconds=5))
+        assert caught.value.after == (after or timedelta(seconds=5))
         assert not await bench.store.sessions.was_searched(THREAD)
 
 
@@ -226,15 +238,15 @@ async def test_where_reading_is_not_allowed_a_mention_begins_anew(redis: Redis) 
     async with a_bench(redis) as bench:
         bench.say.look_troubles = [SlackRefused("conversations.replies", "missing_scope")]
 
-        plan = await planned(bench, message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
+        await bench.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
 
-        assert plan == AskAgent(7, "Support", "hello", is_first=True)
+        assert bench.service.asked == asked(7, "hello")
 
 
 async def test_a_young_thread_does_not_wait_for_slack_to_be_searched(redis: Redis) -> None:
     async with a_bench(redis, store_since=lambda: START - timedelta(days=9000)) as bench:
         bench.say.look_troubles = [SlackUnreachable("conversations.replies")]
 
-        plan = await planned(bench, message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
+        await bench.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
 
-        assert plan == AskAgent(7, "Support", "hello", is_first=True)
+        assert bench.service.asked == asked(7, "hello")

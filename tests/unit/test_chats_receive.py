@@ -41,7 +41,7 @@ class Door:
     async def notices(self) -> list[str]:
         process = self.store.process()
         taken = [await process.take(held) for held in await process.hold()]
-        return [one.turn.body.what for one in taken if isinstance(one.turn.body, Notice)]
+        return [one.record.body.what for one in taken if isinstance(one.record.body, Notice)]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ async def test_a_reply_in_a_thread_that_may_have_been_bound_is_kept_to_be_search
     assert await door.receive("hello", ts(1)) == expected
 
     if expected == QUEUED:
-        assert (await door.store.process().take()).turn.searches
+        assert (await door.store.process().take()).record.searches
 
 
 async def test_a_thread_is_searched_once(redis: Redis) -> None:
@@ -239,31 +239,13 @@ async def test_the_two_events_of_a_mention_are_one_message_in_either_order(redis
     assert (first, second) == (QUEUED, Received("duplicate"))
 
 
-@pytest.mark.parametrize(
-    ("text", "is_plain"),
-    [
-        ("hello", True), ("1 &lt; 2", True), ("hello <@U2>", False), ("in <#C2|general>", False),
-        ("<!here> hello", False), ("!important", False), ("wow!", True),
-    ],
-)  # fmt: skip
-async def test_what_needs_a_look_is_not_sent_by_the_take(redis: Redis, text: str, *, is_plain: bool) -> None:
-    door = Door(await a_store(redis))
-    process = door.store.process()
-    await door.store.conversation(agent=7)
-    await process.journal.done(await process.take())
-
-    await door.receive(text, ts(1))
-
-    assert (await process.take()).turn.was_sent_now is is_plain
-
-
 async def test_an_edit_reaches_the_message_that_waits(redis: Redis) -> None:
     door = Door(await a_store(redis))
     await door.receive(f"<@{BOT}> hello")
 
     assert await door.receiver().edited(message("better")) == Received("edited")
 
-    assert (await door.store.process().take()).turn.body == message("better")
+    assert (await door.store.process().take()).record.body == message("better")
 
 
 async def test_a_command_has_a_lane_of_its_own_and_is_seen_like_any_message(redis: Redis) -> None:
@@ -272,6 +254,6 @@ async def test_a_command_has_a_lane_of_its_own_and_is_seen_like_any_message(redi
     taken = await door.store.process().take()
 
     assert put == QUEUED
-    assert taken.turn.lane == own_lane(taken.turn.id)
-    assert await door.store.put(message("x")) == Duplicate(taken.turn.id)
+    assert taken.record.lane == own_lane(taken.record.id)
+    assert await door.store.put(message("x")) == Duplicate(taken.record.id)
     assert isinstance(await door.store.put(message("y", "1700000090.000100")), Queued)

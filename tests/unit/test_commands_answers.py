@@ -1,12 +1,10 @@
-"""What is typed, pressed and filled in, and what comes of it; only the service and Redis are stand-ins."""
+"""What is typed, pressed and filled in, and what comes of it: replies, forms, runs and questions at the service."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -14,121 +12,71 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import BadUsage, NoSuch, NotAllowed, UnknownCommand
-from bridge.features.clicks import clicked
-from bridge.features.conversations.sessions import Results, Sessions
-from bridge.features.deps import Call, Deps
-from bridge.features.plan import (
-    ChooseAgent,
-    Nothing,
-    OpenForm,
-    Plan,
-    RunWorkflow,
-    SendAgain,
-    SetDefault,
-    Show,
-    StartThread,
-)
-from bridge.features.registry import router
-from bridge.features.stats.snapshots import SnapshotStore
-from bridge.features.stats.statistics import Statistics
-from bridge.features.submissions import submitted
-from bridge.ids import ThreadKey, TurnId
-from bridge.inbound import Click, Submission
-from bridge.metrics import Metrics
+from bridge.features.results import Done, Form, NewThread, Outcome, Result
+from bridge.ids import ThreadKey
+from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
-from bridge.project.catalog import Catalog
-from bridge.project.client import ProjectClient
-from bridge.queue.recent import Recent
-from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.reply import Audience, Reply
-from support.reports import reports_of
-from support.turns import MemoryDirectory
+from support.store import THREAD, USER, message, ts
+from support.turns import Bench, a_bench
 
-THREAD = ThreadKey("T1", "C1", "1.000")
-CALL = Call(team="T1", channel="C1", user="U1", turn=TurnId("turn-1"), response_url="https://hooks.example/r")
-
+STRANGER = "U2"
 WORKFLOWS = [
     {"id": 1, "name": "Report", "is_active": True, "trigger_type": "manual", "node_count": 2},
     {"id": 2, "name": "Report daily", "is_active": True, "trigger_type": "cron", "node_count": 2},
     {"id": 3, "name": "Old one", "is_active": False, "trigger_type": "manual", "node_count": 2},
 ]
 AGENTS = [
-    {"id": 1, "name": "Support", "model": "large", "description": "helps"},
+    {"id": 1, "name": "Support", "model": "large", "description": "helps", "tools": [{"name": "search"}]},
     {"id": 2, "name": "None of the above", "model": "small"},
 ]
-PROJECT = {
-    "id": 9, "name": "Shop", "description": "The shop.", "visibility": "team", "promptCount": 3, "memberCount": 4,
-    "createdAt": "2026-01-01T00:00:00.000Z",
-}  # fmt: skip
-STATS = {
-    "promptCount": 1, "runCount": 4321, "versionCount": 3, "categories": [], "tags": [],
-    "lastUpdated": "2026-01-01T00:00:00.000Z",
-}  # fmt: skip
-ANSWERS = {
-    "/api/sdk/workflows": WORKFLOWS,
-    "/api/sdk/workflows/1": {"nodes": [{"id": 1, "type": "start"}], "edges": []},
-    "/api/sdk/agents": AGENTS,
-    "/api/sdk/agents/1": {"tools": [{"name": "search"}]},
-    "/api/sdk/project": PROJECT,
-    "/api/sdk/stats": STATS,
-}
-
-
-class Service:
-    """The project service at the wire: what it is asked, and whether it is there."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.is_away = False
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(f"{request.method} {request.url.path}")
-        if self.is_away:
-            return httpx.Response(418)
-        return httpx.Response(200, json=ANSWERS[request.url.path])
 
 
 @pytest.fixture
-def service() -> Service:
-    return Service()
+async def bench(redis: Redis) -> AsyncIterator[Bench]:
+    async with a_bench(redis, runners=frozenset({USER})) as bench:
+        bench.service.workflows, bench.service.agents = WORKFLOWS, AGENTS
+        bench.service.details = {"nodes": [{"id": 1, "type": "start"}], "edges": []}
+        yield bench
 
 
-@pytest.fixture
-def scripts(redis: Redis) -> Scripts:
-    return Scripts(redis, "test", Metrics())
+async def typed(bench: Bench, line: str, user: str = USER) -> Result:
+    """Type a slash command."""
+    command, _, text = line.partition(" ")
+    url = "https://hooks.example/r"
+    said = SlashCommand(team="T1", channel="C1", user=user, command=command, text=text, response_url=url)
+    return await bench.answer(said)
 
 
-async def _name_of(user: str) -> str:
-    return f"the name of {user}"
+def click(action: str, value: str, user: str = USER, **more: str) -> Click:
+    return Click(team="T1", channel="C1", user=user, action_id=action, value=value, message_ts="5.0", **more)
 
 
-@pytest.fixture
-async def deps(scripts: Scripts, service: Service) -> AsyncIterator[Deps]:
-    async def may_run(user: str) -> bool:
-        return user == "U1"
-
-    async with ProjectClient("http://project.example", "key", transport=httpx.MockTransport(service)) as client:
-        sessions = Sessions(scripts, session_lifetime=timedelta(days=90))
-        statistics = Statistics(client, SnapshotStore(scripts), lambda: datetime.now(UTC))
-        yield Deps(
-            Catalog(client), client, sessions, Results(scripts), may_run, _name_of, statistics=statistics,
-            recent=Recent(scripts), reports=reports_of(scripts, statistics, MemoryDirectory()),
-        )  # fmt: skip
+def filled_form(*, form: str = "run", private_metadata: str = "", user: str = USER, **values: str) -> Submission:
+    return Submission(team="T1", channel="C1", user=user, form=form, values=values, private_metadata=private_metadata)
 
 
-def shown(plan: Plan) -> Reply:
-    assert isinstance(plan, Show)
-    return plan.reply
+def shown(result: Result) -> Reply:
+    """The reply that a handler returned."""
+    if isinstance(result, Outcome):
+        return result.reply
+    assert isinstance(result, Reply)
+    return result
 
 
 def words_of(reply: Reply) -> str:
     return reply.text + json.dumps(reply.blocks, ensure_ascii=False)
 
 
-def button_of(reply: Reply) -> Click:
+def button_of(reply: Reply, user: str = USER) -> Click:
     """Press the first button of a reply."""
     button = next(b for block in reply.blocks if block["type"] == "actions" for b in block["elements"])
-    return Click(team="T1", channel="C1", user="U1", action_id=button["action_id"], value=button["value"])
+    return click(button["action_id"], button["value"], user, response_url="https://hooks.example/r")
+
+
+async def said(bench: Bench, text: str, number: int) -> Result:
+    """Say something in the thread of a conversation."""
+    return await bench.answer(message(text, ts(number)), in_order=False)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +99,8 @@ def button_of(reply: Reply) -> Click:
         ("/new", "no conversation here"),
     ],
 )
-async def test_reading_commands_answer_the_person_who_typed(deps: Deps, line: str, words: str) -> None:
-    reply = shown(await router.answer(line, deps, CALL))
+async def test_reading_commands_answer_the_person_who_typed(bench: Bench, line: str, words: str) -> None:
+    reply = shown(await typed(bench, line))
 
     assert words in words_of(reply)
     assert reply.audience is Audience.PRIVATE
@@ -161,12 +109,14 @@ async def test_reading_commands_answer_the_person_who_typed(deps: Deps, line: st
 @pytest.mark.parametrize(
     "line", ["/workflows --share", "/workflows list \u2014share daily", "/stats --share", "/project \u2013Share"]
 )
-async def test_what_is_shared_is_shown_to_the_channel(deps: Deps, line: str) -> None:
-    assert shown(await router.answer(line, deps, CALL)).audience is Audience.CHANNEL
+async def test_what_is_shared_is_shown_to_the_channel(bench: Bench, line: str) -> None:
+    assert shown(await typed(bench, line)).audience is Audience.CHANNEL
 
 
-async def test_only_reading_commands_know_how_to_share(deps: Deps) -> None:
-    assert await router.answer("/workflows run 1 say --share", deps, CALL) == RunWorkflow(1, "Report", "say --share")
+async def test_only_reading_commands_know_how_to_share(bench: Bench) -> None:
+    await typed(bench, "/workflows run 1 say --share")
+
+    assert bench.service.started == [(1, "say --share")]
 
 
 @pytest.mark.parametrize(
@@ -179,9 +129,9 @@ async def test_only_reading_commands_know_how_to_share(deps: Deps) -> None:
         ("/agentz list", "/agents"),
     ],
 )
-async def test_what_is_mistyped_brings_the_nearest_command(deps: Deps, line: str, nearest: str) -> None:
+async def test_what_is_mistyped_brings_the_nearest_command(bench: Bench, line: str, nearest: str) -> None:
     with pytest.raises(UnknownCommand) as caught:
-        await router.answer(line, deps, CALL)
+        await typed(bench, line)
 
     assert nearest in caught.value.nearest
 
@@ -193,132 +143,129 @@ async def test_what_is_mistyped_brings_the_nearest_command(deps: Deps, line: str
         ("/agents show", "/agents show <agent>"),
     ],
 )
-async def test_missing_words_bring_the_usage(deps: Deps, line: str, usage: str) -> None:
+async def test_missing_words_bring_the_usage(bench: Bench, line: str, usage: str) -> None:
     with pytest.raises(BadUsage) as caught:
-        await router.answer(line, deps, CALL)
+        await typed(bench, line)
 
     assert caught.value.usage == usage
 
 
 @pytest.mark.parametrize(
-    ("line", "name", "given"),
+    ("line", "workflow", "given"),
     [
-        ("/workflows run 1 hello  there", "Report", "hello  there"),
-        ("/workflows run Report daily x", "Report daily", "x"),
-        ('/workflows run "Report" daily', "Report", "daily"),
-        ('/workflows run 1 {"a": "&lt;b&gt; &amp; c"}', "Report", {"a": "<b> & c"}),
-        ("/workflows run 1 <https://a.example/?x&amp;y|a.example>", "Report", "https://a.example/?x&y"),
-        ("/workflows run 1 {“a”: 1}", "Report", {"a": 1}),
-        ("/workflows run 1 true", "Report", "true"),
-        ("/workflows run 1 line\n  two", "Report", "line\n  two"),
+        ("/workflows run 1 hello  there", 1, "hello  there"),
+        ("/workflows run Report daily x", 2, "x"),
+        ('/workflows run "Report" daily', 1, "daily"),
+        ('/workflows run 1 {"a": "&lt;b&gt; &amp; c"}', 1, {"a": "<b> & c"}),
+        ("/workflows run 1 <https://a.example/?x&amp;y|a.example>", 1, "https://a.example/?x&y"),
+        ("/workflows run 1 {“a”: 1}", 1, {"a": 1}),
+        ("/workflows run 1 true", 1, "true"),
+        ("/workflows run 1 line\n  two", 1, "line\n  two"),
     ],
 )
-async def test_a_run_is_asked_for_with_its_input(deps: Deps, line: str, name: str, given: Any) -> None:
-    plan = await router.answer(line, deps, CALL)
+async def test_a_run_is_asked_for_with_its_input(bench: Bench, line: str, workflow: int, given: Any) -> None:
+    await typed(bench, line)
 
-    assert isinstance(plan, RunWorkflow)
-    assert (plan.workflow_name, plan.input) == (name, given)
-
-
-async def test_a_run_without_input_opens_the_form_or_offers_it(deps: Deps) -> None:
-    plan = await router.answer("/workflows run Report", deps, CALL)
-
-    assert isinstance(plan, OpenForm)
-    assert plan.view["blocks"][0]["element"]["initial_option"]["value"] == "1"
-    offered = await clicked(deps, CALL, button_of(plan.otherwise))
-    assert isinstance(offered, OpenForm)
-    assert offered.view == plan.view
+    assert bench.service.started == [(workflow, given)]
 
 
-async def test_the_list_of_workflows_has_a_menu_that_opens_the_form_for_who_may_run(deps: Deps) -> None:
-    listed = shown(await router.answer("/workflows", deps, CALL))
+async def test_a_run_without_input_opens_the_form_or_offers_it(bench: Bench) -> None:
+    result = await typed(bench, "/workflows run Report")
+
+    assert isinstance(result, Form)
+    assert result.view["blocks"][0]["element"]["initial_option"]["value"] == "1"
+    offered = await bench.answer(button_of(result.otherwise))
+    assert isinstance(offered, Form)
+    assert offered.view == result.view
+
+
+async def test_the_list_of_workflows_has_a_menu_that_opens_the_form_for_who_may_run(bench: Bench) -> None:
+    listed = shown(await typed(bench, "/workflows"))
     menu = listed.blocks[-1]["elements"][0]
-    chosen = await clicked(deps, CALL, click(menu["action_id"], "2"))
-    guest = replace(CALL, user="U2")
+    chosen = await bench.answer(click(menu["action_id"], "2"))
 
     assert menu["type"] == "external_select"
-    assert isinstance(chosen, OpenForm)
+    assert isinstance(chosen, Form)
     assert chosen.view["blocks"][0]["element"]["initial_option"]["value"] == "2"
-    assert "external_select" not in words_of(shown(await router.answer("/workflows", deps, guest)))
+    assert "external_select" not in words_of(shown(await typed(bench, "/workflows", STRANGER)))
     with pytest.raises(NotAllowed):
-        await clicked(deps, guest, click(menu["action_id"], "2").model_copy(update={"user": "U2"}))
+        await bench.answer(click(menu["action_id"], "2", STRANGER))
 
 
-async def test_an_inactive_workflow_runs_once_it_is_confirmed(deps: Deps) -> None:
-    asked = shown(await router.answer('/workflows run "Old one" {"x": 1}', deps, CALL))
+async def test_an_inactive_workflow_runs_once_it_is_confirmed(bench: Bench) -> None:
+    asked = shown(await typed(bench, '/workflows run "Old one" {"x": 1}'))
 
     assert "inactive" in asked.text
     assert asked.audience is Audience.PRIVATE
-    run = await clicked(deps, CALL, button_of(asked))
-    assert isinstance(run, RunWorkflow)
-    assert (run.workflow, run.input) == (3, {"x": 1})
-    assert run.replaces is not None
-    assert run.replaces.replaces_original
+    assert bench.service.started == []
+    await bench.answer(button_of(asked))
+    assert bench.service.started == [(3, {"x": 1})]
+    assert [reply.replaces_original for _, reply in bench.say.whispers] == [True]
 
 
-async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again_for_confirmation(deps: Deps) -> None:
-    asked = shown(await router.answer("/workflows run 3 " + "x" * 2500, deps, CALL))
-    form = await clicked(deps, CALL, button_of(asked))
-    assert isinstance(form, OpenForm)
+async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again_for_confirmation(bench: Bench) -> None:
+    asked = shown(await typed(bench, "/workflows run 3 " + "x" * 2500))
+    form = await bench.answer(button_of(asked))
+    assert isinstance(form, Form)
 
     filled = filled_form(workflow="3", input="y" * 2500, private_metadata=form.view["private_metadata"])
 
-    assert await submitted(deps, CALL, filled) == RunWorkflow(3, "Old one", "y" * 2500)
+    await bench.answer(filled)
+
+    assert bench.service.started == [(3, "y" * 2500)]
 
 
-async def test_only_runners_run(deps: Deps) -> None:
-    stranger = Call(team="T1", channel="C1", user="U2", turn=TurnId("turn-2"))
-
+@pytest.mark.parametrize(
+    "asked",
+    [
+        SlashCommand(team="T1", channel="C1", user=STRANGER, command="/workflows", text="run 1 x"),
+        *(click(action, '{"w":1,"i":"x"}', STRANGER) for action in ("run:again", "run:confirm", "run:form")),
+        filled_form(workflow="1", user=STRANGER),
+    ],
+)
+async def test_only_runners_run(bench: Bench, asked: SlashCommand | Click | Submission) -> None:
     with pytest.raises(NotAllowed, match="runner"):
-        await router.answer("/workflows run 1 x", deps, stranger)
-    for action in ("run:again", "run:confirm", "run:form"):
-        click = Click(team="T1", channel="C1", user="U2", action_id=action, value='{"w":1,"i":"x"}')
-        with pytest.raises(NotAllowed, match="runner"):
-            await clicked(deps, stranger, click)
-    with pytest.raises(NotAllowed, match="runner"):
-        await submitted(deps, stranger, filled_form(workflow="1"))
+        await bench.answer(asked)
 
 
-async def test_a_conversation_begins_with_what_was_typed(deps: Deps) -> None:
-    plan = await router.answer("/agents chat Support 1 &lt; 2, is it? @here", deps, CALL)
+async def test_a_conversation_begins_with_what_was_typed(bench: Bench) -> None:
+    outcome = await typed(bench, "/agents chat Support 1 &lt; 2, is it? @here")
 
-    assert isinstance(plan, StartThread)
-    assert (plan.agent, plan.text) == (1, "1 &lt; 2, is it? @here")
-    assert plan.root.audience is Audience.CHANNEL
-    assert "1 < 2, is it? @here" in words_of(plan.root)
+    assert isinstance(outcome, Outcome)
+    assert outcome.after == (NewThread(agent=1, text="1 &lt; 2, is it? @here"),)
+    assert outcome.reply.audience is Audience.CHANNEL
+    assert "1 < 2, is it? @here" in words_of(outcome.reply)
 
 
-async def test_people_and_channels_that_are_named_to_an_agent_have_their_names(deps: Deps) -> None:
+async def test_people_and_channels_that_are_named_to_an_agent_have_their_names(bench: Bench) -> None:
     """Slack sends ids, and no name for a private channel."""
-
-    async def channel_name_of(channel: str) -> str:
-        return {"C2": "staff"}.get(channel, channel)
-
-    deps = replace(deps, channel_name_of=channel_name_of)
+    bench.directory.users = {"U7": "Bob", "U8": "Carol"}
+    bench.directory.channels["C2"] = "staff"
     line = "/agents chat Support ask <@U7|bob> and <@U8> in <#C2|> or <#C3|general>, see <https://example.com>"
 
-    plan = await router.answer(line, deps, CALL)
+    outcome = await typed(bench, line)
 
-    assert isinstance(plan, StartThread)
-    bob, carol = await deps.name_of("U7"), await deps.name_of("U8")
-    assert plan.text == f"ask @{bob} and @{carol} in #staff or #general, see https://example.com"
+    assert isinstance(outcome, Outcome)
+    text = "ask @Bob and @Carol in #staff or #general, see https://example.com"
+    assert outcome.after == (NewThread(agent=1, text=text),)
 
 
 @pytest.mark.parametrize(
     ("line", "agent"),
     [("/agents default support", 1), ("/agents default none of the above", 2), ("/agents default none", None)],
 )
-async def test_a_channels_default_agent_is_the_one_that_is_named(deps: Deps, line: str, agent: int | None) -> None:
-    plan = await router.answer(line, deps, CALL)
+async def test_a_channels_default_agent_is_the_one_that_is_named(bench: Bench, line: str, agent: int | None) -> None:
+    await bench.store.sessions.set_channel_default("T1", "C1", 7)
 
-    assert isinstance(plan, SetDefault)
-    assert plan.agent == agent
+    await typed(bench, line)
+
+    assert await bench.store.sessions.channel_default("T1", "C1") == agent
 
 
-async def test_the_list_marks_the_channels_default_agent(deps: Deps) -> None:
-    await deps.sessions.set_channel_default("T1", "C1", 1)
+async def test_the_list_marks_the_channels_default_agent(bench: Bench) -> None:
+    await bench.store.sessions.set_channel_default("T1", "C1", 1)
 
-    assert "answers mentions in this channel" in words_of(shown(await router.answer("/agents", deps, CALL)))
+    assert "answers mentions in this channel" in words_of(shown(await typed(bench, "/agents")))
 
 
 @pytest.mark.parametrize(
@@ -330,141 +277,129 @@ async def test_the_list_marks_the_channels_default_agent(deps: Deps) -> None:
         ("/agents default", "default", None),
     ],
 )
-async def test_a_command_without_its_words_opens_its_form(deps: Deps, line: str, form: str, chosen: str | None) -> None:
-    plan = await router.answer(line, deps, CALL)
+async def test_a_command_without_its_words_opens_its_form(
+    bench: Bench, line: str, form: str, chosen: str | None
+) -> None:
+    result = await typed(bench, line)
 
-    assert isinstance(plan, OpenForm)
-    check_view(plan.view)
-    choices = [block["element"].get("initial_option", {}).get("value") for block in plan.view["blocks"]]
-    assert (plan.view["callback_id"], next(filter(None, choices), None)) in {(form, chosen), (form, "text")}
-    assert [element["type"] for element in plan.otherwise.blocks[-1]["elements"]] == ["button"]
-
-
-async def test_a_thread_tells_its_session_and_forgets_it(deps: Deps) -> None:
-    here = Call(team="T1", channel="C1", user="U1", turn=TurnId("turn-1"), thread=THREAD)
-    await deps.sessions.choose_agent(THREAD, 1)
-    await deps.sessions.rebind(THREAD, expected=None, session=77)
-
-    assert "Support answers here, in session 77." in shown(await router.answer("/session", deps, here)).text
-    assert shown(await router.answer("/new", deps, here)).audience is Audience.THREAD
-    assert "begins with the next answer" in shown(await router.answer("/session", deps, here)).text
+    assert isinstance(result, Form)
+    check_view(result.view)
+    choices = [block["element"].get("initial_option", {}).get("value") for block in result.view["blocks"]]
+    assert (result.view["callback_id"], next(filter(None, choices), None)) in {(form, chosen), (form, "text")}
+    assert [element["type"] for element in result.otherwise.blocks[-1]["elements"]] == ["button"]
 
 
-async def test_a_session_is_told_while_the_service_is_away(deps: Deps, service: Service) -> None:
-    here = Call(team="T1", channel="C1", user="U1", turn=TurnId("turn-1"), thread=THREAD)
-    await deps.sessions.choose_agent(THREAD, 1)
-    service.is_away = True
+async def test_a_thread_tells_its_session_and_forgets_it(bench: Bench) -> None:
+    await bench.store.sessions.choose_agent(THREAD, 1)
+    await bench.store.sessions.rebind(THREAD, expected=None, session=77)
 
-    assert "Agent 1 answers here" in shown(await router.answer("/session", deps, here)).text
+    assert "Support answers here, in session 77." in shown(await said(bench, "!session", 1)).text
+    assert shown(await said(bench, "!new", 2)).audience is Audience.THREAD
+    assert "begins with the next answer" in shown(await said(bench, "!session", 3)).text
+
+
+async def test_a_session_is_told_while_the_service_is_away(bench: Bench) -> None:
+    await bench.store.sessions.choose_agent(THREAD, 1)
+    bench.service.always = httpx.Response(418)
+
+    assert "Agent 1 answers here" in shown(await said(bench, "!session", 1)).text
 
 
 @pytest.mark.parametrize("line", ["/stats since tuesday", "/stats since 2999-01-01", "/stats since"])
-async def test_a_time_that_cannot_be_compared_with_is_answered_with_one_that_can(deps: Deps, line: str) -> None:
+async def test_a_time_that_cannot_be_compared_with_is_answered_with_one_that_can(bench: Bench, line: str) -> None:
+    bench.command_prefix = "acme-"
+
     with pytest.raises(BadUsage, match=r"/acme-stats since (7d|<when>)"):
-        await router.answer(line, replace(deps, command_prefix="acme-"), CALL)
+        await typed(bench, line)
 
 
-async def test_numbers_are_written_as_the_person_is_used_to(deps: Deps) -> None:
-    async def locale_of(user: str) -> str:
-        return {"U1": "de-DE"}[user]
+async def test_numbers_are_written_as_the_person_is_used_to(bench: Bench) -> None:
+    bench.directory.locales[USER] = "de-DE"
 
-    reply = shown(await router.answer("/stats", replace(deps, locale_of=locale_of), CALL))
-
-    assert "4.321 runs" in reply.text
+    assert "4.321 runs" in shown(await typed(bench, "/stats")).text
 
 
-async def test_commands_are_shown_with_the_configured_prefix(deps: Deps) -> None:
-    prefixed = replace(deps, command_prefix="acme-")
+async def test_commands_are_shown_with_the_configured_prefix(bench: Bench) -> None:
+    bench.command_prefix = "acme-"
 
-    assert "/acme-workflows show <workflow>" in words_of(shown(await router.answer("/help", prefixed, CALL)))
+    assert "/acme-workflows show <workflow>" in words_of(shown(await typed(bench, "/help")))
     with pytest.raises(BadUsage, match="/acme-workflows show"):
-        await router.answer("/workflows show", prefixed, CALL)
+        await typed(bench, "/workflows show")
 
 
-def click(action: str, value: str, **more: str) -> Click:
-    return Click(team="T1", channel="C1", user="U1", action_id=action, value=value, message_ts="5.0", **more)
+async def test_a_run_is_repeated_with_the_same_input(bench: Bench) -> None:
+    await bench.answer(click("run:again", '{"w":1,"i":null}'))
 
-
-async def test_a_run_is_repeated_with_the_same_input(deps: Deps) -> None:
-    assert await clicked(deps, CALL, click("run:again", '{"w":1,"i":null}')) == RunWorkflow(1, "Report", None)
-    assert isinstance(await clicked(deps, CALL, click("run:again", '{"w":1}')), OpenForm)
+    assert bench.service.started == [(1, None)]
+    assert isinstance(await bench.answer(click("run:again", '{"w":1}')), Form)
     with pytest.raises(NoSuch):
-        await clicked(deps, CALL, click("run:again", '{"w":99,"i":1}'))
+        await bench.answer(click("run:again", '{"w":99,"i":1}'))
 
 
 @pytest.mark.parametrize("value", ["", "[]", '{"w":"x"}', "of another release"])
-async def test_a_button_that_is_not_understood_opens_an_empty_form(deps: Deps, value: str) -> None:
-    plan = await clicked(deps, CALL, click("run:form", value))
+async def test_a_button_that_is_not_understood_opens_an_empty_form(bench: Bench, value: str) -> None:
+    result = await bench.answer(click("run:form", value))
 
-    assert isinstance(plan, OpenForm)
-    assert "initial_option" not in plan.view["blocks"][0]["element"]
+    assert isinstance(result, Form)
+    assert "initial_option" not in result.view["blocks"][0]["element"]
 
 
 @pytest.mark.parametrize("action", ["run:text", "run:fix"])
-async def test_input_that_is_kept_for_a_question_is_only_for_who_was_asked(deps: Deps, action: str) -> None:
-    value = button_of(shown(await router.answer('/workflows run 1 {"x": }', deps, CALL))).value
+async def test_input_that_is_kept_for_a_question_is_only_for_who_was_asked(bench: Bench, action: str) -> None:
+    value = button_of(shown(await typed(bench, '/workflows run 1 {"x": }'))).value
 
-    async def may_run(user: str) -> bool:
-        return user in {"U1", "U2"}
-
-    others = replace(deps, may_run=may_run)
-    another = await clicked(others, replace(CALL, user="U2"), click(action, value).model_copy(update={"user": "U2"}))
-    mine = await clicked(others, CALL, click(action, value))
+    bench.runners |= {STRANGER}
+    another = await bench.answer(click(action, value, STRANGER))
+    mine = await bench.answer(click(action, value))
 
     assert "no longer available" in shown(another).text
-    assert isinstance(mine, RunWorkflow | OpenForm)
+    assert isinstance(mine, Form) or bench.service.started == [(1, '{"x": }')]
     with pytest.raises(NotAllowed):
-        await clicked(deps, replace(CALL, user="U3"), click(action, value).model_copy(update={"user": "U3"}))
+        await bench.answer(click(action, value, "U3"))
 
 
-async def test_node_results_are_shown_in_the_card_s_thread(deps: Deps, scripts: Scripts) -> None:
+async def test_node_results_are_shown_in_the_card_s_thread(bench: Bench) -> None:
+    scripts = bench.store.scripts
     await scripts.redis.set(scripts.keys.results("turn-9"), '{"writer": {"words": 3}}', ex=60)
 
-    reply = shown(await clicked(deps, CALL, click("run:nodes", "turn-9")))
-    gone = shown(await clicked(deps, CALL, click("run:nodes", "turn-8")))
+    reply = shown(await bench.answer(click("run:nodes", "turn-9")))
+    gone = shown(await bench.answer(click("run:nodes", "turn-8")))
 
     assert reply.audience is Audience.THREAD
     assert re.search(r"writer.*words", words_of(reply))
     assert "gone" in gone.text
 
 
-async def test_a_message_is_sent_again(deps: Deps) -> None:
-    plan = await clicked(deps, CALL, click("turn:again", "turn-7"))
-
-    assert isinstance(plan, SendAgain)
-    assert plan.turn == "turn-7"
-    assert plan.reply.replaces_original
+async def test_a_message_that_is_gone_cannot_be_sent_again(bench: Bench) -> None:
+    assert "no longer" in shown(await bench.answer(click("turn:again", "turn-7"))).text
 
 
 @pytest.mark.parametrize(("thread_ts", "root"), [("4.0", "4.0"), ("", "5.0")])
-async def test_an_agent_is_chosen_for_the_menu_s_thread(deps: Deps, thread_ts: str, root: str) -> None:
-    plan = await clicked(deps, CALL, click("agent:choose", "1", thread_ts=thread_ts))
+async def test_an_agent_is_chosen_for_the_menu_s_thread(bench: Bench, thread_ts: str, root: str) -> None:
+    reply = shown(await bench.answer(click("agent:choose", "1", thread_ts=thread_ts)))
 
-    assert isinstance(plan, ChooseAgent)
-    assert (plan.thread, plan.agent) == (ThreadKey("T1", "C1", root), 1)
-    assert "Support answers in this thread" in plan.reply.text
-
-
-async def test_unknown_clicks_and_forms_do_nothing(deps: Deps) -> None:
-    assert isinstance(await clicked(deps, CALL, click("of:another:release", "x")), Nothing)
-    assert isinstance(await clicked(deps, CALL, click("agent:choose", "x")), Nothing)
-    assert isinstance(await submitted(deps, CALL, filled_form(form="other")), Nothing)
-    assert isinstance(await submitted(deps, CALL, filled_form(workflow="")), Nothing)
+    conversation = await bench.store.sessions.thread(ThreadKey("T1", "C1", root))
+    assert conversation is not None
+    assert conversation.agent == 1
+    assert "Support answers in this thread" in reply.text
 
 
-def filled_form(*, form: str = "run", private_metadata: str = "", **values: str) -> Submission:
-    return Submission(team="T1", channel="C1", user="U1", form=form, values=values, private_metadata=private_metadata)
+async def test_unknown_clicks_and_forms_do_nothing(bench: Bench) -> None:
+    assert isinstance(await bench.answer(click("of:another:release", "x")), Done)
+    assert isinstance(await bench.answer(click("agent:choose", "x")), Done)
+    assert isinstance(await bench.answer(filled_form(form="other")), Done)
+    assert isinstance(await bench.answer(filled_form(workflow="")), Done)
 
 
-async def test_a_form_runs_its_workflow_and_asks_about_an_inactive_one(deps: Deps) -> None:
-    assert await submitted(deps, CALL, filled_form(workflow="1", kind="json", input="[1]")) == RunWorkflow(
-        1, "Report", [1]
-    )
-    assert "inactive" in shown(await submitted(deps, CALL, filled_form(workflow="3", input="x"))).text
+async def test_a_form_runs_its_workflow_and_asks_about_an_inactive_one(bench: Bench) -> None:
+    await bench.answer(filled_form(workflow="1", kind="json", input="[1]"))
+
+    assert bench.service.started == [(1, [1])]
+    assert "inactive" in shown(await bench.answer(filled_form(workflow="3", input="x"))).text
 
 
-async def test_looking_up_names_costs_one_list(deps: Deps, service: Service) -> None:
-    await router.answer("/workflows run 1 x", deps, CALL)
-    await router.answer("/workflows run 1 y", deps, CALL)
+async def test_looking_up_names_costs_one_list(bench: Bench) -> None:
+    await typed(bench, "/workflows run 1 x")
+    await typed(bench, "/workflows run 1 y")
 
-    assert service.asked == ["GET /api/sdk/workflows"]
+    assert bench.service.paths.count("workflows") == 1

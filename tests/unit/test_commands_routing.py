@@ -7,42 +7,44 @@ from typing import Any
 
 import pytest
 
-from bridge.features.deps import Call, Deps
-from bridge.features.plan import Nothing, Plan
-from bridge.features.registry import bang_line, router
-from bridge.features.routing import Router
+from bridge.features.deps import Deps
+from bridge.features.feature import Feature
+from bridge.features.registry import features
+from bridge.features.results import Done, Result
+from bridge.features.routing import Features
+from bridge.queue.turn import Turn
 
 HELP = "Do nothing."
 
 
-async def plain(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - the shape of a command
+async def plain(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - the shape of a command
     """Do nothing."""
-    return Nothing("test")
+    return Done("test")
 
 
-async def with_word(deps: Deps, call: Call, *, word: str) -> Plan:  # noqa: ARG001 - the shape of a command
+async def with_word(deps: Deps, turn: Turn, *, word: str) -> Result:  # noqa: ARG001 - the shape of a command
     """Do nothing with a word."""
-    return Nothing(word)
+    return Done(word)
 
 
-async def with_default(deps: Deps, call: Call, *, word: str = "") -> Plan:  # noqa: ARG001 - the shape of a command
+async def with_default(deps: Deps, turn: Turn, *, word: str = "") -> Result:  # noqa: ARG001 - the shape of a command
     """Do nothing with a word, or without."""
-    return Nothing(word)
+    return Done(word)
 
 
-async def positional(deps: Deps, call: Call, word: str) -> Plan:  # noqa: ARG001 - the shape of a command
+async def positional(deps: Deps, turn: Turn, word: str) -> Result:  # noqa: ARG001 - the shape of a command
     """Take a word in the wrong way."""
-    return Nothing(word)
+    return Done(word)
 
 
-def not_async(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - the shape of a command
+def not_async(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - the shape of a command
     """Forget to be async."""
-    return Nothing("test")
+    return Done("test")
 
 
-async def without_call(deps: Deps) -> Plan:  # noqa: ARG001 - the shape of a command
-    """Forget the call."""
-    return Nothing("test")
+async def without_turn(deps: Deps) -> Result:  # noqa: ARG001 - the shape of a command
+    """Forget the turn."""
+    return Done("test")
 
 
 @pytest.mark.parametrize(
@@ -59,40 +61,45 @@ async def without_call(deps: Deps) -> Plan:  # noqa: ARG001 - the shape of a com
         ("/x [word]", with_word),
         ("/x <word>", positional),
         ("/x", not_async),
-        ("/x", without_call),
+        ("/x", without_turn),
         ("/x help", plain),
         ("/taken", plain),
         ("!taken", plain),
     ],
 )
 def test_a_wrong_registration_fails_at_once(usage: str, handler: Callable[..., Any]) -> None:
-    router = Router()
-    router.command("/taken", HELP)(plain)
+    feature = Feature("x")
+    feature.command("/taken", HELP)(plain)
 
     with pytest.raises(TypeError):
-        router.command(usage, HELP)(handler)
+        feature.command(usage, HELP)(handler)
 
 
 def test_a_command_without_help_fails_at_once() -> None:
     with pytest.raises(TypeError, match="help"):
-        Router().command("/x", "")(plain)
+        Feature("x").command("/x", "")(plain)
 
 
-def test_a_command_that_two_routers_have_fails() -> None:
-    one, other = Router(), Router()
+def test_what_two_features_want_fails() -> None:
+    one, other = Feature("one"), Feature("other")
     one.command("/x", HELP)(plain)
     other.command("/x", HELP)(plain)
-
     with pytest.raises(TypeError, match="twice"):
-        Router(one, other)
+        Features(one, other)
+
+    first, second = Feature("first"), Feature("second")
+    first.button("press")(plain)
+    second.button("press")(plain)
+    with pytest.raises(TypeError, match="two features"):
+        Features(first, second)
 
 
 def test_a_command_has_one_default() -> None:
-    router = Router()
-    router.command("/x a", HELP, default=True)(plain)
+    feature = Feature("x")
+    feature.command("/x a", HELP, default=True)(plain)
 
     with pytest.raises(TypeError, match="default"):
-        router.command("/x b", HELP, default=True)(plain)
+        feature.command("/x b", HELP, default=True)(plain)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +120,7 @@ def test_a_command_has_one_default() -> None:
     ],
 )
 def test_only_known_words_behind_an_exclamation_mark_are_commands(text: str, line: str | None) -> None:
-    assert bang_line(text) == line
+    assert features.bang_line(text) == line
 
 
 @pytest.mark.parametrize(
@@ -134,19 +141,19 @@ def test_only_known_words_behind_an_exclamation_mark_are_commands(text: str, lin
     ],
 )
 def test_one_word_near_a_command_is_taken_for_a_slip(text: str, meant: str) -> None:
-    line = bang_line(text)
+    line = features.bang_line(text)
 
     assert (line is not None) == bool(meant or text == "!stop")
-    assert router.meant_by(line or text.strip()) == meant
+    assert features.meant_by(line or text.strip()) == meant
 
 
 @pytest.mark.parametrize("text", ["!stpo it", "stpo", "no !stpo", "!!stpo", "!stpo!", "! stpo"])
 def test_what_is_more_than_one_word_is_never_a_slip(text: str) -> None:
-    assert bang_line(text) is None
+    assert features.bang_line(text) is None
 
 
 def test_the_manifest_gets_each_slash_command_once_with_its_hint() -> None:
-    commands = {command.name: command for command in router.slash_commands("acme-")}
+    commands = {command.name: command for command in features.slash_commands("acme-")}
 
     assert list(commands) == ["/acme-workflows", "/acme-agents", "/acme-project", "/acme-stats"]
     assert commands["/acme-workflows"].usage_hint == ("list [words] | show <workflow> | run [workflow] [input] | help")

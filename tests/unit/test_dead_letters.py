@@ -14,7 +14,8 @@ from redis.asyncio import Redis
 from bridge.cli.dead import for_programs, table
 from bridge.cli.trace import steps_of
 from bridge.errors import SlackRefused
-from bridge.features.conversations.ask import unknown
+from bridge.features.conversations import notices
+from bridge.features.results import Outcome
 from bridge.ids import MessageKey, TurnId, own_lane
 from bridge.inbound import SlashCommand
 from bridge.queue.dead import DeadLetter, DeadLetters, Retried
@@ -36,13 +37,13 @@ def letters(store: Store) -> DeadLetters:
 async def dead_in(store: Store, step: Step, what: str = "answered") -> TurnId:
     """Let the next turn die at *step*."""
     process = store.process()
-    taken = await process.take(may_send=False)
+    taken = await process.take()
     if step is not Step.QUEUED:
         await process.journal.sent(taken)
     if step is Step.POSTING:
         await process.journal.outcome(taken, "{}", what=what)
-    await process.journal.bury(taken.held, taken.turn.id, reason="slack: not_in_channel")
-    return taken.turn.id
+    await process.journal.bury(taken.held, taken.record.id, reason="slack: not_in_channel")
+    return taken.record.id
 
 
 @asynccontextmanager
@@ -154,7 +155,7 @@ async def test_where_nobody_knows_whether_it_arrived_only_a_retry_asks_again_and
     redis: Redis, step: Step, what: str, *, asks_again: bool
 ) -> None:
     store = await a_store(redis)
-    await store.queue(message(), agent=7, is_plain=True)
+    await store.queue(message(), agent=7)
     turn = await dead_in(store, step, what)
 
     [letter] = await letters(store).all()
@@ -164,10 +165,10 @@ async def test_where_nobody_knows_whether_it_arrived_only_a_retry_asks_again_and
 
     await letters(store).retry(turn)
 
-    taken = await store.process().take(may_send=False)
-    assert taken.turn.step is (Step.POSTING if what == "answered" else Step.QUEUED)
-    assert (taken.turn.outcome == "") is (what != "answered")
-    assert (taken.turn.id != turn) is asks_again
+    taken = await store.process().take()
+    assert taken.record.step is (Step.POSTING if what == "answered" else Step.QUEUED)
+    assert (taken.record.outcome == "") is (what != "answered")
+    assert (taken.record.id != turn) is asks_again
     assert await letters(store).retry(turn) == (Retried.UNKNOWN, 0)
 
 
@@ -199,9 +200,9 @@ async def test_what_a_button_has_sent_again_already_is_not_asked_a_third_time(re
     async with a_bench(redis) as bench:
         turn = await bench.store.queue(message("what is it?"), agent=7)
         process = bench.store.process()
-        taken = await process.take(may_send=False)
+        taken = await process.take()
         await process.journal.sent(taken)
-        outcome = unknown(turn)
+        outcome = Outcome(what="unknown", reply=notices.outcome_unknown(turn), keeps_text=True)
         await process.journal.outcome(taken, outcome.model_dump_json(), what=outcome.what)
         await process.inbox.again(turn)
         await process.journal.bury(taken.held, turn, reason="begun again and again")
@@ -245,7 +246,7 @@ async def test_a_command_is_retried_in_a_lane_of_its_own(redis: Redis) -> None:
     assert await letters(store).retry(turn) == (Retried.QUEUED, 0)
 
     assert await store.box(own_lane(turn)) == [turn]
-    assert (await store.process().take()).turn.body == command
+    assert (await store.process().take()).record.body == command
 
 
 async def test_in_a_lane_that_is_full_it_stays_where_it_is(redis: Redis) -> None:
@@ -317,7 +318,7 @@ async def test_a_retried_message_may_be_edited_and_withdrawn_while_it_waits_like
     await store.conversation()
     await letters(store).retry(await dead_in(store, Step.QUEUED))
 
-    assert await store.process().inbox.edit(message("better words"), is_plain=False) == "edited"
+    assert await store.process().inbox.edit(message("better words")) == "edited"
     assert await store.process().inbox.withdraw(MessageKey(TEAM, CHANNEL, ROOT)) == "withdrawn"
 
 

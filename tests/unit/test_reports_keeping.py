@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from bridge.features.registry import features
 from bridge.features.reports import layout as blocks
-from bridge.features.reports.commands import problems_of
 from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
 from bridge.features.workflows.forms import Origin
 from bridge.inbound import Click, Inbound, SlashCommand, Submission
@@ -78,8 +78,7 @@ async def test_an_unknown_time_zone_is_utc_and_said_so(bench: Bench) -> None:
 async def test_a_command_that_is_carried_out_twice_keeps_one_report(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         await bench.store.process().inbox.put(typed("report daily 09:00"), event="1")
-        held = (await bench.store.process("a").hold())[0]
-        await bench.turns(bench.store.process("a")).plan(await bench.store.process("a").take(held))  # and dies
+        await features.handle(bench.deps(bench.store.process("a")), await bench.taken("a"))  # and dies
 
         await bench.take_over("b")
 
@@ -198,7 +197,7 @@ async def test_a_form_keeps_a_report_without_words(bench: Bench) -> None:
 def test_a_mistake_in_the_form_is_shown_at_its_field(changes: dict[str, Any], field: str | None) -> None:
     sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=blocks.FORM, values=FORM | changes)
 
-    assert list(problems_of(sent)) == ([field] if field else [])
+    assert list(features.problems_of(sent)) == ([field] if field else [])
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40])

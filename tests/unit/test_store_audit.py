@@ -8,10 +8,12 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
+from bridge.features.activity import Activity
 from bridge.metrics import Metrics
 from bridge.queue.audit import AuditEntry, audit_since
-from bridge.queue.lanes import Unreadable
+from bridge.queue.lanes import Taken, Unreadable
 from bridge.queue.scripting import Scripts
+from bridge.queue.writes import Write
 from support.store import CHANNEL, NAMESPACE, ROOT, START, Store, a_store, message, ts
 
 DAYS = timedelta(days=90)
@@ -20,6 +22,12 @@ KEY = f"{{{NAMESPACE}}}:audit"
 
 async def acts(redis: Redis) -> list[AuditEntry]:
     return [act async for act in audit_since(Scripts(redis, NAMESPACE, Metrics()), START - DAYS)]
+
+
+def entry(store: Store, taken: Taken, what: str) -> list[Write]:
+    """What the end of a turn writes into the audit."""
+    activity = Activity(store.scripts, store.process().inbox, audit_lifetime=DAYS, now=store.clock)
+    return activity.writes(taken.record.id, taken.record, what)
 
 
 @pytest.fixture
@@ -31,10 +39,12 @@ async def test_where_and_when_are_kept_and_a_dead_letter_says_so(audited: Store,
     await audited.conversation()
     turn = await audited.queue(message(ts=ts(1)))
     process = audited.process()
-    await process.journal.done(await process.take(), what="answered")
+    first = await process.take()
+    await process.journal.done(first, what="answered", writes=entry(audited, first, "answered"))
     taken = await process.take()
     audited.clock.time += timedelta(minutes=1)
-    await process.journal.bury(taken.held, turn, reason="slack: channel_not_found", record=taken.turn)
+    writes = entry(audited, taken, "dead: slack: channel_not_found")
+    await process.journal.bury(taken.held, turn, reason="slack: channel_not_found", writes=writes)
 
     _, act = await acts(redis)
 
@@ -48,10 +58,12 @@ async def test_a_turn_that_nobody_can_read_is_kept_with_what_is_known(audited: S
     turn = await audited.conversation()
     await redis.hset(f"{{{NAMESPACE}}}:turn:{turn}", "body", "of yesterday")
     process = audited.process()
-    found = await process.look((await process.hold())[0])
+    found = await process.journal.take((await process.hold())[0])
     assert isinstance(found, Unreadable)
 
-    await process.journal.bury(found.held, found.turn, reason="not understood")
+    activity = Activity(audited.scripts, process.inbox, audit_lifetime=DAYS, now=audited.clock)
+    writes = activity.writes(found.turn, None, "dead: not understood")
+    await process.journal.bury(found.held, found.turn, reason="not understood", writes=writes)
 
     assert [(act.user, act.turn, act.outcome) for act in await acts(redis)] == [("", turn, "dead: not understood")]
 
@@ -59,9 +71,9 @@ async def test_a_turn_that_nobody_can_read_is_kept_with_what_is_known(audited: S
 async def test_a_step_that_is_repeated_is_one_act(audited: Store, redis: Redis) -> None:
     await audited.conversation()
     taken = await audited.process().take()
-    await audited.process().journal.done(taken, what="answered")
+    await audited.process().journal.done(taken, what="answered", writes=entry(audited, taken, "answered"))
     with pytest.raises(LaneLost):
-        await audited.process().journal.done(taken, what="answered")
+        await audited.process().journal.done(taken, what="answered", writes=entry(audited, taken, "answered"))
 
     assert len(await acts(redis)) == 1
 
@@ -81,7 +93,8 @@ async def test_acts_leave_when_their_time_is_over(redis: Redis) -> None:
 
 async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None:
     await audited.conversation()
-    await audited.process().journal.done(await audited.process().take())
+    taken = await audited.process().take()
+    await audited.process().journal.done(taken, writes=entry(audited, taken, "answered"))
 
     assert 89 < await audited.days_left("audit") <= 90
 
@@ -89,7 +102,10 @@ async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None
 async def test_without_a_lifetime_nothing_is_kept(redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
-    await store.process().journal.done(await store.process().take())
+    taken, inbox = await store.process().take(), store.process().inbox
+    activity = Activity(store.scripts, inbox, audit_lifetime=timedelta(0), now=store.clock)
+    writes = activity.writes(taken.record.id, taken.record, "answered")
+    await store.process().journal.done(taken, writes=writes)
 
     assert await redis.exists(KEY) == 0
 

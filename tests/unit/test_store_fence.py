@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
-from bridge.queue.journal import Binding, Journal
-from bridge.queue.lanes import Taken, Terms
+from bridge.queue.journal import Journal
+from bridge.queue.lanes import Taken
+from bridge.queue.writes import set_value
 from support.store import THREAD, Store, a_store, message, ts
 
 Act = Callable[[Journal, Taken], Awaitable[object]]
 
 STEPS: dict[str, Act] = {
-    "sent": lambda journal, taken: journal.sent(taken, run="a run"),
+    "sent": lambda journal, taken: journal.sent(taken, note="a run"),
     "unsent": lambda journal, taken: journal.unsent(taken),
     "outcome": lambda journal, taken: journal.outcome(
-        taken, "an outcome", what="answered", binding=Binding(THREAD, 42, None), results="{}"
+        taken, "an outcome", what="answered", writes=[set_value("{t}:x", "y", timedelta(days=1))]
     ),
     "done": lambda journal, taken: journal.done(taken, what="answered", posted="1.0"),
-    "bury": lambda journal, taken: journal.bury(taken.held, taken.turn.id, reason="r"),
+    "bury": lambda journal, taken: journal.bury(taken.held, taken.record.id, reason="r"),
     "park": lambda journal, taken: journal.park(taken, THREAD),
     "card": lambda journal, taken: journal.card(taken, "1.0"),
 }
 OF_THE_LANE: dict[str, Act] = {
     "release": lambda journal, taken: journal.release(taken.held),
-    "take": lambda journal, taken: journal.take(
-        taken.held, Terms(taken.token, may_send=True, oldest=taken.turn.accepted_at)
-    ),
+    "take": lambda journal, taken: journal.take(taken.held),
 }
 ALL = STEPS | OF_THE_LANE
 
@@ -46,7 +46,7 @@ async def nothing_changes(store: Store, act: Awaitable[object]) -> None:
 async def a_lane_with_two(redis: Redis) -> Store:
     store = await a_store(redis)
     await store.queue()
-    await store.queue(message("more", ts(1)), is_plain=True)
+    await store.queue(message("more", ts(1)))
     return store
 
 
@@ -65,7 +65,7 @@ async def test_who_speaks_of_a_turn_that_is_not_the_head_changes_nothing(redis: 
     taken = await store.process().take()
     behind = TurnId((await store.box())[1])
 
-    stale = replace(taken, turn=replace(taken.turn, id=behind))
+    stale = replace(taken, record=replace(taken.record, id=behind))
 
     await nothing_changes(store, STEPS[step](store.process().journal, stale))
 

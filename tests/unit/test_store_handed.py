@@ -35,45 +35,24 @@ async def test_who_is_free_has_the_lane_with_its_head_taken(redis: Redis) -> Non
     offer = await store.process().offer()
     turn = await store.queue()
 
-    assert (handed(offer).turn.id, handed(offer).turn.step) == (turn, Step.QUEUED)
-    assert (handed(offer).turn.takes, handed(offer).turn.handed_out) == (1, 1)
+    assert (handed(offer).record.id, handed(offer).record.step) == (turn, Step.QUEUED)
+    assert (handed(offer).record.takes, handed(offer).record.handed_out) == (1, 1)
     assert handed(offer).held.lane == LANE
     assert await store.process("b").hold() == [], "nobody else gets it"
     assert await store.entries() == 1
-
-
-async def test_of_a_plain_reply_sent_is_written_in_the_same_step(redis: Redis) -> None:
-    store = await a_conversation(redis)
-
-    offer = await store.process().offer()
-    turn = await store.queue(message("more", ts(1)), is_plain=True)
-
-    assert handed(offer).turn.was_sent_now
-    assert handed(offer).conversation.agent == 1
-    assert await store.field(turn, "step") == "sent"
-
-
-async def test_while_the_service_is_down_it_is_not(redis: Redis) -> None:
-    store = await a_conversation(redis)
-
-    offer = await store.process().offer(may_send=False)
-    turn = await store.queue(message("more", ts(1)), is_plain=True)
-
-    assert not handed(offer).turn.was_sent_now
-    assert await store.field(turn, "step") == "queued"
 
 
 async def test_what_is_handed_over_goes_its_way_as_what_is_taken(redis: Redis) -> None:
     store = await a_conversation(redis)
     process = store.process()
     offer = await process.offer()
-    await store.queue(message("more", ts(1)), is_plain=True)
-    await store.queue(message("and more", ts(2)), is_plain=True)
+    await store.queue(message("more", ts(1)))
+    await store.queue(message("and more", ts(2)))
 
     await process.journal.outcome(handed(offer), '"re: more"', what="answered")
     await process.journal.done(handed(offer))
 
-    assert (await process.take()).turn.body == message("and more", ts(2))
+    assert (await process.take()).record.body == message("and more", ts(2))
 
 
 async def test_behind_others_it_waits(redis: Redis) -> None:
@@ -97,8 +76,8 @@ async def test_a_lane_that_has_waited_for_longer_comes_first(redis: Redis) -> No
 
     held = offer.answer.result()
     assert isinstance(held, Held)
-    assert (await store.process().take(held)).turn.body == waits
-    assert (await store.process("b").take()).turn.id == turn
+    assert (await store.process().take(held)).record.body == waits
+    assert (await store.process("b").take()).record.id == turn
 
 
 @pytest.mark.parametrize("kind", ["duplicate", "unbound"])
@@ -145,30 +124,30 @@ async def a_lost_reply(redis: Redis, *, is_late: bool = False) -> tuple[Store, L
     store.scripts = losing = Losing(redis, is_late=is_late)
     offer = await store.process("c").offer()
     with pytest.raises(StoreUnavailable):
-        await store.put(message("more", ts(1)), by="c", is_plain=True)
+        await store.put(message("more", ts(1)), by="c")
     doubt = offer.answer.result()
     assert isinstance(doubt, InDoubt)
     return store, losing, offer, doubt
 
 
 async def test_what_was_handed_over_with_a_lost_answer_is_found_and_may_be_sent(redis: Redis) -> None:
-    store, _, offer, doubt = await a_lost_reply(redis)
+    store, _, _offer, doubt = await a_lost_reply(redis)
     await store.expire_all_leases()
 
-    head = await store.process("c").inbox.settle(doubt, offer.terms)
+    head = await store.process("c").inbox.settle(doubt)
 
     assert isinstance(head, Taken)
-    assert (head.turn.id, head.turn.was_sent_now, head.turn.takes) == (doubt.turn, True, 1)
+    assert (head.record.id, head.record.takes) == (doubt.turn, 1)
     assert await store.leases_are_fresh()
     assert await store.process("b").hold() == []
 
 
 async def test_to_settle_it_twice_changes_nothing(redis: Redis) -> None:
-    store, _, offer, doubt = await a_lost_reply(redis)
-    first = await store.process("c").inbox.settle(doubt, offer.terms)
+    store, _, _offer, doubt = await a_lost_reply(redis)
+    first = await store.process("c").inbox.settle(doubt)
     before = await store.dump()
 
-    assert await store.process("c").inbox.settle(doubt, offer.terms) == first
+    assert await store.process("c").inbox.settle(doubt) == first
     assert await store.dump() == before
 
 
@@ -179,28 +158,28 @@ async def test_slack_s_repetition_finds_it(redis: Redis) -> None:
 
 
 async def test_what_another_has_taken_over_meanwhile_is_theirs(redis: Redis) -> None:
-    store, _, offer, doubt = await a_lost_reply(redis)
+    store, _, _offer, doubt = await a_lost_reply(redis)
     await store.process("b").take((await store.process("b").take_over())[0])
     before = await store.dump()
 
-    assert await store.process("c").inbox.settle(doubt, offer.terms) is None
+    assert await store.process("c").inbox.settle(doubt) is None
     assert await store.dump() == before
 
 
 async def test_what_has_another_s_entry_by_now_is_not_ours(redis: Redis) -> None:
-    store, _, offer, doubt = await a_lost_reply(redis)
+    store, _, _offer, doubt = await a_lost_reply(redis)
     b = store.process("b")
     await store.queue(message("and more", ts(2)))
     await b.journal.done(await b.take((await b.take_over())[0]))
     assert await store.process("c").hold(), "the same process has the lane again, for what comes next"
 
-    assert await store.process("c").inbox.settle(doubt, offer.terms) is None
+    assert await store.process("c").inbox.settle(doubt) is None
 
 
 async def test_a_put_that_comes_after_it_was_settled_is_refused(redis: Redis) -> None:
-    store, losing, offer, doubt = await a_lost_reply(redis, is_late=True)
+    store, losing, _offer, doubt = await a_lost_reply(redis, is_late=True)
 
-    assert await store.process("c").inbox.settle(doubt, offer.terms) is None
+    assert await store.process("c").inbox.settle(doubt) is None
 
     assert await losing.run_what_is_late() == ["late"]
     assert await store.entries() == 0
@@ -208,17 +187,17 @@ async def test_a_put_that_comes_after_it_was_settled_is_refused(redis: Redis) ->
 
 
 async def test_a_put_that_comes_before_it_is_settled_is_found(redis: Redis) -> None:
-    store, losing, offer, doubt = await a_lost_reply(redis, is_late=True)
+    store, losing, _offer, doubt = await a_lost_reply(redis, is_late=True)
     await losing.run_what_is_late()
 
-    head = await store.process("c").inbox.settle(doubt, offer.terms)
+    head = await store.process("c").inbox.settle(doubt)
 
     assert isinstance(head, Taken)
-    assert head.turn.was_sent_now
+    assert head.record.id == doubt.turn
 
 
 async def test_in_a_store_that_was_wiped_nothing_is_found(redis: Redis) -> None:
-    store, _, offer, doubt = await a_lost_reply(redis)
+    store, _, _offer, doubt = await a_lost_reply(redis)
     await redis.flushdb()
 
-    assert await store.process("c").inbox.settle(doubt, offer.terms) is None
+    assert await store.process("c").inbox.settle(doubt) is None

@@ -71,7 +71,7 @@ async def test_a_message_between_wipe_and_heartbeat_is_taken(redis: Redis) -> No
 
     await store.namespace.hold()
 
-    assert (await store.process().take()).turn.id == turn
+    assert (await store.process().take()).record.id == turn
 
 
 async def test_a_store_that_is_away_is_not_held(redis: Redis) -> None:

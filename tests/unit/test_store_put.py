@@ -33,7 +33,7 @@ async def test_a_message_is_queued_with_one_entry_for_its_lane(redis: Redis) -> 
 
     assert await store.box() == [turn]
     assert await store.entries() == 1
-    assert (await store.process().take()).turn.body == message("hello")
+    assert (await store.process().take()).record.body == message("hello")
 
 
 async def test_messages_behind_the_first_add_no_entry_and_say_how_many_wait(redis: Redis) -> None:
@@ -169,18 +169,17 @@ async def test_an_unbound_thread_is_searched_until_that_is_remembered(redis: Red
     await store.sessions.mark_searched(THREAD)
 
     assert isinstance(searched, Queued)
-    assert (await store.process().take()).turn.searches
+    assert (await store.process().take()).record.searches
     assert await store.put(message("old thread", ts(2)), condition=Condition.SEARCH) == Unbound()
     assert await store.sessions.thread(THREAD) is None
 
 
 async def test_only_the_first_message_of_a_thread_may_choose_its_agent(redis: Redis) -> None:
     store = await a_store(redis)
-    first = await store.queue(is_plain=True)
-    second = await store.queue(message("<@UBOT> more", ts(1)), condition=Condition.START, is_plain=True)
+    first = await store.queue()
+    second = await store.queue(message("<@UBOT> more", ts(1)), condition=Condition.START)
 
-    assert (await store.field(first, "starts"), await store.field(first, "plain")) == ("1", None)
-    assert (await store.field(second, "starts"), await store.field(second, "plain")) == (None, "1")
+    assert [await store.field(turn, "starts") for turn in (first, second)] == ["1", None]
 
 
 async def test_a_thread_that_begins_with_its_agent_leaves_nothing_to_choose(redis: Redis) -> None:

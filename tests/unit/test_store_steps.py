@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
-from bridge.queue.journal import Binding, FirstAgent
+from bridge.queue.journal import FirstAgent, TurnChanged
 from bridge.queue.lanes import Unreadable
 from bridge.queue.records import VERSION, Conversation, Step
 from support.store import LANE, PREFIX, ROOT, START, THREAD, a_store, message, ts
@@ -23,8 +23,8 @@ async def test_taking_reads_the_head_and_what_its_thread_is_bound_to(redis: Redi
 
     taken = await store.process().take()
 
-    assert (taken.turn.id, taken.turn.lane, taken.turn.step) == (turn, LANE, Step.QUEUED)
-    assert (taken.turn.takes, taken.turn.accepted_at) == (1, START)
+    assert (taken.record.id, taken.record.lane, taken.record.step) == (turn, LANE, Step.QUEUED)
+    assert (taken.record.takes, taken.record.accepted_at) == (1, START)
     assert taken.conversation == Conversation(agent=7)
 
 
@@ -33,48 +33,9 @@ async def test_an_empty_lane_is_left_without_an_entry(redis: Redis) -> None:
     await redis.xadd(f"{PREFIX}ready", {"lane": LANE})
     held = (await store.process().hold())[0]
 
-    assert await store.process().look(held) is None
+    assert await store.process().journal.take(held) is None
 
     assert await store.entries() == 0
-
-
-async def test_a_plain_reply_is_sent_by_the_take_itself(redis: Redis) -> None:
-    store = await a_store(redis)
-    turn = await store.queue(agent=7, is_plain=True)
-
-    taken = await store.process().take()
-
-    assert taken.turn.was_sent_now
-    assert taken.turn.step is Step.SENT
-    assert await store.field(turn, "step") == "sent"
-
-
-async def test_a_take_that_is_repeated_knows_its_own_sent(redis: Redis) -> None:
-    store = await a_store(redis)
-    await store.queue(agent=7, is_plain=True)
-    process = store.process()
-    held = (await process.hold())[0]
-    await process.take(held, token="t")
-
-    assert (await process.take(held, token="t")).turn.was_sent_now
-    assert not (await process.take(held, token="another")).turn.was_sent_now
-
-
-@pytest.mark.parametrize(
-    "reason",
-    ["not plain", "no agent", "withdrawn", "the service is down", "too old"],
-)
-async def test_the_take_leaves_to_the_turn_what_has_to_be_decided(redis: Redis, reason: str) -> None:
-    store = await a_store(redis)
-    await store.queue(agent=None if reason == "no agent" else 7, is_plain=reason != "not plain")
-    if reason == "withdrawn":
-        await store.process().inbox.withdraw(message().key)
-    oldest = START + timedelta(seconds=1) if reason == "too old" else START
-
-    taken = await store.process().take(may_send=reason != "the service is down", oldest=oldest)
-
-    assert taken.turn.step is Step.QUEUED
-    assert not taken.turn.was_sent_now
 
 
 async def test_a_worker_that_waits_and_looks_again_has_not_taken_it_twice(redis: Redis) -> None:
@@ -85,7 +46,7 @@ async def test_a_worker_that_waits_and_looks_again_has_not_taken_it_twice(redis:
 
     again = await process.take(first.held, begins=False)
 
-    assert (again.turn.takes, again.turn.handed_out) == (1, 1)
+    assert (again.record.takes, again.record.handed_out) == (1, 1)
 
 
 async def test_each_worker_that_takes_over_is_counted(redis: Redis) -> None:
@@ -95,7 +56,7 @@ async def test_each_worker_that_takes_over_is_counted(redis: Redis) -> None:
 
     over = await store.process("b").take((await store.process("b").take_over())[0])
 
-    assert (over.turn.takes, over.turn.handed_out) == (2, 2)
+    assert (over.record.takes, over.record.handed_out) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +69,7 @@ async def test_a_record_that_cannot_be_read_is_named(redis: Redis, field: str, v
     await redis.hset(f"{PREFIX}turn:{turn}", field, value)
     process = store.process()
 
-    found = await process.look((await process.hold())[0])
+    found = await process.journal.take((await process.hold())[0])
 
     assert isinstance(found, Unreadable)
     assert found.turn == turn
@@ -133,11 +94,11 @@ async def test_sent_is_written_once_and_may_be_repeated_by_the_same_take(redis: 
     journal = store.process().journal
     taken = await store.process().take()
 
-    assert await journal.sent(taken, run='{"workflow": 1}')
-    assert await journal.sent(taken, run='{"workflow": 1}')
+    await journal.sent(taken, note='{"workflow": 1}')
+    await journal.sent(taken, note='{"workflow": 1}')
 
     assert await store.field(turn, "step") == "sent"
-    assert await store.field(turn, "run") == '{"workflow": 1}'
+    assert await store.field(turn, "note") == '{"workflow": 1}'
     with pytest.raises(LaneLost):
         await journal.sent(replace(taken, token="another"))
 
@@ -148,8 +109,8 @@ async def test_what_is_sent_first_gives_its_thread_the_agent(redis: Redis) -> No
     process = store.process()
     taken = await process.take()
 
-    assert await process.journal.sent(taken, first=FirstAgent(THREAD, 7))
-    assert await process.journal.sent(taken, first=FirstAgent(THREAD, 7)), "its answer was lost on the way"
+    await process.journal.sent(taken, first=FirstAgent(THREAD, 7))
+    await process.journal.sent(taken, first=FirstAgent(THREAD, 7))  # its answer was lost on the way
 
     assert await store.sessions.thread(THREAD) == Conversation(agent=7)
 
@@ -161,7 +122,8 @@ async def test_where_another_agent_was_faster_nothing_is_sent(redis: Redis) -> N
     taken = await process.take()
     await store.sessions.choose_agent(THREAD, 8)
 
-    assert not await process.journal.sent(taken, first=FirstAgent(THREAD, 7))
+    with pytest.raises(TurnChanged):
+        await process.journal.sent(taken, first=FirstAgent(THREAD, 7))
 
     assert await store.field(turn, "step") == "queued"
     assert await store.sessions.thread(THREAD) == Conversation(agent=8)
@@ -180,13 +142,14 @@ async def test_sent_waits_for_a_second_look_when_the_text_was_edited_meanwhile(r
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
-    await process.inbox.edit(message("better words"), is_plain=False)
+    await process.inbox.edit(message("better words"))
 
-    assert not await process.journal.sent(taken)
+    with pytest.raises(TurnChanged):
+        await process.journal.sent(taken)
     assert await store.field(turn, "step") == "queued"
     again = await process.take(taken.held)
-    assert again.turn.body == message("better words")
-    assert await process.journal.sent(again)
+    assert again.record.body == message("better words")
+    await process.journal.sent(again)
 
 
 async def test_a_withdrawn_message_is_never_marked_as_sent(redis: Redis) -> None:
@@ -196,9 +159,10 @@ async def test_a_withdrawn_message_is_never_marked_as_sent(redis: Redis) -> None
     taken = await process.take()
     await process.inbox.withdraw(message().key)
 
-    assert not await process.journal.sent(taken)
+    with pytest.raises(TurnChanged):
+        await process.journal.sent(taken)
     assert await store.field(turn, "step") == "queued"
-    assert (await process.take(taken.held)).turn.is_withdrawn
+    assert (await process.take(taken.held)).record.is_withdrawn
 
 
 async def test_what_surely_did_not_arrive_waits_as_before(redis: Redis) -> None:
@@ -212,9 +176,9 @@ async def test_what_surely_did_not_arrive_waits_as_before(redis: Redis) -> None:
     await process.journal.unsent(taken)  # its answer was lost
 
     assert await store.field(turn, "step") == "queued"
-    assert await process.inbox.edit(message("better words"), is_plain=False) == "edited"
+    assert await process.inbox.edit(message("better words")) == "edited"
     again = await process.take(taken.held)
-    assert await process.journal.sent(again)
+    await process.journal.sent(again)
 
 
 async def test_what_is_recorded_stays_recorded(redis: Redis) -> None:
@@ -244,7 +208,9 @@ async def test_the_first_session_wins_and_a_later_one_replaces_what_its_turn_beg
     await store.sessions.rebind(THREAD, expected=None, session=bound_to)
     taken = await store.process().take()
 
-    await store.process().journal.outcome(taken, "{}", what="answered", binding=Binding(THREAD, 42, expected))
+    await store.process().journal.outcome(
+        taken, "{}", what="answered", writes=store.sessions.answered(message(), 42, expected=expected, agent=7)
+    )
 
     conversation = await store.sessions.thread(THREAD)
     assert conversation is not None
@@ -257,7 +223,9 @@ async def test_an_answer_renews_its_threads_lifetime(redis: Redis) -> None:
     taken = await store.process().take()
     await redis.pexpire(f"{PREFIX}thread:{THREAD}", 1_000_000)
 
-    await store.process().journal.outcome(taken, "{}", what="answered", binding=Binding(THREAD, 42, None))
+    await store.process().journal.outcome(
+        taken, "{}", what="answered", writes=store.sessions.answered(message(), 42, expected=None, agent=7)
+    )
 
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
@@ -267,12 +235,14 @@ async def test_an_answer_ends_what_the_thread_was_told_of_an_outage(redis: Redis
     await store.conversation()
     taken = await store.process().take()
 
-    assert await store.sessions.may_tell(THREAD, taken.turn.id)
+    assert await store.sessions.may_tell(THREAD, taken.record.id)
     await store.sessions.told(THREAD)
-    assert not await store.sessions.may_tell(THREAD, taken.turn.id)
-    await store.process().journal.outcome(taken, "{}", what="answered", binding=Binding(THREAD, 42, None))
+    assert not await store.sessions.may_tell(THREAD, taken.record.id)
+    await store.process().journal.outcome(
+        taken, "{}", what="answered", writes=store.sessions.answered(message(), 42, expected=None, agent=7)
+    )
 
-    assert await store.sessions.may_tell(THREAD, taken.turn.id)
+    assert await store.sessions.may_tell(THREAD, taken.record.id)
 
 
 async def test_node_results_are_kept_for_a_week(redis: Redis) -> None:
@@ -280,11 +250,13 @@ async def test_node_results_are_kept_for_a_week(redis: Redis) -> None:
     turn = await store.conversation()
     taken = await store.process().take()
 
-    await store.process().journal.outcome(taken, "{}", what="ran", results='{"node": [1, null]}')
+    await store.process().journal.outcome(
+        taken, "{}", what="ran", writes=[store.results.keep(turn, '{"node": [1, null]}')]
+    )
 
     assert await store.results.get(turn) == {"node": [1, None]}
     assert 6.9 < await store.days_left(f"results:{turn}") <= 7
-    assert await store.results.get(taken.turn.id.__class__("nobody")) is None
+    assert await store.results.get(taken.record.id.__class__("nobody")) is None
 
 
 async def test_a_finished_turn_hands_the_lane_on(redis: Redis) -> None:
@@ -296,7 +268,7 @@ async def test_a_finished_turn_hands_the_lane_on(redis: Redis) -> None:
     await process.journal.done(await process.take(), what="answered", posted="1700000000.000900")
 
     assert await store.box() == [second]
-    assert (await process.take()).turn.id == second
+    assert (await process.take()).record.id == second
 
 
 async def test_lanes_take_turns(redis: Redis) -> None:
@@ -311,7 +283,7 @@ async def test_lanes_take_turns(redis: Redis) -> None:
     order = []
     while held := await process.hold(most=1):
         taken = await process.take(held[0])
-        order.append(taken.turn.lane)
+        order.append(taken.record.lane)
         await process.journal.done(taken)
 
     assert order == [thread_lane(thread) for thread in threads] * 2
@@ -333,7 +305,7 @@ async def test_what_people_wrote_leaves_with_done_and_ids_stay_for_a_week(redis:
     turn = await store.queue(message("my secret words"), agent=7)
     process = store.process()
     taken = await process.take()
-    await process.journal.sent(taken, run="my secret words again")
+    await process.journal.sent(taken, note="my secret words again")
     await process.journal.outcome(taken, "an answer full of secret words", what="answered")
     assert await store.holds_words("secret words")
 
@@ -372,7 +344,7 @@ async def test_a_dead_letter_keeps_its_reason_and_the_lane_goes_on(redis: Redis)
     assert await store.field(turn, "what") == "slack: channel_not_found"
     assert 29.9 < await store.days_left(f"turn:{turn}") <= 30
     assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
-    assert (await process.take()).turn.id == second
+    assert (await process.take()).record.id == second
 
 
 async def test_dead_letters_leave_the_list_with_their_records(redis: Redis) -> None:
@@ -396,7 +368,7 @@ async def test_a_lane_that_is_given_back_is_taken_by_another(redis: Redis) -> No
 
     assert await store.entries() == 1
     over = await store.process("b").take()
-    assert (over.turn.id, over.turn.takes, over.turn.handed_out) == (turn, 2, 1)
+    assert (over.record.id, over.record.takes, over.record.handed_out) == (turn, 2, 1)
 
 
 async def test_the_card_of_a_turn_is_remembered(redis: Redis) -> None:
@@ -407,7 +379,7 @@ async def test_the_card_of_a_turn_is_remembered(redis: Redis) -> None:
 
     await process.journal.card(taken, "1700000000.000900")
 
-    assert (await process.take(taken.held)).turn.card == "1700000000.000900"
+    assert (await process.take(taken.held)).record.card == "1700000000.000900"
 
 
 async def test_only_leases_that_are_over_are_taken_and_renewing_keeps_them(redis: Redis) -> None:

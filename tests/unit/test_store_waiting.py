@@ -15,21 +15,11 @@ async def test_the_new_text_of_a_waiting_message_is_what_is_taken(redis: Redis) 
     store = await a_store(redis)
     await store.conversation()
 
-    assert await store.process().inbox.edit(message("better words"), is_plain=False) == "edited"
+    assert await store.process().inbox.edit(message("better words")) == "edited"
 
     taken = await store.process().take()
-    assert (taken.turn.body, taken.turn.edits) == (message("better words"), 1)
+    assert (taken.record.body, taken.record.edits) == (message("better words"), 1)
     assert not await store.holds_words("hello there")
-
-
-@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
-async def test_an_edit_decides_anew_whether_a_message_is_plain(redis: Redis, *, before: bool, after: bool) -> None:
-    store = await a_store(redis)
-    await store.queue(agent=7, is_plain=before)
-
-    await store.process().inbox.edit(message("edited"), is_plain=after)
-
-    assert (await store.process().take()).turn.was_sent_now is after
 
 
 async def test_an_edit_does_not_take_away_that_a_message_may_choose_the_agent(redis: Redis) -> None:
@@ -37,11 +27,11 @@ async def test_an_edit_does_not_take_away_that_a_message_may_choose_the_agent(re
     await store.queue()
     await store.sessions.choose_agent(THREAD, 7)
 
-    await store.process().inbox.edit(message("Support: help"), is_plain=True)
+    await store.process().inbox.edit(message("Support: help"))
 
     taken = await store.process().take()
-    assert taken.turn.starts
-    assert taken.turn.step is Step.QUEUED
+    assert taken.record.starts
+    assert taken.record.step is Step.QUEUED
 
 
 @pytest.mark.parametrize("progress", ["sent", "posting", "done"])
@@ -55,19 +45,19 @@ async def test_after_it_was_sent_what_was_sent_can_be_neither_edited_nor_withdra
         await process.journal.outcome(taken, "{}", what="answered")
     if progress == "done":
         await process.journal.done(taken)
-    body = await store.field(taken.turn.id, "body")
+    body = await store.field(taken.record.id, "body")
 
-    assert await process.inbox.edit(message("too late"), is_plain=False) == "asked"
+    assert await process.inbox.edit(message("too late")) == "asked"
     assert await process.inbox.withdraw(message().key) == "late"
 
-    assert await store.field(taken.turn.id, "body") == body
-    assert await store.box() == ([] if progress == "done" else [taken.turn.id])
+    assert await store.field(taken.record.id, "body") == body
+    assert await store.box() == ([] if progress == "done" else [taken.record.id])
 
 
 async def test_an_unknown_message_can_be_neither_edited_nor_withdrawn(redis: Redis) -> None:
     store = await a_store(redis)
 
-    assert await store.process().inbox.edit(message("never seen"), is_plain=False) == "unknown"
+    assert await store.process().inbox.edit(message("never seen")) == "unknown"
     assert await store.process().inbox.withdraw(message().key) == "unknown"
 
 
@@ -76,9 +66,9 @@ async def test_editing_a_refused_message_does_not_bring_it_in(redis: Redis) -> N
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
     await store.process().inbox.put(notice, message=key_of(ROOT), event=f"Ev{ROOT}")
 
-    assert await store.process().inbox.edit(message("let me in"), is_plain=True) == "unknown"
+    assert await store.process().inbox.edit(message("let me in")) == "unknown"
 
-    assert (await store.process().take()).turn.body == notice
+    assert (await store.process().take()).record.body == notice
 
 
 async def test_a_withdrawn_message_is_marked_and_those_around_it_stay(redis: Redis) -> None:
@@ -91,8 +81,8 @@ async def test_a_withdrawn_message_is_marked_and_those_around_it_stay(redis: Red
     first = await process.take()
     await process.journal.done(first)
     second = await process.take()
-    assert [first.turn.id, second.turn.id] == turns
-    assert [first.turn.is_withdrawn, second.turn.is_withdrawn] == [False, True]
+    assert [first.record.id, second.record.id] == turns
+    assert [first.record.is_withdrawn, second.record.is_withdrawn] == [False, True]
 
 
 async def parked(store: Store) -> Process:
@@ -174,7 +164,7 @@ async def test_withdrawing_the_message_that_waits_for_a_choice_lets_the_lane_go_
 
     assert await process.inbox.withdraw(message().key) == "withdrawn"
 
-    assert (await process.take()).turn.is_withdrawn
+    assert (await process.take()).record.is_withdrawn
     assert await redis.hlen(f"{PREFIX}parked") == 0
 
 
@@ -190,7 +180,7 @@ async def test_withdrawing_a_message_behind_the_parked_one_wakes_nobody(redis: R
 
 async def unanswered(store: Store, text: str = "hello there") -> TurnId:
     """Have a turn whose text a button may send again."""
-    turn = await store.queue(message(text), agent=7, is_plain=True)
+    turn = await store.queue(message(text), agent=7)
     process = store.process()
     await process.journal.done(await process.take(), what="unknown", keep_text=True)
     return turn
@@ -208,8 +198,7 @@ async def test_a_message_is_sent_again_at_the_end_of_its_thread(redis: Redis) ->
     process = store.process()
     await process.journal.done(await process.take())
     again = await process.take()
-    assert again.turn.body == message()
-    assert again.turn.was_sent_now  # there is as little to decide as there was the first time
+    assert again.record.body == message()
 
 
 async def test_however_often_it_is_asked_for_a_message_is_sent_again_once(redis: Redis) -> None:
@@ -230,17 +219,19 @@ async def test_a_button_that_is_pressed_before_its_notice_is_noted_as_posted_sen
     redis: Redis,
 ) -> None:
     store = await a_store(redis)
-    turn = await store.queue(message("my secret words"), agent=7, is_plain=True)
+    turn = await store.queue(message("my secret words"), agent=7)
     process = store.process()
     taken = await process.take()
     await process.journal.outcome(taken, "{}", what="unknown")
 
     assert await process.inbox.again(turn) == "queued"
 
-    assert (await process.take(taken.held)).turn.body == message("my secret words"), "who takes over can still read it"
+    assert (await process.take(taken.held)).record.body == message("my secret words"), (
+        "who takes over can still read it"
+    )
     await process.journal.done(taken, what="unknown", keep_text=True)
     again = await process.take()
-    assert again.turn.id != turn
+    assert again.record.id != turn
     await process.journal.done(again)
     assert not await store.holds_words("my secret words")
 

@@ -56,14 +56,13 @@ async def test_no_call_is_made_with_a_token_that_is_refused(slack: WireSlack, we
     assert slack.methods() == ["chat.postMessage"]
 
 
-async def test_a_turn_that_was_marked_as_sent_is_given_back_unsent(redis: Redis) -> None:
+async def test_a_turn_that_was_handed_over_is_given_back_unsent(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        turn = await bench.store.queue(message("hello"), agent=7, is_plain=True)
+        turn = await bench.store.queue(message("hello"), agent=7)
         process = bench.store.process("a")
         held = (await process.hold(most=1))[0]
-        head = await process.look(held)
+        head = await process.journal.take(held)
         assert isinstance(head, Taken)
-        assert head.turn.was_sent_now
 
         async def renew() -> None:
             raise AssertionError("nothing takes that long here")

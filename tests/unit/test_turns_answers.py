@@ -40,7 +40,7 @@ async def test_replies_continue_the_session_in_order(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         await bench.store.queue(message("first"))
         for number in (1, 2, 3):
-            await bench.store.queue(message(f"reply {number}", ts(number)), is_plain=True)
+            await bench.store.queue(message(f"reply {number}", ts(number)))
 
         await bench.work()
 
@@ -153,7 +153,7 @@ async def test_an_agent_that_is_gone_is_not_asked_a_second_time(redis: Redis) ->
 
 async def test_a_message_that_waited_too_long_is_offered_instead_of_sent(redis: Redis) -> None:
     async with a_bench(redis) as bench:
-        turn = await bench.store.queue(message("old news"), agent=7, is_plain=True)
+        turn = await bench.store.queue(message("old news"), agent=7)
         bench.store.clock.time += timedelta(hours=25)
 
         await bench.work()
@@ -183,7 +183,7 @@ async def test_a_withdrawn_message_is_passed_over(redis: Redis) -> None:
 async def test_the_text_that_is_sent_is_the_one_of_the_last_edit(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         await bench.store.queue(message("first draft"))
-        await bench.store.process().inbox.edit(message("second draft"), is_plain=False)
+        await bench.store.process().inbox.edit(message("second draft"))
 
         await bench.work()
 

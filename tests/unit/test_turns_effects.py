@@ -71,7 +71,7 @@ async def test_who_takes_a_run_over_says_that_nobody_knows(redis: Redis) -> None
         turn = await queue(bench, command("/workflows run 3 input"))
         process = bench.store.process("a")
         taken = await process.take()
-        await process.journal.sent(taken, run='{"workflow": 3, "name": "Import", "input": "input"}')
+        await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
 
         await bench.take_over("b")
 
@@ -85,7 +85,7 @@ async def test_the_card_of_a_run_becomes_its_result_though_its_worker_was_killed
         await queue(bench, command("/workflows run 3 input"))
         process = bench.store.process("a")
         taken = await process.take()
-        await process.journal.sent(taken, run='{"workflow": 3, "name": "Import", "input": "input"}')
+        await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
         await process.journal.card(taken, "1700000800.000100")
 
         await bench.take_over("b")

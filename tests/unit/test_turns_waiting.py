@@ -31,7 +31,7 @@ async def test_while_the_service_is_down_a_thread_reads_it_once_and_is_answered_
     async with a_bench(redis) as bench:
         down_until(bench, 20)
         await bench.store.queue(message("first"), agent=7)
-        await bench.store.queue(message("second", ts(1)), is_plain=True)
+        await bench.store.queue(message("second", ts(1)))
 
         await bench.work()
 
@@ -113,7 +113,7 @@ async def test_what_waits_for_the_service_can_be_edited_and_withdrawn(redis: Red
         await wait_until(lambda: bench.say.messages, "the thread was told")
 
         inbox = bench.store.process().inbox
-        edited = await inbox.edit(message("better"), is_plain=False)
+        edited = await inbox.edit(message("better"))
         withdrawn = await inbox.withdraw(message("second", ts(1)).key)
         bench.service.always = None
         await task
@@ -126,7 +126,7 @@ async def test_what_waits_for_the_service_can_be_edited_and_withdrawn(redis: Red
 async def test_who_waits_for_the_service_lends_its_slot_to_others(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         bench.service.always = REFUSED
-        bench.slots.take()
+        bench.slots.free -= 1
 
         async def never() -> None:
             await asyncio.Event().wait()
@@ -177,7 +177,7 @@ async def menu_is_shown(bench: Bench, *more: InboundMessage) -> None:
     bench.service.agents = [SUPPORT, SALES]
     await bench.store.queue(message("first"))
     for one in more:
-        await bench.store.queue(one, is_plain=True)
+        await bench.store.queue(one)
     await bench.work()
 
 
@@ -276,7 +276,7 @@ async def test_the_agent_that_is_named_after_the_menu_wakes_the_thread_with_its_
     async with a_bench(redis) as bench:
         await menu_is_shown(bench)
 
-        assert await bench.store.process().inbox.edit(message("Sales: first"), is_plain=False) == "edited"
+        assert await bench.store.process().inbox.edit(message("Sales: first")) == "edited"
         await bench.store.sessions.choose_agent(THREAD, 8)
         await bench.work()
 

@@ -1,58 +1,194 @@
-"""``/agents``."""
+"""``/agents``, the form to ask one, and who answers in a channel.
+
+Who answers in a channel is a change for everybody there, so who may is the rule for runs, and the channel is told.
+"""
 
 from __future__ import annotations
 
-from bridge.features.agents import asking
-from bridge.features.agents.defaults import change_default, open_default_form
-from bridge.features.agents.layout import agent_card, conversation_root, default_set, default_taken_away
-from bridge.features.deps import Call, Deps
-from bridge.features.listing import agents_listed
-from bridge.features.plan import OpenForm, Plan, Show, StartThread
-from bridge.features.routing import Router
-from bridge.features.workflows.forms import Origin
+from collections.abc import Mapping
+from typing import Any
+
+from bridge.errors import NoSuch
+from bridge.features.agents import asking, layout
+from bridge.features.deps import Deps
+from bridge.features.feature import Feature
+from bridge.features.lookups import agent_by_id, check_runner, origin_of
+from bridge.features.results import Done, Form, NewThread, Outcome, Result, shown
+from bridge.features.workflows.forms import FormErrors, Origin
+from bridge.ids import ThreadKey
+from bridge.inbound import Click, Notice, Shortcut, Submission
 from bridge.project.models import Agent
-from bridge.slack.blockkit.kit import escape
+from bridge.queue.audit import named
+from bridge.queue.turn import Turn
+from bridge.slack.blockkit.kit import SOMEBODY, escape
 from bridge.slack.blockkit.lists import ListPage
+from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
+from bridge.slack.blockkit.reply import Reply
 
-router = Router()
+agents = Feature("agents")
 
 
-@router.command("/agents list [words]", "List the agents, or those with certain words.", default=True, reading=True)
-async def list_agents(deps: Deps, call: Call, *, words: str = "") -> Plan:
+@agents.command("/agents list [words]", "List the agents, or those with certain words.", default=True, reading=True)
+async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
     """List the agents, or those with certain words."""
-    return Show(await agents_listed(deps, call, ListPage(words=words)))
+    return await _listed(deps, turn, ListPage(words=words))
 
 
-@router.command("/agents show <agent>", "Show one agent and its tools.", reading=True)
-async def show_agent(deps: Deps, call: Call, *, agent: Agent) -> Plan:  # noqa: ARG001 - every command gets a call
+@agents.command("/agents show <agent>", "Show one agent and its tools.", reading=True)
+async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa: ARG001 - every command gets a turn
     """Show one agent and its tools."""
-    return Show(agent_card(agent, await deps.project.get_agent(agent.id)))
+    return layout.agent_card(agent, await deps.project.get_agent(agent.id))
 
 
-@router.command(
+@agents.command(
     "/agents chat [agent] [message]",
     "Ask an agent in a new thread of this channel. Without a message, a form asks for it.",
 )
-async def chat_with_agent(deps: Deps, call: Call, *, agent: Agent | None = None, message: str = "") -> Plan:
+async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:
     """Ask an agent, in a new thread of this channel; a form asks for what is missing."""
     if agent is None or not message:
-        here = Origin(channel=call.channel, response_url=call.response_url)
-        return OpenForm(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
-    # Queued like a message that was typed, which has Slack's escapes.
-    return StartThread(agent.id, conversation_root(agent, message, await deps.name_of(call.user)), escape(message))
+        here = Origin(channel=turn.channel, response_url=turn.response_url)
+        return Form(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
+    root = layout.conversation_root(agent, message, await deps.directory.user_name(turn.user))
+    return _thread_begun(agent, root, message)
 
 
-@router.command(
+@agents.command(
     "/agents default [agent]", "Choose the agent that answers mentions in this channel. Without one, a form asks."
 )
-async def set_default(deps: Deps, call: Call, *, agent: Agent | None = None) -> Plan:
+async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
     """Choose the agent that answers mentions in this channel; without one, a form asks."""
     if agent is None:
-        return await open_default_form(deps, call)
-    return await change_default(deps, call, agent, default_set(agent))
+        return await open_default_form(deps, turn)
+    return await _change_default(deps, turn, agent, layout.default_set(agent))
 
 
-@router.command("/agents default none", "Let this channel have no default agent.")
-async def take_default_away(deps: Deps, call: Call) -> Plan:
+@agents.command("/agents default none", "Let this channel have no default agent.")
+async def take_default_away(deps: Deps, turn: Turn) -> Result:
     """Let this channel have no default agent."""
-    return await change_default(deps, call, None, default_taken_away())
+    return await _change_default(deps, turn, None, layout.default_taken_away())
+
+
+@agents.button(*layout.TURNS)
+async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Turn a page. A list that everybody sees stays as it is, and who turns it gets one of their own."""
+    reply = await _listed(deps, turn, ListPage.parse(click.value))
+    is_own = click.is_ephemeral or click.channel.startswith("D")
+    return reply.model_copy(update={"replaces_original": is_own})
+
+
+@agents.button(asking.OPEN_ASK)
+async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open the form that begins a conversation, with the agent chosen that a button names."""
+    agent = await agent_by_id(deps, int(click.value)) if click.value.isdecimal() else None
+    return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
+
+
+@agents.button(asking.OPEN_DEFAULT)
+async def default_pressed(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a click
+    """Open the form that a button offers."""
+    return await open_default_form(deps, turn)
+
+
+async def open_default_form(deps: Deps, turn: Turn) -> Form:
+    """Open the form, with the channel's present agent chosen, for who may change it."""
+    await check_runner(deps, turn.user, "default")
+    default = await deps.sessions.channel_default(turn.team, turn.channel)
+    agent = await agent_by_id(deps, default) if default is not None else None
+    return Form(asking.default_form(await origin_of(deps, turn), agent), otherwise=asking.offer_default_form())
+
+
+def ask_problems(values: Mapping[str, Any]) -> dict[str, str]:
+    """Say what is wrong with the form to ask, by field."""
+    read = asking.read_ask_form(values)
+    return read.by_block if isinstance(read, FormErrors) else {}
+
+
+@agents.form(asking.ASK, problems=ask_problems)
+async def question_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
+    """Ask in a new thread, or in that of the message that the question is about."""
+    question = asking.read_ask_form(submission.values)
+    if isinstance(question, FormErrors):
+        return Done("form not filled in", dict.fromkeys(question.by_block, "wrong"))
+    origin, chosen = Origin.parse(submission.private_metadata), question.agent
+    if submission.thread_ts:  # a thread that has its agent already: that one, whoever was chosen
+        conversation = await deps.sessions.thread(ThreadKey(turn.team, submission.channel, submission.thread_ts))
+        chosen = conversation.agent if conversation and conversation.agent is not None else chosen
+    agent = await _needed(deps, chosen)
+    author = await deps.directory.user_name(origin.author) if origin.author else ""
+    text = asking.question_text(question, author)
+    if origin.thread_ts != origin.message_ts and not submission.thread_ts:  # in the thread it is told by itself
+        thread = ThreadKey(turn.team, origin.channel, origin.thread_ts)
+        text = await deps.context.quoting(thread, origin.message_ts, text)
+    root = asking.question_shown(agent, question, await deps.directory.user_name(turn.user), author)
+    return _thread_begun(agent, root, text, submission.thread_ts)
+
+
+def default_problems(values: Mapping[str, Any]) -> dict[str, str]:
+    """Say what is wrong with the form that chooses who answers, by field."""
+    read = asking.read_default_form(values)
+    return read.by_block if isinstance(read, FormErrors) else {}
+
+
+@agents.form(asking.DEFAULT, problems=default_problems)
+async def default_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
+    """Choose the agent of the channel that the form names."""
+    chosen = asking.read_default_form(submission.values)
+    if isinstance(chosen, FormErrors):
+        return Done("form not filled in", dict.fromkeys(chosen.by_block, "wrong"))
+    agent = await _needed(deps, chosen) if chosen is not None else None
+    told = layout.default_of_channel(agent, await deps.directory.channel_name(turn.channel))
+    return await _change_default(deps, turn, agent, told)
+
+
+@agents.shortcut("ask", asking.ASK_AN_AGENT, "Begin a conversation with an agent of the project.", "global")
+async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:  # noqa: ARG001 - every one gets it
+    """Open the form to ask an agent."""
+    return Form(asking.ask_form(None, await origin_of(deps, turn)), otherwise=asking.offer_ask_form())
+
+
+@agents.shortcut("ask_about", "Ask an agent about this", "Ask an agent about this message.", "message")
+async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
+    """Open the form to ask an agent about a message, which is quoted as people read it."""
+    names = {user: await deps.directory.user_name(user) for user in mentions_in(shortcut.text).users}
+    about = message_text(shortcut.text, bot_user="", user_names=names, channel_names={})
+    where = {"thread_ts": shortcut.thread_ts, "author": shortcut.author, "message_ts": shortcut.message_ts}
+    origin = (await origin_of(deps, turn)).model_copy(update=where)
+    return Form(asking.ask_form(None, origin, about=about), otherwise=asking.offer_ask_form())
+
+
+async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:
+    default = await deps.sessions.channel_default(turn.team, turn.channel)
+    return layout.agent_list(await deps.catalog.get_agents(), spot.words, default, spot.page)
+
+
+async def _needed(deps: Deps, id_: int) -> Agent:
+    agent = await agent_by_id(deps, id_)
+    if agent is None:
+        raise NoSuch("agent", str(id_))
+    return agent
+
+
+def _thread_begun(agent: Agent, root: Reply, message: str, thread_ts: str = "") -> Outcome:
+    """Post *root*, and queue *message* below it like one that was typed, which has Slack's escapes."""
+    begins = NewThread(agent=agent.id, text=escape(message), thread_ts=thread_ts)
+    return Outcome(what="thread begun", reply=root, mark="bridge_root", after=(begins,))
+
+
+async def _change_default(deps: Deps, turn: Turn, agent: Agent | None, told: Reply) -> Outcome:
+    """Let *agent* answer in the channel of *turn*, None: nobody; who asked for that is *told*.
+
+    A direct message is its person's own, and nobody else is told. The notice is queued first: whoever runs this again
+    finds nothing to change, or queues the same one again.
+    """
+    is_own, chosen = turn.channel.startswith("D"), agent.id if agent else None
+    if not is_own:
+        await check_runner(deps, turn.user, "default")
+    if await deps.sessions.channel_default(turn.team, turn.channel) != chosen:
+        if not is_own:
+            name = await deps.directory.user_name(turn.user)
+            what = layout.change_notice(agent, SOMEBODY if name == turn.user else name)
+            notice = Notice(team=turn.team, channel=turn.channel, user=turn.user, what=what, of="notice", is_offer=True)
+            await deps.inbox.put(notice, event=f"default:{turn.id}")
+        await deps.sessions.set_channel_default(turn.team, turn.channel, chosen)
+    return shown(told, "changed", named("agent", agent.id, agent.name) if agent else named("agent", "none"))

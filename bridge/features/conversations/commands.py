@@ -1,123 +1,176 @@
-"""What people do with the conversation of a thread: stop, mute, begin anew, hand it over, continue another session."""
+"""What people do with the conversation of a thread: write, stop, mute, begin anew, hand it over, continue another.
+
+What its buttons do stands in `buttons`.
+"""
 
 from __future__ import annotations
 
 import re
 
-from bridge.features.conversations import layout as conversations
-from bridge.features.conversations.notices import conversation_begins_anew, no_conversation, session_info
+from bridge.errors import ProjectError
+from bridge.features.conversations import layout, notices
+from bridge.features.conversations.answering import answer, default_of, take_in_what_came_before, unknown_answer
+from bridge.features.conversations.buttons import conversations as conversations  # noqa: PLC0414 - the feature is whole here
 from bridge.features.conversations.sessions import Bound
-from bridge.features.deps import Call, Deps
-from bridge.features.naming import agent_name
-from bridge.features.plan import Plan, Show, StopTurn
-from bridge.features.routing import Router
+from bridge.features.conversations.stopping import stopped
+from bridge.features.deps import Deps
+from bridge.features.lookups import agent_name
+from bridge.features.results import Done, Greeted, Outcome, Result, shown
 from bridge.ids import ThreadKey
+from bridge.inbound import Click, InboundMessage, MessagesTabOpened, Notice, StopRequest
 from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
+from bridge.queue.turn import Turn
 
-router = Router()
+conversations.outcome_unknown(has_note=False)(unknown_answer)
 
 
-@router.command("!stop", "Stop what the agent is doing in this thread; its answer is not shown.")
-async def stop(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets them
+@conversations.kind(InboundMessage)
+async def message_came(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
+    """Answer a message that is no command; first what came before it is taken in."""
+    if turn.record.follows:
+        await take_in_what_came_before(deps, message.thread, turn.record.follows)
+    return await answer(deps, turn, message)
+
+
+@conversations.kind(Notice)
+async def notice_came(deps: Deps, turn: Turn, notice: Notice) -> Result:  # noqa: ARG001 - every handler gets them
+    """Say what the bridge itself has to say."""
+    return shown(notices.told(notice.what), what=notice.what.partition(":")[0])
+
+
+@conversations.kind(StopRequest)
+async def stop_came(deps: Deps, turn: Turn, request: StopRequest) -> Result:
+    """Say what a stop met that was given at the door."""
+    return await stopped(deps, turn, request.thread, request.given, only=request.message_ts)
+
+
+@conversations.kind(MessagesTabOpened)
+async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened) -> Result:
+    """Offer what fits the agents there are; the default one's own words of welcome greet, once.
+
+    Who only looks is not told that the service is away.
+    """
+    try:
+        agents = await deps.catalog.get_agents()
+    except ProjectError as exc:
+        return Done("the service is away", {"why": type(exc).__name__})
+    default = default_of(deps, await deps.sessions.channel_default(turn.team, turn.channel), agents)
+    is_new = await deps.sessions.may_greet(turn.team, turn.user, turn.id)
+    await deps.indicators.suggest_prompts(opened.channel, layout.prompts(agents, default))
+    if not is_new:
+        return Done("prompts")
+    return Outcome(what="greeted", reply=layout.greeting(default), after=(Greeted(user=turn.user),))
+
+
+@conversations.once_posted(Greeted)
+async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
+    """Keep that a person was greeted."""
+    await deps.sessions.greeted(turn.team, what.user)
+
+
+@conversations.command("!stop", "Stop what the agent is doing in this thread; its answer is not shown.")
+async def stop(deps: Deps, turn: Turn) -> Result:
     """Stop what the agent is doing in this thread; its answer is not shown."""
-    return StopTurn(call.thread, call.given) if call.thread else _none()
+    given = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
+    return await stopped(deps, turn, turn.thread, given) if turn.thread else _none()
 
 
-@router.command("!mute", "Let the agent hear nothing of this thread until somebody writes !unmute.")
-async def mute(deps: Deps, call: Call) -> Plan:
+@conversations.command("!mute", "Let the agent hear nothing of this thread until somebody writes !unmute.")
+async def mute(deps: Deps, turn: Turn) -> Result:
     """Let the agent hear nothing of this thread until somebody writes !unmute."""
-    is_there = call.thread is not None and await deps.sessions.mute(call.thread, is_muted=True)
-    return Show(conversations.muted(), "muted") if is_there else _none()
+    is_there = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=True)
+    return shown(layout.muted(), "muted") if is_there else _none()
 
 
-@router.command("!unmute", "Let the agent hear again what is said in this thread.")
-async def unmute(deps: Deps, call: Call) -> Plan:
+@conversations.command("!unmute", "Let the agent hear again what is said in this thread.")
+async def unmute(deps: Deps, turn: Turn) -> Result:
     """Let the agent hear again what is said in this thread."""
-    is_there = call.thread is not None and await deps.sessions.mute(call.thread, is_muted=False)
-    return Show(conversations.unmuted(), "unmuted") if is_there else _none()
+    is_there = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=False)
+    return shown(layout.unmuted(), "unmuted") if is_there else _none()
 
 
-@router.command("!new", "Begin a new conversation in this thread, with the same agent.")
-async def begin_anew(deps: Deps, call: Call) -> Plan:
+@conversations.command("!new", "Begin a new conversation in this thread, with the same agent.")
+async def begin_anew(deps: Deps, turn: Turn) -> Result:
     """Begin a new conversation in this thread, with the same agent."""
-    if call.thread is None or await deps.sessions.thread(call.thread) is None:
+    if turn.thread is None or await deps.sessions.thread(turn.thread) is None:
         return _none()
-    await deps.sessions.restart(call.thread)
-    return Show(conversation_begins_anew(), what="new session")
+    await deps.sessions.restart(turn.thread)
+    return shown(notices.conversation_begins_anew(), what="new session")
 
 
-@router.command("!agent <agent>", "Hand this thread to another agent, in a new session.")
-async def hand_over(deps: Deps, call: Call, *, agent: Agent) -> Plan:
+@conversations.command("!agent <agent>", "Hand this thread to another agent, in a new session.")
+async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Hand this thread to another agent, in a new session."""
-    thread = call.thread
+    thread = turn.thread
     conversation = await deps.sessions.thread(thread) if thread else None
     if thread is None or conversation is None:
         return _none()
     if conversation.agent == agent.id:
-        return Show(conversations.answers_already(agent.name))
+        return shown(layout.answers_already(agent.name))
     before = await agent_name(deps, conversation.agent) if conversation.agent is not None else ""
     await deps.sessions.choose_agent(thread, agent.id)  # where none was chosen yet, what waits for that goes on
     if not await deps.sessions.rebind(thread, expected=conversation.session, session=None, agent=agent.id):
-        return Show(conversations.changed_meanwhile())
-    return Show(conversations.handed_over(agent.name, before, conversation.session), what="handed over")
+        return shown(layout.changed_meanwhile())
+    return shown(layout.handed_over(agent.name, before, conversation.session), what="handed over")
 
 
-@router.command(
+@conversations.command(
     "!session [number]",
     "Show which agent and which session this thread has, or continue an earlier session of this channel here.",
 )
-async def show_or_continue(deps: Deps, call: Call, *, number: str = "") -> Plan:
+async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Result:
     """Show which agent and which session this thread has, or continue an earlier session of this channel here."""
-    conversation = await deps.sessions.thread(call.thread) if call.thread else None
-    if number and call.thread is not None:
-        return await _ask_to_continue(deps, call, call.thread, conversation, number)
+    conversation = await deps.sessions.thread(turn.thread) if turn.thread else None
+    if number and turn.thread is not None:
+        return await _ask_to_continue(deps, turn, turn.thread, conversation, number)
     if conversation is None or conversation.agent is None:
         return _none()
-    return Show(session_info(await agent_name(deps, conversation.agent), conversation.session))
+    return shown(notices.session_info(await agent_name(deps, conversation.agent), conversation.session))
 
 
 async def _ask_to_continue(
-    deps: Deps, call: Call, thread: ThreadKey, conversation: Conversation | None, number: str
-) -> Plan:
-    bound = await _bound(deps, call, number)
+    deps: Deps, turn: Turn, thread: ThreadKey, conversation: Conversation | None, number: str
+) -> Result:
+    bound = await _bound(deps, turn, number)
     if bound is None or bound.agent is None:
-        return Show(conversations.no_such_session(number))
+        return shown(layout.no_such_session(number))
     session, name = int(number), await agent_name(deps, bound.agent)
     if conversation is None or (conversation.agent is None and conversation.session is None):
         return await _continue(deps, thread, session, bound.agent, None)
     if conversation.session == session:
-        return Show(conversations.continues_already(session))
+        return shown(layout.continues_already(session))
     value = f"{session}:{'' if conversation.session is None else conversation.session}"
-    return Show(conversations.ask_to_continue(session, name, conversation.session, value))
+    return shown(layout.ask_to_continue(session, name, conversation.session, value))
 
 
-async def continue_session(deps: Deps, call: Call, value: str) -> Plan:
+@conversations.button(layout.CONTINUE)
+async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
     """Do what was asked about, if the person may, and the thread still has what it had then."""
-    number, _, before = value.partition(":")
-    bound = await _bound(deps, call, number)
-    if call.thread is None or bound is None or bound.agent is None:
-        return Show(conversations.no_such_session(number))
-    return await _continue(deps, call.thread, int(number), bound.agent, int(before) if before.isdecimal() else None)
+    number, _, before = click.value.partition(":")
+    bound = await _bound(deps, turn, number)
+    if turn.thread is None or bound is None or bound.agent is None:
+        return shown(layout.no_such_session(number))
+    return await _continue(deps, turn.thread, int(number), bound.agent, int(before) if before.isdecimal() else None)
 
 
-async def _continue(deps: Deps, thread: ThreadKey, session: int, agent: int, before: int | None) -> Plan:
+async def _continue(deps: Deps, thread: ThreadKey, session: int, agent: int, before: int | None) -> Result:
     if not await deps.sessions.rebind(thread, expected=before, session=session, agent=agent):
-        return Show(conversations.changed_meanwhile())
+        return shown(layout.changed_meanwhile())
     await deps.sessions.choose_agent(thread, agent)  # what waited for the choice of one goes on
-    told = conversations.continued(session, await agent_name(deps, agent), before)
-    return Show(told, what="session continued", about=named("session", session))
+    told = layout.continued(session, await agent_name(deps, agent), before)
+    return shown(told, what="session continued", about=named("session", session))
 
 
-def _none() -> Show:
-    return Show(no_conversation(), what="no conversation")
+def _none() -> Outcome:
+    return shown(notices.no_conversation(), what="no conversation")
 
 
-async def _bound(deps: Deps, call: Call, number: str) -> Bound | None:
+async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
     """Find a session that this person may continue here: one of this channel, or of their own direct message."""
     if not re.fullmatch(r"[0-9]{1,15}", number):
         return None
-    threads = await deps.sessions.bound_to(call.team, int(number))
-    allowed = [one for one in threads if one.thread.channel == call.channel or one.owner == call.user]
+    threads = await deps.sessions.bound_to(turn.team, int(number))
+    allowed = [one for one in threads if one.thread.channel == turn.channel or one.owner == turn.user]
     return allowed[0] if allowed else None

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridge.errors import SlackError
-from bridge.features.plan import AskAgent
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
-from bridge.queue.lanes import Taken
+from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.quotation import MESSAGE, Quoted, spoken, with_quotation
@@ -42,15 +41,17 @@ class Context:
     is_on: bool = True
     mentions_only: bool = False
 
-    async def around(self, taken: Taken, message: InboundMessage, plan: AskAgent, read: ThreadRead | None) -> str:
-        """Put around the words of *plan* what the agent does not know; *read* is the thread, where it was read.
+    async def around(
+        self, turn: Turn, message: InboundMessage, text: str, session: int | None, read: ThreadRead | None
+    ) -> str:
+        """Put around *text* what the agent does not know; *read* is the thread, where it was read.
 
-        Never fails.
+        *session* is what it continues. Never fails.
         """
-        text, after, said = plan.message, taken.conversation.heard, _NOTHING
-        if self._is_wanted(message, taken, plan):
+        after, said = turn.conversation.heard, _NOTHING
+        if self._is_wanted(message, turn, session):
             said = read if read is not None and not after else await self._read(message.thread, after, message.ts)
-        if taken.conversation.is_several or any(one.user != message.user for one in said.all):
+        if turn.conversation.is_several or any(one.user != message.user for one in said.all):
             text = spoken(await self.directory.user_name(message.user), text)
         return await self._around(text, said, is_since=bool(after))
 
@@ -67,14 +68,14 @@ class Context:
         newest = [self._quoted(one, people, channels) for one in said.newest]
         return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since)
 
-    def _is_wanted(self, message: InboundMessage, taken: Taken, plan: AskAgent) -> bool:
+    def _is_wanted(self, message: InboundMessage, turn: Turn, session: int | None) -> bool:
         if not self.is_on or message.is_root:
             return False
-        if (taken.turn.starts or message.calls_in) and plan.session is None:
+        if (turn.record.starts or message.calls_in) and session is None:
             return True  # called into a thread
         if not self.mentions_only or message.is_direct:
             return False  # all that is said there is said to the agent
-        return bool(taken.conversation.heard) or plan.session is None  # else nobody knows what it knows
+        return bool(turn.conversation.heard) or session is None  # else nobody knows what it knows
 
     async def _read(self, thread: ThreadKey, after: str, before: str) -> ThreadRead:
         try:

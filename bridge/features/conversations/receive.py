@@ -14,7 +14,7 @@ from typing import Literal
 
 from bridge.features.access import Access
 from bridge.features.conversations.notices import edited, paused
-from bridge.features.registry import bang_line
+from bridge.features.registry import features
 from bridge.ids import MessageKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.deliveries import NOT_YET
@@ -35,7 +35,6 @@ from bridge.queue.inbox import (
 from bridge.queue.keys import TRACE
 
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
-_NEEDS_A_LOOK = re.compile(r"<[@#!]|^\s*!")
 STOP = "/stop"  # what `!stop` is written as here
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode repeats as often
 YOUNG = timedelta(minutes=10)  # the last repeat comes some six minutes after the event
@@ -92,7 +91,7 @@ class Receiver:
         if not is_addressed(message):
             if message.is_root:
                 return Received("ignored", "not addressed to the bot")
-            if self.mentions_only and command_line(message, self.bot_user) is None:
+            if self.mentions_only and features.command_line(message, self.bot_user) is None:
                 return Received("ignored", "replies need a mention here")
         # Posts of some apps' bots lack their `bot_id`. What people type needs no look-up: Slack's clients mark it.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
@@ -107,10 +106,10 @@ class Receiver:
         taken in would still be known of: the mention may have come with the edit.
         """
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
-        became = await self.inbox.edit(message, is_plain=self._is_plain(message), is_young=age < YOUNG)
+        became = await self.inbox.edit(message, is_young=age < YOUNG)
         match became:
             case "asked":
-                if message.text.strip() and command_line(message, self.bot_user) is None:
+                if message.text.strip() and features.command_line(message, self.bot_user) is None:
                     await self._offer(message)
                 return Received("asked")
             case "unknown" if is_mention and age >= REMEMBERED:
@@ -148,7 +147,7 @@ class Receiver:
         if refusal:
             return await self._tell(message, refusal, "refused")
         # A command starts no conversation.
-        condition = Condition.START if command_line(message, self.bot_user) is None else Condition.NONE
+        condition = Condition.START if features.command_line(message, self.bot_user) is None else Condition.NONE
         return await self._keep(message, condition)
 
     async def _reply(self, message: InboundMessage, was_missed: bool) -> Received:  # noqa: FBT001
@@ -165,7 +164,7 @@ class Receiver:
         return received
 
     async def _keep(self, message: InboundMessage, condition: Condition) -> Received:
-        line = command_line(message, self.bot_user)
+        line = features.command_line(message, self.bot_user)
         put = await self.inbox.put(
             message,
             event=message.event_id,
@@ -174,7 +173,6 @@ class Receiver:
             in_order=line is None or _IN_ORDER.match(line.casefold()) is not None,
             condition=condition,
             why=_why(message, condition, is_command=line is not None),
-            is_plain=self._is_plain(message),
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
             is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild
@@ -202,10 +200,6 @@ class Receiver:
         if is_addressed(message):
             return await self._tell(message, "muted", "muted")
         return Received("ignored", "its thread is muted")
-
-    def _is_plain(self, message: InboundMessage) -> bool:
-        """Whether nothing has to be looked up or decided once the thread has its agent."""
-        return bool(message.text.strip()) and not _NEEDS_A_LOOK.search(message.text)
 
     async def _tell(
         self,
@@ -248,16 +242,6 @@ def is_addressed(message: InboundMessage) -> bool:
     In the direct message everything is: a reply there, too, in a thread that is not bound (any more).
     """
     return message.is_mention or message.is_direct
-
-
-def command_line(message: InboundMessage, bot_user: str) -> str | None:
-    """The command that a message is or nearly is (``!stats`` → ``/stats``), mention or not; None where it is none."""
-    if "!" not in message.text or message.is_text:
-        return None
-    text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
-    if not text.lstrip().startswith("!"):
-        return None
-    return bang_line(text)
 
 
 def _why(message: InboundMessage, condition: Condition, *, is_command: bool) -> str:

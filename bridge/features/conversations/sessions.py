@@ -9,10 +9,12 @@ from typing import Any
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
-from bridge.queue.keys import GREETED, GREETING, SEEN, milliseconds
-from bridge.queue.records import Conversation
+from bridge.inbound import InboundMessage
+from bridge.queue.keys import GREETED, GREETING, RESULTS, SEEN, milliseconds
+from bridge.queue.records import VERSION, Conversation
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
+from bridge.queue.writes import Write, delete, raise_field, set_field, set_field_if, set_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Sessions:
         self._scripts = scripts
         self._redis = scripts.redis
         self._keys = scripts.keys
+        self._lifetime = session_lifetime
         self._session_ms = milliseconds(session_lifetime)
 
     async def thread(self, thread: ThreadKey) -> Conversation | None:
@@ -62,6 +65,23 @@ class Sessions:
             "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms
         )
         return str(answer) == "1"
+
+    def answered(self, message: InboundMessage, session: int, *, expected: int | None, agent: int) -> tuple[Write, ...]:
+        """What an answer to *message* says of its thread: the *session* to keep, if that is still the one *expected*.
+
+        The agent knows the thread now up to this message; one that was sent again is an older one.
+        """
+        lives, keys, thread = self._lifetime, self._keys, message.thread
+        conversation, bound = keys.thread(thread), keys.bound(thread.team, session)
+        owner = message.user if message.is_direct else ""  # whose direct message it is
+        return (
+            delete(keys.told(thread)),
+            delete(keys.words(thread)),
+            set_field(conversation, "v", VERSION),
+            set_field_if(conversation, "session", session, or_empty(expected), lives),
+            raise_field(conversation, "heard", message.ts, lives),
+            set_field(bound, str(thread), f"{agent}:{owner}", lives),
+        )
 
     async def restart(self, thread: ThreadKey) -> None:
         """Forget the session, so that the next message begins a new one; the agent stays."""
@@ -135,11 +155,15 @@ class Sessions:
                 await self._redis.hset(self._keys.defaults(), f"{team}:{channel}", str(agent))
 
 
-class Results:
+class NodeResults:
     """The node results of finished runs, kept for a week so that a button can show them."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
+
+    def keep(self, turn: TurnId, results: str) -> Write:
+        """What keeps the *results* (JSON) of the run that *turn* started."""
+        return set_value(self._scripts.keys.results(turn), results, RESULTS)
 
     async def get(self, turn: TurnId) -> Any | None:
         """The node results of the run that *turn* started, as JSON; None where they are gone."""

@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bridge.features.access import Access
-from bridge.ids import MessageKey, thread_lane
+from bridge.features.conversations import stops
+from bridge.features.deps import Deps
+from bridge.features.results import Outcome, shown
+from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
 from bridge.queue.audit import action_name
 from bridge.queue.inbox import Inbox, Queued
 from bridge.queue.stops import Met
+from bridge.queue.turn import Turn
+from bridge.slack.history import Place
 
 Decision = Literal["queued", "duplicate", "refused", "ignored"]
 
@@ -68,3 +73,28 @@ class Stopping:
         )
         await self.inbox.put(notice, event=event)
         return "refused"
+
+
+async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, given: str, *, only: str = "") -> Outcome:
+    """Repeat a stop, which was given at the door, to learn what it met; the sign of work ends in any case.
+
+    *given* is Slack's ts of when somebody asked for it: a turn that was begun later is left alone. *only* is the ``ts``
+    of the one message that is meant.
+    """
+    message = MessageKey(thread.team, thread.channel, only) if only else None
+    found = await deps.inbox.stops.stop(thread_lane(thread), given, by=turn.id, only=message)
+    await deps.indicators.clear_working(Place(thread.channel, thread.root))
+    match found.met:
+        case Met.QUEUED:
+            reply = stops.stopped_unsent(found.turn, found.waiting)
+        case Met.SENT:
+            reply = stops.stopped_at_work(found.turn, found.waiting)
+        case Met.ANSWERED:
+            reply = stops.stopped_answered(found.turn, found.waiting)
+        case Met.LATE:
+            reply = stops.answered_already()
+        case Met.WITHDRAWN:
+            reply = stops.taken_back()
+        case Met.NOTHING:
+            reply = stops.nothing_to_stop(found.waiting)
+    return shown(reply, f"stop: {found.met}")

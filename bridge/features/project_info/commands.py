@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from bridge.features.deps import Call, Deps
-from bridge.features.plan import Plan, Show
+from bridge.features.deps import Deps
+from bridge.features.feature import Feature
 from bridge.features.project_info.layout import project_card
-from bridge.features.routing import Router
+from bridge.features.results import Result
+from bridge.queue.turn import Turn
 
-router = Router()
+project_info = Feature("project_info")
 
 
-@router.command("/project", "Show the project.", reading=True)
-async def show_project(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets a call
+@project_info.command("/project", "Show the project.", reading=True)
+async def show_project(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
     """Show the project."""
-    return Show(project_card(await deps.project.get_project()))
+    return project_card(await deps.project.get_project())

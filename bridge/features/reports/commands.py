@@ -2,100 +2,106 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from bridge.errors import BadSchedule, NotAllowed
-from bridge.features.deps import Call, Deps
+from bridge.features.deps import Deps
+from bridge.features.feature import Feature
 from bridge.features.home.commands import redrawn
-from bridge.features.plan import OpenForm, Plan, Show
+from bridge.features.lookups import check_runner
 from bridge.features.reports import layout as blocks
+from bridge.features.reports.reporter import post
 from bridge.features.reports.schedule import ReportSpec, StoredReport, read_report
-from bridge.features.routing import Router
+from bridge.features.results import Form, PostedReport, Result, shown
 from bridge.features.workflows.forms import Origin
-from bridge.features.workflows.running import check_runner
-from bridge.inbound import Click, Submission
+from bridge.ids import ThreadKey
+from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named
+from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.mrkdwn import mentions_in
 
-BUTTONS: Final = blocks.BUTTONS
 _DIGITS: Final = 5
 _CHANGES: Final = {blocks.PAUSE: "paused", blocks.RESUME: "resumed"}
 
-router = Router()
+reports = Feature("reports")
 
 
-@router.command(
+@reports.command(
     "/stats report [schedule]",
     "Have the statistics posted on time: daily 09:00, weekly mon 09:00, …; without words, a form asks.",
 )
-async def keep_report(deps: Deps, call: Call, *, schedule: str = "") -> Plan:
+async def keep_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
     """Have the statistics posted on time: daily 09:00, weekly mon 09:00, …; without words, a form asks."""
-    await check_runner(deps, call.user)
+    await check_runner(deps, turn.user)
     if not schedule:
-        return await open_report_form(deps, call)
+        return await open_report_form(deps, turn)
     wanted = read_report(schedule)
-    return await _keep(deps, call, wanted, await _meant(deps, wanted, call))
+    return await _keep(deps, turn, wanted, await _meant(deps, wanted, turn))
 
 
-@router.command("/stats reports", "List the scheduled reports, to pause, run or delete them.")
-async def list_reports(deps: Deps, call: Call) -> Plan:  # noqa: ARG001 - every command gets a call
+@reports.command("/stats reports", "List the scheduled reports, to pause, run or delete them.")
+async def list_reports(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
     """List the scheduled reports, to pause, run or delete them."""
-    return Show(blocks.report_list(await deps.reports.listed(0)))
+    return shown(blocks.report_list(await deps.reports.listed(0)))
 
 
-async def open_report_form(deps: Deps, call: Call) -> Plan:
+async def open_report_form(deps: Deps, turn: Turn) -> Result:
     """Open the form, for who may keep reports."""
-    await check_runner(deps, call.user)
-    zone, _why = await deps.reports.zone_of(call.user)
-    thread_ts = call.thread.root if call.thread else ""
-    origin = Origin(channel=call.channel, thread_ts=thread_ts, response_url=call.response_url)
-    return OpenForm(blocks.report_form(origin, zone), otherwise=blocks.offer_report_form())
+    await check_runner(deps, turn.user)
+    zone, _why = await deps.reports.zone_of(turn.user)
+    thread_ts = turn.thread.root if turn.thread else ""
+    origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
+    return Form(blocks.report_form(origin, zone), otherwise=blocks.offer_report_form())
 
 
-async def report_form_sent(deps: Deps, call: Call, submission: Submission) -> Plan:
-    """Keep the report that a form asks for."""
-    await check_runner(deps, call.user)
-    wanted = read_report(blocks.form_words(submission.values))
-    return await _keep(deps, call, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
-
-
-def problems_of(submission: Submission) -> dict[str, str]:
-    """Say what is wrong with a form, by the field under which it is shown."""
+def report_problems(values: Mapping[str, Any]) -> dict[str, str]:
+    """Say what is wrong with the form, by field."""
     try:
-        read_report(blocks.form_words(submission.values))
+        read_report(blocks.form_words(values))
     except BadSchedule as exc:
         return {blocks.field_of(exc.part): sentence(exc)}
     return {}
 
 
-async def pressed(deps: Deps, call: Call, click: Click) -> Plan:
-    """Do what one of `BUTTONS` says."""
+@reports.form(blocks.FORM, problems=report_problems)
+async def form_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
+    """Keep the report that a form asks for."""
+    await check_runner(deps, turn.user)
+    wanted = read_report(blocks.form_words(submission.values))
+    return await _keep(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
+
+
+@reports.button(*blocks.BUTTONS)
+async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Do what a button of the reports says."""
     match click.action_id:
         case blocks.OPEN:
-            return await open_report_form(deps, call)
+            return await open_report_form(deps, turn)
         case blocks.PAGE | blocks.NEXT_PAGE:
             return await _turn_page(deps, click)
         case _:
-            return await _change(deps, call, click)
+            return await _change(deps, turn, click)
 
 
-async def _turn_page(deps: Deps, click: Click) -> Plan:
+async def _turn_page(deps: Deps, click: Click) -> Result:
     page = _page(click.value)
-    return Show(blocks.report_list(await deps.reports.listed(page), page, replaces_original=click.is_ephemeral))
+    return shown(blocks.report_list(await deps.reports.listed(page), page, replaces_original=click.is_ephemeral))
 
 
-async def _change(deps: Deps, call: Call, click: Click) -> Plan:
+async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     """Do what a button of a report says, if this person may."""
     page, id_ = _page(click.value), click.value.partition(":")[2]
     kept = await deps.reports.store.get(id_)
     if kept is None:
-        return await redrawn(deps, call, click) if click.view else Show(blocks.report_not_kept())
+        return await redrawn(deps, turn, click) if click.view else shown(blocks.report_not_kept())
     await _check_keeper(deps, click.user, kept)
     about, what = named("report", kept.id), _CHANGES.get(click.action_id, "deleted")
     match click.action_id:
         case blocks.NOW:
-            await deps.reports.post_now(kept, call.turn)
-            return Show(blocks.posting_now(), "requested", about)
+            await deps.reports.post_now(kept, turn.id)
+            return shown(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
             await deps.reports.store.pause(kept.id, blocks.ASKED)
         case blocks.RESUME:
@@ -103,11 +109,11 @@ async def _change(deps: Deps, call: Call, click: Click) -> Plan:
         case _:
             await deps.reports.store.forget(kept.id)
     if click.view:
-        return await redrawn(deps, call, click)
+        return await redrawn(deps, turn, click)
     if click.value.startswith(f"{blocks.ALONE}:"):
-        return Show(blocks.report_deleted(), what, about)
+        return shown(blocks.report_deleted(), what, about)
     listed = blocks.report_list(await deps.reports.listed(page), page, replaces_original=True)
-    return Show(listed, what, about)
+    return shown(listed, what, about)
 
 
 def _page(value: str) -> int:
@@ -118,25 +124,55 @@ def _page(value: str) -> int:
 
 async def _check_keeper(deps: Deps, user: str, kept: StoredReport) -> None:
     """Let only its owner and who may keep reports go on. Raises `NotAllowed`."""
-    if user != kept.spec.owner and not await deps.may_run(user):
+    if user != kept.spec.owner and not await deps.access.may_run(user):
         raise NotAllowed("not_yours")
 
 
-async def _keep(deps: Deps, call: Call, wanted: ReportSpec, channel: str) -> Plan:
-    report, why_zone = await deps.reports.keep(wanted, id_=call.turn, team=call.team, channel=channel, owner=call.user)
-    return Show(blocks.report_kept(report, why_zone), what="report kept", about=named("report", report.id))
+async def _keep(deps: Deps, turn: Turn, wanted: ReportSpec, channel: str) -> Result:
+    report, why_zone = await deps.reports.keep(wanted, id_=turn.id, team=turn.team, channel=channel, owner=turn.user)
+    return shown(blocks.report_kept(report, why_zone), what="report kept", about=named("report", report.id))
 
 
-async def _meant(deps: Deps, wanted: ReportSpec, call: Call) -> str:
+async def _meant(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
     """Find the channel that is meant. Raises `BadSchedule`.
 
     Mostly Slack has put its id behind the name that was typed; where it hasn't, the name is looked up.
     """
     if not wanted.channel:
-        return call.channel
-    if call.channels:
-        return call.channels[-1]
-    found = await deps.reports.directory.channel_called(wanted.channel, call.user)
+        return turn.channel
+    mentioned = mentions_in(getattr(turn.body, "text", "")).channels
+    if mentioned:
+        return mentioned[-1]
+    found = await deps.directory.channel_called(wanted.channel, turn.user)
     if not found:
         raise BadSchedule("name", wanted.channel)
     return found
+
+
+@reports.kind(Report)
+async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:  # noqa: ARG001 - every handler gets a turn
+    """Post a report for a slot that was claimed."""
+    return await post(deps.reports, report)
+
+
+@reports.once_posted(PostedReport)
+async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -> None:
+    """Keep what a later report and the first question in its thread need of one that stands in Slack as *ts*."""
+    if not ts:
+        return
+    await deps.reports.store.posted(
+        report.report,
+        report.slot,
+        ThreadKey(turn.team, turn.channel, ts),
+        words=report.words,
+        numbers=report.numbers,
+        binds=report.binds,
+    )
+
+
+@reports.once_refused(PostedReport)
+async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: str) -> None:
+    """Pause a report that Slack does not take, and tell its owner in a direct message: once, in a turn."""
+    what = blocks.pause_notice(report.called, turn.channel, error)
+    notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
+    await deps.reports.store.pause(report.report, error, notice)

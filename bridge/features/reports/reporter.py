@@ -1,7 +1,7 @@
 """The way of a report to its channel.
 
 Every process looks for what is due, twice a second, with one look into the index; whoever finds something claims the
-slot, and one wins (`ReportStore.claim`). From then on the post is a turn: `plan_post` says what is to be done
+slot, and one wins (`ReportStore.claim`). From then on the post is a turn: `post` says what is shown
 about it, and the journal sees to it that it is posted once, whoever is killed in between.
 
 A slot that everybody missed is posted late if less than half of the time to the next one is over; else it is skipped,
@@ -18,11 +18,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.errors import ProjectError, RecordNotUnderstood, StoreUnavailable
-from bridge.features.outcome import PostedReport
-from bridge.features.plan import Nothing, Plan, PostReport, TryLater
 from bridge.features.reports.keeping import Reports, ReportStore
 from bridge.features.reports.layout import NO_CLOCK, small_print
 from bridge.features.reports.schedule import StoredReport, is_too_late, last_due, next_due, span_of
+from bridge.features.results import Done, Outcome, PostedReport, Result, TryLater
 from bridge.features.stats.numbers import PARTS
 from bridge.features.stats.snapshots import Snapshot, snapshot_of
 from bridge.inbound import Report
@@ -32,6 +31,7 @@ from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 log = logging.getLogger(__name__)
 
+MARK: Final = "bridge_report"
 _EVERY: Final = timedelta(seconds=0.5)
 _AT_ONCE: Final = 100  # reports that are claimed before the next look
 _ASKED_FOR: Final = timedelta(hours=1)  # how late one may be that somebody wanted at once
@@ -87,30 +87,30 @@ class Reporter:
             log.info("a report was due", extra={"report": kept.id, "claimed": claimed})
 
 
-async def plan_post(reports: Reports, report: Report) -> Plan:
-    """Say what is to be done about a slot that was claimed. Raises `StoreUnavailable`."""
+async def post(reports: Reports, report: Report) -> Result:
+    """Make the post of a slot that was claimed. Raises `StoreUnavailable` and `TryLater`."""
     try:
         kept = await reports.store.get(report.report)
     except RecordNotUnderstood:
-        return Nothing("a newer release wrote this report")
+        return Done("a newer release wrote this report")
     if kept is None:
-        return Nothing("the report is not kept any more")
+        return Done("the report is not kept any more")
     if kept.paused and not report.is_asked_for:
-        return Nothing("the report is paused")
+        return Done("the report is paused")
     if _is_too_late(kept, report, reports.now()):
         if not report.is_asked_for:
             await reports.store.skip(kept.id, report.slot)
-        return Nothing("it is too late for the report")
+        return Done("it is too late for the report")
     try:
         stats = await reports.statistics.read()
     except ProjectError as exc:
         waited = reports.now() - report.slot
         log.info("a report waits for the service", extra={"report": kept.id, "why": type(exc).__name__})
-        return TryLater(min(max(waited / 8, _SHORTEST_PAUSE), _LONGEST_PAUSE))
+        raise TryLater(min(max(waited / 8, _SHORTEST_PAUSE), _LONGEST_PAUSE)) from exc
     return await _post(reports, kept, report, stats)
 
 
-async def _post(reports: Reports, kept: StoredReport, report: Report, stats: Stats) -> Plan:
+async def _post(reports: Reports, kept: StoredReport, report: Report, stats: Stats) -> Outcome:
     spec, channel = kept.spec, report.channel
     card = await reports.statistics.card(
         stats,
@@ -128,7 +128,8 @@ async def _post(reports: Reports, kept: StoredReport, report: Report, stats: Sta
         numbers=snapshot_of(stats, reports.now()).to_text(),
         binds=default is not None or reports.has_default_agent,
     )
-    return PostReport(_above(card, small_print(kept)), posted)
+    reply = _above(card, small_print(kept))
+    return Outcome(what="report", reply=reply, mark=MARK, after=(posted,), concerns=f"report {kept.id}")
 
 
 def _above(card: Reply, below: list[Block]) -> Reply:

@@ -1,44 +1,213 @@
-"""``/workflows``."""
+"""``/workflows``, the form to run one, and what the buttons of its cards do."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from bridge.errors import BadInput
-from bridge.features.deps import Call, Deps
-from bridge.features.listing import workflows_listed
-from bridge.features.plan import Plan, Show
-from bridge.features.routing import Router
+from bridge.features.deps import Deps
+from bridge.features.feature import Feature
+from bridge.features.home.recent import Remembered
+from bridge.features.lookups import check_runner, is_runner, origin_of, workflow_by_id
+from bridge.features.results import Done, Form, Outcome, Result, shown
+from bridge.features.workflows import forms, layout, run_card
+from bridge.features.workflows.forms import FormErrors, Origin
 from bridge.features.workflows.input import typed_input
-from bridge.features.workflows.layout import workflow_card
-from bridge.features.workflows.run_card import not_json
-from bridge.features.workflows.running import ask_for_input, check_runner, start
+from bridge.features.workflows.runs import run, unknown_run
+from bridge.ids import TurnId
+from bridge.inbound import Click, Shortcut, Submission
 from bridge.project.models import Workflow
+from bridge.queue.turn import Turn
 from bridge.slack.blockkit.lists import ListPage
+from bridge.slack.blockkit.mrkdwn import plain_command_text
+from bridge.slack.blockkit.reply import Reply
 
-router = Router()
+workflows = Feature("workflows")
+workflows.outcome_unknown(has_note=True)(unknown_run)
 
 
-@router.command(
+@workflows.command(
     "/workflows list [words]", "List the workflows, or those with certain words.", default=True, reading=True
 )
-async def list_workflows(deps: Deps, call: Call, *, words: str = "") -> Plan:
+async def list_workflows(deps: Deps, turn: Turn, *, words: str = "") -> Result:
     """List the workflows, or those with certain words."""
-    return Show(await workflows_listed(deps, call, ListPage(words=words)))
+    return await _listed(deps, turn, ListPage(words=words))
 
 
-@router.command("/workflows show <workflow>", "Show one workflow and its nodes.", reading=True)
-async def show_workflow(deps: Deps, call: Call, *, workflow: Workflow) -> Plan:  # noqa: ARG001 - every command gets a call
+@workflows.command("/workflows show <workflow>", "Show one workflow and its nodes.", reading=True)
+async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result:  # noqa: ARG001 - every command gets a turn
     """Show one workflow and its nodes."""
-    return Show(workflow_card(workflow, await deps.project.get_workflow(workflow.id)))
+    return layout.workflow_card(workflow, await deps.project.get_workflow(workflow.id))
 
 
-@router.command("/workflows run [workflow] [input]", "Run a workflow. Without an input, a form asks for it.")
-async def run_workflow(deps: Deps, call: Call, *, workflow: Workflow | None = None, input: str = "") -> Plan:  # noqa: A002 - the usage line's word
+@workflows.command("/workflows run [workflow] [input]", "Run a workflow. Without an input, a form asks for it.")
+async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow; without one, or without an input, a form asks for it."""
-    await check_runner(deps, call.user)
+    await check_runner(deps, turn.user)
     if workflow is None or not input:
-        return await ask_for_input(deps, call, workflow)
+        return await _ask_for_input(deps, turn, workflow)
     try:
-        return start(workflow, typed_input(input))
+        given = typed_input(input)
     except BadInput as exc:
-        await deps.recent.keep_typed(call.team, call.user, call.turn, input)
-        return Show(not_json(workflow, input, exc, call.turn), what=type(exc).__name__)
+        await deps.recent.keep_typed(turn.team, turn.user, turn.id, input)
+        return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
+    return await _start(deps, turn, workflow, given)
+
+
+@workflows.button(run_card.AGAIN, run_card.CONFIRM)
+async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Run again, or run an inactive workflow after all."""
+    is_sure = click.action_id == run_card.CONFIRM
+    await check_runner(deps, turn.user)
+    value = _ButtonValue.of(click)
+    if value.workflow is None:
+        return await _ask_for_input(deps, turn, None)
+    workflow = await workflow_by_id(deps, value.workflow)
+    if "input" not in value.model_fields_set:  # it was too long to go along; null is an input too
+        return await _ask_for_input(deps, turn, workflow, is_sure=is_sure)
+    replaces = run_card.confirmed(workflow) if is_sure else None
+    return await _start(deps, turn, workflow, value.input, is_sure=is_sure, replaces=replaces)
+
+
+@workflows.button(run_card.MEND, run_card.AS_TEXT)
+async def input_settled(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Take an input that is nearly JSON as text, or open the form to mend it."""
+    await check_runner(deps, turn.user)
+    value, is_text = _ButtonValue.of(click), click.action_id == run_card.AS_TEXT
+    if value.workflow is None:
+        return Done("unknown action", {"action": click.action_id})
+    workflow = await workflow_by_id(deps, value.workflow)
+    typed = await deps.recent.typed(turn.team, turn.user, value.kept, is_last_use=is_text)
+    if typed is None:
+        return run_card.input_gone()
+    if is_text:
+        return await _start(deps, turn, workflow, typed, replaces=run_card.runs_as_text(workflow))
+    view = forms.run_form(workflow, _origin(turn), typed=typed, kind="json")
+    return Form(view, otherwise=run_card.offer_to_mend(workflow, value.kept))
+
+
+@workflows.button(run_card.FORM)
+async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open the form that a button offers."""
+    await check_runner(deps, turn.user)
+    value = _ButtonValue.of(click)
+    workflow = await workflow_by_id(deps, value.workflow) if value.workflow is not None else None
+    return await _ask_for_input(deps, turn, workflow)
+
+
+@workflows.button(layout.RUN)
+async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open the form for the workflow that was chosen in a list."""
+    await check_runner(deps, turn.user)
+    if not click.value.isdecimal():
+        return Done("unknown action", {"action": click.action_id})
+    return await _ask_for_input(deps, turn, await workflow_by_id(deps, int(click.value)))
+
+
+@workflows.button(run_card.NODES)
+async def show_nodes(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Show what the nodes of a run gave."""
+    return run_card.node_results(await deps.node_results.get(TurnId(click.value)))
+
+
+@workflows.button(*layout.TURNS)
+async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Turn a page. A list that everybody sees stays as it is, and who turns it gets one of their own."""
+    reply = await _listed(deps, turn, ListPage.parse(click.value))
+    is_own = click.is_ephemeral or click.channel.startswith("D")
+    return reply.model_copy(update={"replaces_original": is_own})
+
+
+@workflows.button(layout.DETAILS, layout.FIND)
+async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Show one workflow on a page of its own."""
+    if not click.value.isdecimal():
+        return Done("a button of another release", {"action": click.action_id})
+    workflow = await workflow_by_id(deps, int(click.value))
+    card = layout.workflow_card(workflow, await deps.project.get_workflow(workflow.id))
+    return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
+
+
+def run_problems(values: Mapping[str, Any]) -> dict[str, str]:
+    """Say what is wrong with the form, by field."""
+    read = forms.read_run_form(values)
+    return read.by_block if isinstance(read, FormErrors) else {}
+
+
+@workflows.form(forms.RUN, problems=run_problems)
+async def form_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
+    """Run what the form asks for."""
+    await check_runner(deps, turn.user)
+    request = forms.read_run_form(submission.values)
+    if isinstance(request, FormErrors):
+        return Done("form not filled in", dict.fromkeys(request.by_block, "wrong"))
+    workflow = await workflow_by_id(deps, request.workflow)
+    remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
+    await deps.recent.remember(turn.team, turn.user, workflow.id, remembered)
+    is_sure = Origin.parse(submission.private_metadata).is_sure
+    return await _start(deps, turn, workflow, request.input, is_sure=is_sure)
+
+
+@workflows.shortcut("run", forms.RUN_A_WORKFLOW, "Choose a workflow of the project and run it.", "global")
+async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
+    """Open the form to run a workflow, with the message that the shortcut was used on as its input."""
+    await check_runner(deps, turn.user)
+    view = forms.run_form(None, await origin_of(deps, turn), typed=plain_command_text(shortcut.text))
+    return Form(view, otherwise=run_card.offer_form(None))
+
+
+@workflows.shortcut("run_with", "Run a workflow with this", "Run a workflow with the text of this message.", "message")
+async def run_with_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
+    """Do the same."""
+    return await run_from_anywhere(deps, turn, shortcut)
+
+
+class _ButtonValue(BaseModel):
+    """The value of a button that runs something, as `run_card.again_value` makes it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    workflow: int | None = Field(default=None, alias="w")
+    input: Any = Field(default=None, alias="i")
+    kept: str = Field(default="", alias="t")  # the turn that brought an input which is nearly JSON
+
+    @classmethod
+    def of(cls, click: Click) -> _ButtonValue:
+        """Read a button's value; one of another release that is not understood opens the empty form."""
+        try:
+            return cls.model_validate_json(click.value)
+        except ValidationError:
+            return cls()
+
+
+async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:
+    found = await deps.catalog.get_workflows()
+    return layout.workflow_list(found, spot.words, spot.page, may_run=await is_runner(deps, turn.user))
+
+
+async def _start(
+    deps: Deps, turn: Turn, workflow: Workflow, given: Any, *, is_sure: bool = False, replaces: Reply | None = None
+) -> Outcome | Reply:
+    """Start a run, or ask first where the workflow is inactive."""
+    if workflow.is_active or is_sure:
+        return await run(deps, turn, workflow, given, replaces)
+    return run_card.confirm(workflow, given)
+
+
+async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
+    """Open the form, with the workflow chosen where it is known, and the input that its person wants remembered."""
+    origin = _origin(turn, is_sure=is_sure)
+    known = await deps.recent.input_of(turn.team, turn.user, workflow.id) if workflow else None
+    if known is None:
+        view = forms.run_form(workflow, origin)
+    else:
+        view = forms.run_form(workflow, origin, typed=known.typed, kind=known.kind, is_remembered=True)
+    return Form(view, otherwise=run_card.offer_form(workflow))
+
+
+def _origin(turn: Turn, *, is_sure: bool = False) -> Origin:
+    thread_ts = turn.thread.root if turn.thread else ""
+    return Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url, is_sure=is_sure)

@@ -1,122 +1,98 @@
-"""Run a workflow, and keep its card up to date: one message from "running" to its result."""
+"""Run a workflow, and keep its card up to date: one message from "running" to its result.
+
+Whatever happens is an outcome: a person stands by, and may start it once more.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
-from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError
-from bridge.features.conversations.ask import Answer
-from bridge.features.outcome import Outcome
-from bridge.features.plan import RunWorkflow
-from bridge.features.show import RUN_MARK, place_of
-from bridge.features.workflows import run_card as cards
-from bridge.project import ProjectClient
-from bridge.queue.journal import Journal
-from bridge.queue.lanes import Taken
-from bridge.queue.patience import Patience
-from bridge.queue.records import Turn
+from bridge.errors import ProjectError, RecordNotUnderstood, SlackAmbiguous, SlackError, TooOften
+from bridge.features.deps import Deps
+from bridge.features.reply_poster import RUN_MARK, place_of, whom_of
+from bridge.features.results import Outcome
+from bridge.features.workflows import run_card
+from bridge.project.models import RunResult, Workflow
+from bridge.queue.turn import Turn
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.history import MessageTag
 from bridge.slack.indicators import after_a_while
-from bridge.slack.people import Directory
-from bridge.slack.post import ExistingParts, Say
+from bridge.slack.post import ExistingParts
 
 log = logging.getLogger(__name__)
 
 _NAME = 200  # characters of what is kept for Home
 
 
-def to_json(plan: RunWorkflow) -> str:
-    """The form in which the journal keeps what was started; `from_json` reads it."""
-    return json.dumps({"workflow": plan.workflow, "name": plan.workflow_name, "input": plan.input})
+async def run(deps: Deps, turn: Turn, workflow: Workflow, given: Any, replaces: Reply | None = None) -> Outcome:
+    """Start one run with *given* (any JSON value) and wait for its result.
 
+    *replaces* takes the place of the private question whose button was pressed.
+    """
+    described = await _described(deps, turn, workflow.id, workflow.name, given)
 
-def from_json(text: str) -> RunWorkflow:
-    """Read what `to_json` made. Raises `RecordNotUnderstood`."""
-    try:
-        record = json.loads(text)
-        return RunWorkflow(int(record["workflow"]), str(record["name"]), record["input"])
-    except (ValueError, KeyError, TypeError) as exc:
-        raise RecordNotUnderstood("run") from exc
-
-
-class Runs:
-    """Starts runs. Whatever happens is an outcome: a person stands by, and may start it once more."""
-
-    def __init__(
-        self,
-        *,
-        project: ProjectClient,
-        say: Say,
-        directory: Directory,
-        journal: Journal,
-        patience: Patience,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._project = project
-        self._say = say
-        self._directory = directory
-        self._journal = journal
-        self._patience = patience
-        self._now = now
-
-    async def run(self, taken: Taken, plan: RunWorkflow) -> tuple[Answer, Taken]:
-        """Start one run and wait for its result. Also returns *taken* with the card that was posted meanwhile."""
-        run = await self._described(taken, plan)
-        turn = taken.turn
-
-        async def show_card() -> None:
-            nonlocal turn
-            turn = await self._post_card(taken, run)
-
-        began = self._now()
-        async with after_a_while(show_card):
-            answer = await self._started(plan, run, began)
-        return answer, replace(taken, turn=turn)
-
-    async def unknown(self, taken: Taken) -> Outcome:
-        """An earlier worker may have started the run, and never heard what came of it."""
-        run = await self._described(taken, from_json(taken.turn.run))
-        return _outcome("unknown", cards.unknown(run), run, cards.OUTCOME_UNKNOWN)
-
-    async def _described(self, taken: Taken, plan: RunWorkflow) -> cards.Run:
-        user = taken.turn.body.user
-        started_by = await self._directory.user_name(user)
-        if started_by == user:  # an id tells people nothing
-            started_by = ""
-        return cards.Run(plan.workflow, plan.workflow_name, plan.input, started_by, taken.turn.id)
-
-    async def _started(self, plan: RunWorkflow, run: cards.Run, began: datetime) -> Answer:
-        try:
-            result = await self._project.run_workflow(plan.workflow, plan.input)
-        except ProjectError as exc:
-            if exc.may_have_happened:
-                return Answer(_outcome("unknown", cards.unknown(run), run, cards.OUTCOME_UNKNOWN))
-            return Answer(_outcome(type(exc).__name__, cards.failed(run, exc, self._took(began)), run, cards.FAILED))
-        results = json.dumps(result.nodeResults) if result.nodeResults else ""
-        outcome = _outcome("ran", cards.finished(run, result, self._took(began)), run, result.status or cards.FINISHED)
-        return Answer(outcome, results=results)
-
-    def _took(self, began: datetime) -> timedelta:
-        return self._now() - began
-
-    async def _post_card(self, taken: Taken, run: cards.Run) -> Turn:
+    async def show_card() -> None:
         """Show that it runs. Where Slack does not take that, the result is posted as a new message later."""
         try:
-            tag = MessageTag(RUN_MARK, taken.turn.id)
-            ts = await self._say.post(place_of(taken.turn.body), cards.running(run), tag, ExistingParts())
+            mark = MessageTag(RUN_MARK, turn.id)
+            turn.card = await deps.say.post(place_of(turn.body), run_card.running(described), mark, ExistingParts())
         except SlackError as exc:
             log.info("the card of a run could not be posted yet", extra={"detail": exc.detail})
-            return replace(taken.turn, is_card_in_doubt=isinstance(exc, SlackAmbiguous))
-        await self._patience.through_outages(lambda: self._journal.card(taken, ts))
-        return replace(taken.turn, card=ts)
+            turn.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
+        else:
+            await turn.journal.card(turn.taken, turn.card)
+
+    async def start() -> tuple[RunResult | ProjectError, timedelta]:
+        began = deps.now()
+        async with after_a_while(show_card):
+            try:
+                ran: RunResult | ProjectError = await deps.project.run_workflow(workflow.id, given)
+            except ProjectError as exc:
+                ran = exc
+        return ran, deps.now() - began
+
+    try:
+        note = json.dumps({"workflow": workflow.id, "name": workflow.name, "input": given})
+        result, took = await turn.once(start, note=note)
+    except TooOften as exc:
+        exc.about = f"workflow {workflow.id}"
+        raise
+    if replaces is not None:
+        try:
+            await deps.say.whisper(whom_of(turn.body), replaces)
+        except SlackError as exc:
+            log.info("a private line could not be shown", extra={"detail": exc.detail})
+    if isinstance(result, RunResult):
+        if result.nodeResults:
+            turn.stage(deps.node_results.keep(turn.id, json.dumps(result.nodeResults)))
+        card = run_card.finished(described, result, took)
+        return _outcome("ran", card, described, result.status or run_card.FINISHED)
+    if result.may_have_happened:
+        return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN)
+    return _outcome(type(result).__name__, run_card.failed(described, result, took), described, run_card.FAILED)
 
 
-def _outcome(what: str, card: Reply, run: cards.Run, ended: str) -> Outcome:
+async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
+    """An earlier worker may have started the run, and never heard what came of it. Raises `RecordNotUnderstood`."""
+    try:
+        note = json.loads(turn.record.note)
+        described = await _described(deps, turn, int(note["workflow"]), str(note["name"]), note["input"])
+    except (ValueError, KeyError, TypeError) as exc:
+        raise RecordNotUnderstood("run") from exc
+    return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN)
+
+
+async def _described(deps: Deps, turn: Turn, workflow: int, name: str, given: Any) -> run_card.Run:
+    started_by = await deps.directory.user_name(turn.user)
+    if started_by == turn.user:  # an id tells people nothing
+        started_by = ""
+    return run_card.Run(workflow, name, given, started_by, turn.id)
+
+
+def _outcome(what: str, card: Reply, run: run_card.Run, ended: str) -> Outcome:
     return Outcome(
         what=what, reply=card, mark=RUN_MARK, workflow=run.workflow, ran=run.name[:_NAME], ended=ended[:_NAME]
     )

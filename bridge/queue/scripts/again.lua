@@ -2,17 +2,16 @@
 -- button is there from the moment of the post, so that it may be pressed before `finish` has run.
 -- ARGV: old turn, new turn, waiting limit, now (ms). Returns {'queued'} | {'already'} | {'gone'} | {'full'}.
 local old, new, limit, now = turn_key(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
-local seen = redis.call('HMGET', old, 'body', 'lane', 'thread', 'again', 'step', 'plain', 'starts', 'stopped')
+local seen = redis.call('HMGET', old, 'body', 'lane', 'thread', 'again', 'step', 'starts', 'stopped')
 local body, lane = seen[1], seen[2]
 if seen[4] then return {'already'} end
-if not body or (seen[5] ~= 'done' and seen[5] ~= 'posting' and not seen[8]) then return {'gone'} end
+if not body or (seen[5] ~= 'done' and seen[5] ~= 'posting' and not seen[7]) then return {'gone'} end
 if waiting_in(lane) >= limit then return {'full'} end
 redis.call('HSET', old, 'again', new)
 if seen[5] == 'done' then redis.call('HDEL', old, 'body') end -- else `finish` does, before which it is needed
 redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
   'thread', seen[3] or '', 'of', ARGV[1])
-if seen[6] then redis.call('HSET', turn_key(new), 'plain', 1) end
-if seen[7] then redis.call('HSET', turn_key(new), 'starts', 1) end
+if seen[6] then redis.call('HSET', turn_key(new), 'starts', 1) end
 redis.call('RPUSH', box_key(lane), new)
 if redis.call('LLEN', box_key(lane)) == 1 then activate(lane) else let_go_on(lane) end
 return {'queued'}

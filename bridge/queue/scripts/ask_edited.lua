@@ -6,15 +6,13 @@ local mark, new, limit, now = seen_message_key(ARGV[1]), ARGV[2], tonumber(ARGV[
 local turn = redis.call('GET', mark)
 if not turn then return 'gone' end
 local old = turn_key(turn)
-local seen = redis.call('HMGET', old, 'edited', 'edited_plain', 'lane', 'thread', 'of_edit',
-  'edited_version')
-local body, lane = seen[1], seen[3]
-if not body then return seen[5] and 'already' or 'gone' end
+local seen = redis.call('HMGET', old, 'edited', 'lane', 'thread', 'of_edit', 'edited_version')
+local body, lane = seen[1], seen[2]
+if not body then return seen[4] and 'already' or 'gone' end
 if waiting_in(lane) >= limit then return 'full' end
-redis.call('HDEL', old, 'edited', 'edited_plain', 'edited_version')
+redis.call('HDEL', old, 'edited', 'edited_version')
 redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
-  'thread', seen[4] or '', 'kind', 'message', 'of', turn, 'of_edit', 1, 'version', seen[6] or '')
-if seen[2] == '1' then redis.call('HSET', turn_key(new), 'plain', 1) end
+  'thread', seen[3] or '', 'kind', 'message', 'of', turn, 'of_edit', 1, 'version', seen[5] or '')
 redis.call('SET', mark, new, 'PX', ARGV[5])
 if redis.call('RPUSH', box_key(lane), new) == 1 then activate(lane) else let_go_on(lane) end
 return 'queued'

@@ -3,7 +3,7 @@
 local key = turn_key(ARGV[1])
 if redis.call('ZREM', dead_key(), ARGV[1]) == 0 then return 'unknown' end
 if redis.call('EXISTS', key) == 1 then
-  redis.call('HDEL', key, 'body', 'run', 'outcome')
+  redis.call('HDEL', key, 'body', 'note', 'outcome')
   redis.call('HSET', key, 'dropped', ARGV[2])
   redis.call('PEXPIRE', key, ARGV[3])
 end

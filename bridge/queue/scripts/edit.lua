@@ -2,15 +2,15 @@
 -- text is kept beside the turn, for as long as that lives, so that a button can ask with it (`ask_edited`). An edit that
 -- comes after a later one, or once more, changes nothing. Of a message that became no turn yet, the earlier texts are
 -- void from now on: Slack may be about to send one of them again.
--- ARGV: message identity, body, nothing to decide ('1'), version of the text, how long an unknown message's earlier
+-- ARGV: message identity, body, version of the text, how long an unknown message's earlier
 --       texts are void (ms) or ''.
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
-local mark, version = seen_message_key(ARGV[1]), tonumber(ARGV[4]) or 0
+local mark, version = seen_message_key(ARGV[1]), tonumber(ARGV[3]) or 0
 local turn = redis.call('GET', mark)
 local since = voids(turn)
 if since and (version < since or since == math.huge) then return 'late' end
 if not turn or since then
-  if ARGV[5] ~= '' and version > 0 then redis.call('SET', mark, '=' .. ARGV[4], 'PX', ARGV[5]) end
+  if ARGV[4] ~= '' and version > 0 then redis.call('SET', mark, '=' .. ARGV[3], 'PX', ARGV[4]) end
   return 'unknown'
 end
 local key = turn_key(turn)
@@ -22,15 +22,10 @@ if seen[1] ~= 'queued' then
   local is_chat = seen[1] and seen[2] == 'message' and seen[3] and string.sub(seen[4] or '', 1, 2) == 't:'
   if not is_chat then return 'late' end
   if version < (tonumber(seen[6] or '') or 0) then return 'known' end
-  redis.call('HSET', key, 'edited', ARGV[2], 'edited_plain', ARGV[3], 'edited_version', ARGV[4])
+  redis.call('HSET', key, 'edited', ARGV[2], 'edited_version', ARGV[3])
   return 'asked'
 end
 if seen[2] ~= 'message' then return 'unknown' end -- it was refused, and a refusal is all that waits
-redis.call('HSET', key, 'body', ARGV[2], 'version', ARGV[4])
+redis.call('HSET', key, 'body', ARGV[2], 'version', ARGV[3])
 redis.call('HINCRBY', key, 'edits', 1)
-if ARGV[3] == '1' and redis.call('HEXISTS', key, 'starts') == 0 then
-  redis.call('HSET', key, 'plain', 1)
-else
-  redis.call('HDEL', key, 'plain')
-end
 return 'edited'

@@ -108,36 +108,54 @@ local function owns(entry, consumer, lane, turn)
   return turn == nil or redis.call('LINDEX', box_key(lane), 0) == turn, pending[1][4]
 end
 
--- Look at the head of a lane, for a worker that holds its entry. Where nothing is left to decide (a plain reply in a
--- thread that has its agent), SENT is written in the same step, which saves a round trip.
--- how: now (ms), token of this take, may send ('1'), oldest 'at' that may be sent (ms), begins ('1': the first look of
---      this worker, '0': it has waited and looks again).
--- Returns {'newer', id}: of a later version, and left as it is | {'turn', id, turn hash, thread hash, '1' if SENT was
---          written by this take, how often the entry was handed out, the agent that answers by default in the channel
---          of a thread that has none, or ''}.
+-- Look at the head of a lane, for a worker that holds its entry.
+-- how: now (ms), begins ('1': the first look of this worker, '0': it has waited and looks again).
+-- Returns {'newer', id}: of a later version, and left as it is | {'turn', id, turn hash, thread hash, how often the entry
+--          was handed out, the agent that answers by default in the channel of a thread that has none, or ''}.
 local function look_at_head(id, consumer, handed_out, how)
-  local now, token, may_send, oldest, begins = how[1], how[2], how[3], how[4], how[5]
   local key = turn_key(id)
-  local seen = redis.call('HMGET', key, 'v', 'step', 'by', 'plain', 'withdrawn', 'at', 'thread', 'process', 'takes')
+  local seen = redis.call('HMGET', key, 'v', 'thread', 'process', 'takes')
   if tonumber(seen[1] or '0') > VERSION then return {'newer', id} end
-  local step, by, plain, withdrawn, at = seen[2], seen[3], seen[4], seen[5], tonumber(seen[6] or '0')
-  local thread = seen[7] or ''
+  local thread = seen[2] or ''
   local conversation = redis.call('HGETALL', thread_key(thread))
   local has_agent = false
   for field = 1, #conversation, 2 do has_agent = has_agent or conversation[field] == 'agent' end
-  local changes = {}
-  local fresh = step == 'sent' and by == token -- this take's own answer was lost on the way, and it asks again
-  if step == 'queued' and plain and not withdrawn and may_send == '1' and at >= tonumber(oldest) and has_agent then
-    changes = {'step', 'sent', 't_sent', now, 'by', token}
-    fresh = true
+  if how[2] == '1' then
+    redis.call('HSET', key, 'takes', (seen[4] or 0) + 1,
+      'process', below(seen[3], how[1] .. ' ' .. consumer)) -- a line for each take, for the trace
   end
-  if begins == '1' then
-    add(changes, 'takes', (seen[9] or 0) + 1)
-    add(changes, 'process', below(seen[8], now .. ' ' .. consumer)) -- a line for each take, for the trace
-  end
-  if #changes > 0 then redis.call('HSET', key, unpack(changes)) end
   local default = not has_agent and redis.call('HGET', defaults_key(), string.match(thread, '^(.*):') or '') or ''
-  return {'turn', id, redis.call('HGETALL', key), conversation, fresh and '1' or '0', handed_out, default}
+  return {'turn', id, redis.call('HGETALL', key), conversation, handed_out, default}
+end
+
+-- Writes that belong to a step, and are made with it: `writes` is a JSON list of them (`bridge.queue.writes`), '' for
+-- none. Returns what Redis answered to each.
+local function apply(writes)
+  local answers = {}
+  for _, write in ipairs(writes ~= '' and cjson.decode(writes) or {}) do
+    local how, key, ms = write[1], write[2], write[3]
+    local answer
+    if how == 'set' then answer = redis.call('SET', key, write[4])
+    elseif how == 'delete' then answer = redis.call('DEL', key)
+    elseif how == 'field' then answer = redis.call('HSET', key, write[4], write[5])
+    elseif how == 'field if' then -- it still has the value that was seen
+      answer = (redis.call('HGET', key, write[4]) or '') == write[6] and redis.call('HSET', key, write[4], write[5])
+    elseif how == 'field max' then -- a number that only grows
+      answer = tonumber(write[5]) > tonumber(redis.call('HGET', key, write[4]) or '0')
+        and redis.call('HSET', key, write[4], write[5])
+    elseif how == 'push' then -- at the front, and the first ones stay
+      answer = redis.call('LPUSH', key, write[4])
+      redis.call('LTRIM', key, 0, write[5] - 1)
+    elseif how == 'rank' then -- a member with its score, and the highest stay
+      answer = redis.call('ZADD', key, write[5], write[4])
+      redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1)
+    elseif how == 'append' then -- to a stream of about so many entries
+      answer = redis.call('XADD', key, 'MAXLEN', '~', write[4], '*', unpack(write, 5))
+    else error('no such write: ' .. how) end
+    if ms > 0 then redis.call('PEXPIRE', key, ms) end
+    answers[#answers + 1] = answer and tostring(answer) or ''
+  end
+  return answers
 end
 
 -- Limits: whether `key` has counted as much as `limit` allows in its window, and one more for it. 0 is no limit. The

@@ -1,6 +1,6 @@
 -- Mark as seen AND queue, or neither.
 -- ARGV: turn, lane, event identity or '', message identity or '', condition, thread or '', waiting limit,
---       now (ms), seen (ms), thread lifetime (ms), body, nothing to decide ('1'), agent or '',
+--       now (ms), seen (ms), thread lifetime (ms), body, agent or '',
 --       end of its time by this server's clock (ms) or '', kind of what came in,
 --       turns that a thread may begin in a minute, the person and the turns that they may begin (0: not limited),
 --       a line for the trace on how it came, lifetime of the message's mark (ms),
@@ -15,16 +15,16 @@
 --          | {'early'}: its thread's first message was refused, and comes | {'kept'}: so it is, by its ts, until then
 --          | {'muted'} | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local limit, now, seen_ms, thread_ms, body, plain = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
-local agent = ARGV[13]
-if ARGV[14] ~= '' then
+local limit, now, seen_ms, thread_ms, body = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11]
+local agent = ARGV[12]
+if ARGV[13] ~= '' then
   local clock = redis.call('TIME')
-  if clock[1] * 1000 + math.floor(clock[2] / 1000) > tonumber(ARGV[14]) then return {'late'} end
+  if clock[1] * 1000 + math.floor(clock[2] / 1000) > tonumber(ARGV[13]) then return {'late'} end
 end
 
 -- What the first use of a command costs after a pause, ten times what a second one does, is most of what this costs:
 -- so as few different commands as possible.
-local text_version, is_last, worker = ARGV[22], ARGV[23] == '1', ARGV[24]
+local text_version, is_last, worker = ARGV[21], ARGV[22] == '1', ARGV[23]
 local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
 local kept = kept_key(thread) -- replies that came before the first message of their thread
 local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), kept)
@@ -37,7 +37,7 @@ end
 local earlier = known[2] or not since and known[3]
 if earlier then
   local came = redis.call('HGET', turn_key(earlier), 'came')
-  if came and #came < 2000 then redis.call('HSET', turn_key(earlier), 'came', came .. '\n' .. ARGV[19]) end
+  if came and #came < 2000 then redis.call('HSET', turn_key(earlier), 'came', came .. '\n' .. ARGV[18]) end
   return {'duplicate', earlier}
 end
 
@@ -57,7 +57,7 @@ local function overtaken_by(written)
   return first, count
 end
 
-local conversation, speaker = thread_key(thread), ARGV[21]
+local conversation, speaker = thread_key(thread), ARGV[20]
 local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker')
 local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
 
@@ -93,8 +93,8 @@ if speaker ~= '' and talk[2] then return {'muted'} end
 local waiting = waiting_in(lane)
 if waiting >= limit then return {'full'} end
 local minute, paces = 60000, {}
-if ARGV[16] ~= '0' then paces[#paces + 1] = {'thread', thread_pace_key(thread), tonumber(ARGV[16])} end
-if ARGV[18] ~= '0' then paces[#paces + 1] = {'person', person_pace_key(ARGV[17]), tonumber(ARGV[18])} end
+if ARGV[15] ~= '0' then paces[#paces + 1] = {'thread', thread_pace_key(thread), tonumber(ARGV[15])} end
+if ARGV[17] ~= '0' then paces[#paces + 1] = {'person', person_pace_key(ARGV[16]), tonumber(ARGV[17])} end
 for _, pace in ipairs(paces) do
   if is_used_up(pace[2], pace[3]) then
     local counted = count(pace[2], minute)
@@ -117,9 +117,9 @@ if condition == 'start' or condition == 'bound' then
   redis.call('PEXPIRE', conversation, thread_ms)
 end
 if event ~= '' then redis.call('SET', event_mark, turn, 'PX', seen_ms) end
-if message ~= '' then redis.call('SET', message_mark, turn, 'PX', ARGV[20]) end
+if message ~= '' then redis.call('SET', message_mark, turn, 'PX', ARGV[19]) end
 local record = {'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body, 'thread', thread,
-  'kind', ARGV[15], 'came', ARGV[19]}
+  'kind', ARGV[14], 'came', ARGV[18]}
 local first, overtaken = nil, 0
 if text_version ~= '' then add(record, 'version', text_version) end
 if ts ~= '' then add(record, 'ts', ts) end
@@ -127,8 +127,7 @@ if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(tonumber(ts)) e
 waiting = waiting - overtaken
 if first then add(record, 'overtakes', overtaken) end
 if waiting > 0 then add(record, 'behind', waiting) end
-if starts then add(record, 'starts', 1) -- its words may choose the agent
-elseif plain == '1' and not known[5] then add(record, 'plain', 1) end
+if starts then add(record, 'starts', 1) end -- its words may choose the agent
 if known[5] and message == thread and condition == 'start' then
   add(record, 'follows', known[5]) -- they are read again before anything is done about this one
   redis.call('DEL', kept)
@@ -146,7 +145,7 @@ local ahead = length - 1 - overtaken
 if length == 1 then
   activate(lane)
   local entry, woken = next_for(worker)
-  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 25)})} end
+  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 24)})} end
   if entry then return {'queued', waiting, ahead, entry, woken} end -- one that has waited for longer
 else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
   local held = redis.call('HGET', held_key(), lane)

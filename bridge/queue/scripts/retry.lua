@@ -19,14 +19,14 @@ redis.call('ZREM', dead, turn)
 local how, queued = 'queued', turn
 if died == 'sent' or (died == 'posting' and (seen[5] == 'unknown' or not outcome)) then
   how, queued = 'asking', new
-  local kept = redis.call('HMGET', key, 'thread', 'kind', 'plain', 'starts', 'searches')
+  local kept = redis.call('HMGET', key, 'thread', 'kind', 'starts', 'searches')
   redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
     'thread', kept[1] or '', 'kind', kept[2] or '', 'of', turn)
-  for i, name in ipairs({'plain', 'starts', 'searches'}) do
+  for i, name in ipairs({'starts', 'searches'}) do
     if kept[i + 2] then redis.call('HSET', turn_key(new), name, 1) end
   end
   redis.call('HSET', key, 'again', new)
-  redis.call('HDEL', key, 'body', 'run', 'outcome')
+  redis.call('HDEL', key, 'body', 'note', 'outcome')
   redis.call('PEXPIRE', key, ARGV[5])
 else
   if died == 'posting' then

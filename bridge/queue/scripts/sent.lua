@@ -1,6 +1,6 @@
 -- queued → sent. Only then may the request go out.
 -- ARGV: entry, consumer, lane, turn, now (ms), token of this take, edits that the request knows of,
---       description of the run or '', the person and the runs that they may start in an hour (0: not limited),
+--       what it is or '', the person and the runs that they may start in an hour (0: not limited),
 --       thread that this turn gives its agent or '', agent or '', thread lifetime (ms).
 -- Returns 'ok' | 'lost' | 'changed' (edited or withdrawn meanwhile, or the thread has another agent: look again) |
 --         'paused:<ms>' (no run before that).
@@ -24,5 +24,5 @@ if ARGV[11] ~= '' then
   if redis.call('HGET', conversation, 'agent') ~= ARGV[12] then return 'changed' end
 end
 redis.call('HSET', key, 'step', 'sent', 't_sent', now, 'by', token)
-if ARGV[8] ~= '' then redis.call('HSET', key, 'run', ARGV[8]) end
+if ARGV[8] ~= '' then redis.call('HSET', key, 'note', ARGV[8]) end
 return 'ok'

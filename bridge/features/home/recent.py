@@ -1,7 +1,7 @@
 """What a person did lately, and what the bridge keeps for their next time: all of it bounded, and with a lifetime.
 
-Runs and conversations are written by the very script that ends a turn (`finish`), so that neither costs
-a round trip; it also says when that made the person's Home tab stale. Of words only the input of a workflow is kept:
+Runs and conversations are written with the step that ends a turn (`bridge.features.activity`), so that neither costs
+a round trip. Of words only the input of a workflow is kept:
 for as long as the person wants the form to remember it, or until they have said what is to be done with it.
 """
 
@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.queue.keys import REMEMBERED, SHOWN_LATELY, TYPED, TYPED_USED, milliseconds
@@ -49,22 +49,6 @@ class RecentTalk:
     thread: ThreadKey
     agent: int | None
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Did:
-    """What a person did with a turn that has ended: a *run* that they started, a *talk* in which they were answered."""
-
-    run: RecentRun | None = None
-    talk: ThreadKey | None = None
-
-    def arguments(self, person: str) -> tuple[str | int, ...]:
-        """What `finish` takes of it."""
-        run, talk = self.run.to_line() if self.run else "", str(self.talk or "")
-        return person, run, talk, MOST, milliseconds(SHOWN_LATELY)
-
-
-NOTHING: Final = Did()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,186 @@
+"""Answer a message: ask which agent, with which words.
+
+Everything here may be done again: it looks things up and decides. What it finds again in a thread it binds; the
+agent that is chosen is bound when the message is sent, and the first one wins.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+
+from bridge.errors import (
+    DID_NOT_ARRIVE,
+    NotFound,
+    ProjectError,
+    SlackError,
+    SlackRefused,
+    SlackUnreachable,
+)
+from bridge.features.conversations import answers, menu, notices
+from bridge.features.conversations.choosing import configured, named_first
+from bridge.features.conversations.layout import title_of
+from bridge.features.deps import Deps
+from bridge.features.reply_poster import place_of
+from bridge.features.results import Done, Outcome, Result, TryLater, Wait
+from bridge.ids import ThreadKey
+from bridge.inbound import InboundMessage
+from bridge.project import Agent, ChatAnswer
+from bridge.queue.records import Conversation
+from bridge.queue.turn import Turn
+from bridge.slack.blockkit.failures import failure
+from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
+from bridge.slack.blockkit.quotation import below_report
+from bridge.slack.blockkit.reply import Audience
+from bridge.slack.history import Place, ThreadRead
+from bridge.slack.indicators import working
+
+log = logging.getLogger(__name__)
+
+SLACK_AWAY = timedelta(seconds=5)
+
+
+async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
+    """Ask the agent of the message's thread, or the one that is chosen where a conversation begins.
+
+    Raises `ProjectError`, `StoreUnavailable`, `TryLater`, and what `Turn.once` raises.
+    """
+    conversation, read = turn.conversation, None
+    if conversation.agent is None and not message.is_root:
+        read = await _search(deps, message)
+        if read is not None and read.recalled is not None:
+            found = read.recalled
+            log.info("found a lost session in its thread", extra={"session": found.session})
+            await deps.sessions.rebind(message.thread, expected=None, session=found.session, agent=found.agent)
+            conversation = await deps.sessions.thread(message.thread) or Conversation()
+        elif turn.record.searches:
+            return Done("its thread is not bound")
+    text = message.text
+    if "<" in text or "&" in text:  # with names in place of ids, links as Markdown, and no mention of the bot
+        mentions = mentions_in(text)
+        users = {user: await deps.directory.user_name(user) for user in mentions.users if user != deps.bot_user}
+        channels = {channel: await deps.directory.channel_name(channel) for channel in mentions.channels}
+        text = message_text(text, bot_user=deps.bot_user, user_names=users, channel_names=channels)
+    text = text.strip()
+    if not text:
+        return notices.file_without_text() if message.has_files else notices.mention_without_text()
+    agent, name, title = conversation.agent, "", ""
+    if agent is None or turn.record.starts:
+        agents = await deps.catalog.get_agents()
+        named = named_first(text, agents)
+        wanted = named[0] if named else default_of(deps, turn.channel_default, agents)
+        if agent is None and wanted is None:
+            return Wait(menu.agent_menu(agents)) if agents else notices.no_agents()
+        agent = wanted.id if agent is None and wanted else agent
+        assert agent is not None  # noqa: S101 - for mypy: one of the two is there
+        if named and named[0].id == agent:
+            text = named[1]
+        if not text:
+            await deps.sessions.choose_agent(message.thread, agent)  # only named: what comes next is for that one
+            return notices.mention_without_text()
+        name = next((known.name for known in agents if known.id == agent), "")
+        title = title_of(text) if message.is_direct and message.is_root else ""
+    text = await deps.context.around(turn, message, text, conversation.session, read)
+    if (
+        not message.is_root
+        and conversation.session is None
+        and (report := await deps.sessions.report_words(message.thread))
+    ):
+        text = below_report(report, text)  # the words of the report that its thread is about
+    return await _ask(deps, turn, message, conversation, agent=agent, name=name, text=text, title=title)
+
+
+async def _ask(
+    deps: Deps,
+    turn: Turn,
+    message: InboundMessage,
+    conversation: Conversation,
+    *,
+    agent: int,
+    name: str,
+    text: str,
+    title: str,
+) -> Outcome:
+    """Send the message, once. If the service doesn't know the session any more, a new one begins with it.
+
+    That is the one permitted second sending, for where the agent itself is still there.
+    """
+    session = conversation.session
+
+    async def send() -> tuple[ChatAnswer, bool]:
+        try:
+            return await deps.project.send_message(agent, text, session_id=session), False
+        except NotFound:
+            if session is None or not await _is_there(deps, agent):
+                raise
+            turn.lease.check()
+            return await deps.project.send_message(agent, text), True
+
+    place = place_of(message)
+    await turn.until_shown.enter_async_context(working(deps.indicators, place, name))
+    try:
+        found, is_new = await turn.once(send, first_agent=agent if conversation.agent is None else None)
+    except DID_NOT_ARRIVE:
+        raise
+    except ProjectError as exc:
+        if exc.may_have_happened:
+            return await unknown_answer(deps, turn)
+        return Outcome(what=type(exc).__name__, reply=failure(exc, audience=Audience.THREAD))
+    if title:
+        turn.until_shown.push_async_callback(deps.indicators.set_title, place, title)
+    turn.stage(*deps.sessions.answered(message, found.sessionId, expected=session, agent=agent))
+    feedback = answers.Answered(turn.id, agent, found.sessionId)
+    notes = [answers.SESSION_GONE] if is_new else []
+    reply = answers.answer(found.message, found.toolsUsed, notes=notes, feedback=feedback)
+    return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)
+
+
+async def _is_there(deps: Deps, agent: int) -> bool:
+    try:
+        await deps.project.get_agent(agent)
+    except ProjectError:
+        return False
+    return True
+
+
+async def unknown_answer(_deps: Deps, turn: Turn) -> Outcome:
+    """Nobody knows whether the agent got the message: say so, and offer to send it again."""
+    return Outcome(what="unknown", reply=notices.outcome_unknown(turn.id), keeps_text=True)
+
+
+def default_of(deps: Deps, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
+    """The agent that answers in a channel where nothing else chooses."""
+    here = next((agent for agent in agents if agent.id == channel_default), None)
+    return here or configured(deps.default_agent, agents) or (agents[0] if len(agents) == 1 else None)
+
+
+async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
+    """Read a thread for a binding that Redis has lost: once for each thread. Raises `TryLater`."""
+    thread = message.thread
+    if await deps.sessions.was_searched(thread):
+        return None
+    try:
+        read = await deps.say.read_thread(Place(thread.channel, thread.root), before=message.ts)
+        if read.recalled is None and read.cut_short is not None:
+            raise read.cut_short
+    except SlackUnreachable as exc:
+        if thread.is_older_than(deps.store_since()):
+            raise TryLater(exc.retry_after or SLACK_AWAY) from exc
+        return None
+    except SlackError as exc:  # no permission to read: a new conversation begins
+        log.info("a thread could not be searched for its session", extra={"detail": exc.detail})
+        read = ThreadRead()
+    if read.recalled is None:
+        await deps.sessions.mark_searched(thread)
+    return read
+
+
+async def take_in_what_came_before(deps: Deps, thread: ThreadKey, replies: Sequence[str]) -> None:
+    """Take in replies that came before the refused root of their thread. Raises `TryLater`."""
+    try:
+        await deps.follow(thread, replies)
+    except SlackRefused as exc:  # it will not let them be read the next time either
+        log.warning("replies that came before their root cannot be read", extra={"detail": exc.detail})
+    except SlackError as exc:
+        raise TryLater((exc.retry_after if isinstance(exc, SlackUnreachable) else None) or SLACK_AWAY) from exc

@@ -1,0 +1,190 @@
+"""What the buttons of conversations do. The action ids stand beside the blocks that carry them.
+
+Each of them may run again: what was done is remembered by the turn of the click, or of the answer that is meant.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from bridge.errors import SlackError, TooOften
+from bridge.features.conversations import answers, menu, notices, stops
+from bridge.features.conversations.layout import is_muted
+from bridge.features.deps import Deps
+from bridge.features.feature import Feature
+from bridge.features.lookups import agent_name
+from bridge.features.reply_poster import whom_of
+from bridge.features.results import Done, NewThread, Outcome, Result, ShownLate, shown
+from bridge.ids import MessageKey, ThreadKey, TurnId, aside, thread_lane
+from bridge.inbound import Click, InboundMessage
+from bridge.queue.inbox import Condition, Duplicate, Full, Muted, Paused, Queued
+from bridge.queue.turn import Turn
+from bridge.slack.blockkit import failures
+from bridge.slack.blockkit.reply import Reply
+from bridge.slack.history import MessageTag
+
+log = logging.getLogger(__name__)
+
+conversations = Feature("conversations")
+
+
+@conversations.button(notices.SEND_AGAIN)
+async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Queue the message of an earlier turn once more, at the end of its thread."""
+    return _queued_again(await deps.inbox.again(TurnId(click.value)), notices.sent_again())
+
+
+@conversations.button(notices.ASK_EDITED)
+async def ask_edited(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Queue the new text of a message that was changed too late."""
+    return _queued_again(await deps.inbox.ask_edited(click.value), notices.asked_edited())
+
+
+def _queued_again(how: str, reply: Reply) -> Outcome:
+    match how:
+        case "queued" | "already":
+            return shown(reply, "sent again")
+        case "full":
+            return shown(notices.thread_full(), "full")
+        case _:
+            return shown(notices.message_gone(), "gone")
+
+
+@conversations.button(notices.SHOW, stops.SHOW)
+async def show_after_all(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Show what was recorded of an earlier turn and perhaps never posted, once for each message with a button.
+
+    Where only that is asked, its message is replaced; a stop asks for more than that.
+    """
+    asked_at = click.message_ts if click.action_id == notices.SHOW else ""
+    kept = await deps.inbox.kept(TurnId(click.value), by=turn.id, button=click.message_ts)
+    if kept is None:
+        return shown(notices.answer_gone(), "gone")
+    if not kept:
+        return shown(notices.shown_already(), "already")
+    outcome = Outcome.from_json(kept)
+    return outcome.model_copy(
+        update={
+            "what": "shown after all",
+            "reply": outcome.reply.model_copy(update={"replaces_original": False}),
+            "after": (*outcome.after, ShownLate(turn=click.value, notice=asked_at)),
+            "ended": "",  # it was the other turn's person who did that
+        }
+    )
+
+
+@conversations.once_posted(ShownLate)
+async def shown_late(deps: Deps, turn: Turn, late: ShownLate, _ts: str) -> None:
+    """Keep it no longer, and take the question away."""
+    await deps.inbox.drop_kept(TurnId(late.turn))
+    if not late.notice:
+        return
+    try:
+        mark = MessageTag("bridge_notice", aside(turn.id, "shown"))
+        await deps.say.update(turn.channel, late.notice, notices.shown_after_all(), mark)
+    except SlackError as exc:
+        log.info("a question that was answered could not be taken away", extra={"detail": exc.detail})
+
+
+@conversations.once_posted(NewThread)
+async def thread_begun(deps: Deps, turn: Turn, begins: NewThread, ts: str) -> None:
+    """Queue the message of a thread whose root was posted as *ts*, once."""
+    if not ts:
+        return
+    message = InboundMessage(
+        team=turn.team, channel=turn.channel, user=turn.user, text=begins.text, ts=ts, is_mention=True,
+        thread_ts=begins.thread_ts, calls_in=bool(begins.thread_ts),
+    )  # fmt: skip
+    put = await deps.inbox.put(
+        message,
+        event=f"root:{turn.id}",
+        message=MessageKey(turn.team, turn.channel, ts),
+        thread=message.thread,
+        condition=Condition.START,
+        agent=begins.agent,
+        is_limited=True,
+    )
+    if isinstance(put, Paused):
+        try:
+            await deps.say.whisper(whom_of(turn.body), failures.failure(TooOften(put.limited, put.wait)))
+        except SlackError as exc:
+            log.info("a private line could not be shown", extra={"detail": exc.detail})
+
+
+@conversations.button(notices.SLIP_COMMAND, notices.SLIP_TEXT)
+async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Queue the message as it was meant, once: the command in its place, or the word as text."""
+    slip = notices.Slip.parse(click.value)
+    if slip is None:
+        return Done("unknown action", {"action": click.action_id})
+    is_text = click.action_id == notices.SLIP_TEXT
+    message = InboundMessage(
+        team=turn.team,
+        channel=turn.channel,
+        user=turn.user,
+        user_team=click.user_team,
+        is_shared=click.is_shared,
+        text=f"!{slip.word if is_text else slip.command}",
+        ts=slip.m,
+        thread_ts=slip.t,
+        is_mention=slip.a,
+        is_direct=turn.channel.startswith("D"),
+        is_text=is_text,
+    )
+    starts = Condition.START if is_text else Condition.NONE  # a command starts no conversation
+    put = await deps.inbox.put(
+        message,
+        event=f"slip:{message.key}",  # of two buttons, the first counts
+        thread=message.thread,
+        in_order=is_text or slip.command == "new",
+        condition=starts if message.is_mention or message.is_direct else Condition.BOUND,
+        is_limited=is_text,
+    )
+    match put:
+        case Queued() | Duplicate():
+            return shown(notices.slip_settled("" if is_text else slip.command), "queued")
+        case Paused():
+            return shown(failures.failure(TooOften(put.limited, put.wait)), "paused")
+        case Full():
+            return shown(notices.thread_full(), "full")
+        case Muted():
+            return shown(is_muted(), "muted")
+        case _:
+            return shown(notices.no_conversation(), "gone")
+
+
+@conversations.button(answers.FEEDBACK)
+async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Keep what a person thinks of an agent's answer."""
+    read = answers.read_vote(click.value)
+    if read is None:
+        return Done("unknown action", {"action": click.action_id})
+    is_up, of = read
+    how = await deps.votes.cast(of.turn, turn.user, is_up=is_up, agent=of.agent, session=of.session)
+    return shown(notices.thanks(is_up=is_up), f"vote {how}")
+
+
+@conversations.button(menu.CHOOSE)
+async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Choose the agent for the waiting messages of a thread; the first choice wins."""
+    if not click.value.isdecimal():
+        return Done("unknown action", {"action": click.action_id})
+    chosen = await deps.sessions.choose_agent(_thread_of(click), int(click.value))
+    if chosen != int(click.value):
+        return shown(menu.chosen_before(), "agent was chosen before")
+    return shown(menu.chosen(await agent_name(deps, chosen)), "agent chosen")
+
+
+@conversations.button(stops.GO_ON, stops.DROP)
+async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Let what waits behind a stopped turn go on, or drop it."""
+    lane, drop = thread_lane(_thread_of(click)), click.action_id == stops.DROP
+    count = await deps.inbox.stops.resume(lane, by=turn.id, drop=drop)
+    if count is None:
+        return shown(stops.nothing_is_held(), "nothing is held")
+    return shown(stops.dropped(count), "dropped") if drop else shown(stops.gone_on(count), "gone on")
+
+
+def _thread_of(click: Click) -> ThreadKey:
+    """Find the thread of a message with buttons; one that is in none begins its own."""
+    return ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)

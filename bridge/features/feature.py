@@ -1,0 +1,188 @@
+"""`Feature`: what a feature answers, declared beside the functions that answer it.
+
+::
+
+    workflows = Feature("workflows")
+
+    @workflows.command("/workflows run [workflow] [input]", "Run a workflow. Without an input, a form asks for it.")
+    async def run_workflow(deps, turn, *, workflow=None, input=""): ...
+
+    @workflows.button(run_card.AGAIN)
+    async def run_again(deps, turn, click): ...
+
+Every handler is a coroutine that may run again (`bridge.queue.turn`) and returns a `Result`. One usage line, and the
+sentence that says what it does, declare a command; they give the parsing, the help, the nearest command for what is
+mistyped, the ``!`` form, the manifest and the audit's names. ``<x>`` is needed, ``[x]`` is not; the last one takes the
+rest of the line as it is, the others one word each. ``<workflow>`` and ``<agent>`` are looked up, by id or name, and
+arrive as what was found. A line that begins with ``!`` exists only in that form.
+
+What is registered wrongly fails at import, with TypeError.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+from bridge.features.results import Outcome, Result
+from bridge.inbound import Inbound
+
+Handler = Callable[..., Awaitable[Result]]
+H = TypeVar("H", bound=Handler)
+A = TypeVar("A", bound=Callable[..., Awaitable[None]])
+U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
+
+_USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_]+>)*(?: \[[a-z_]+\])*")
+_PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
+HELP: Final = "help"
+
+
+class Parameter(NamedTuple):
+    """One ``<x>`` or ``[x]`` of a usage line."""
+
+    name: str
+    is_needed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One usage line and what answers it."""
+
+    usage: str
+    handler: Handler
+    path: tuple[str, ...]  # its fixed words, without the sigil
+    parameters: tuple[Parameter, ...]
+    sentence: str
+    is_default: bool  # answers when only the command's name was typed
+    is_reading: bool  # may be shared with the channel
+
+    def shown(self, prefix: str) -> str:
+        """Write the usage line as it is to be typed, with the configured *prefix* of slash commands."""
+        return f"/{prefix}{self.usage[1:]}" if self.usage.startswith("/") else self.usage
+
+
+@dataclass(frozen=True, slots=True)
+class ListedShortcut:
+    """A shortcut as Slack's manifest lists it. https://docs.slack.dev/reference/app-manifest#features."""
+
+    callback_id: str
+    name: str
+    description: str
+    type: Literal["global", "message"]
+
+
+class Feature:
+    """One feature: its commands, buttons, forms and shortcuts, and the other kinds of input that it answers.
+
+    *after* is what is done once an outcome of its own is posted, by the type of what the outcome carries for that, and
+    *refused* what is done where Slack will never take it; both may be done again. *unknown* says that nobody knows what
+    came of its `Turn.once`, by whether that had a note.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.commands: list[Command] = []
+        self.buttons: dict[str, Handler] = {}
+        self.forms: dict[str, Handler] = {}
+        self.problems: dict[str, Callable[[Mapping[str, Any]], Mapping[str, str]]] = {}
+        self.shortcuts: dict[str, tuple[ListedShortcut, Handler]] = {}
+        self.kinds: dict[type[Inbound], Handler] = {}
+        self.after: dict[type, Callable[..., Awaitable[None]]] = {}
+        self.refused: dict[type, Callable[..., Awaitable[None]]] = {}
+        self.unknown: dict[bool, Callable[..., Awaitable[Outcome]]] = {}
+
+    def command(self, usage: str, sentence: str, *, default: bool = False, reading: bool = False) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, *, …)`` as the answer to *usage*; the *sentence* is its help."""
+
+        def register(handler: H) -> H:
+            declared = _declared(usage, sentence, handler, is_default=default, is_reading=reading)
+            add_command(self.commands, declared)
+            return handler
+
+        return register
+
+    def button(self, *action_ids: str) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, click)`` for buttons and menus."""
+        return _register(self.buttons, *action_ids)
+
+    def form(
+        self, callback_id: str, *, problems: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
+    ) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, submission)`` for a form.
+
+        *problems* says what is wrong with its values, by field; it is asked before the form closes.
+        """
+        if problems is not None:
+            self.problems[callback_id] = problems
+        return _register(self.forms, callback_id)
+
+    def shortcut(
+        self, callback_id: str, name: str, description: str, kind: Literal["global", "message"]
+    ) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, shortcut)`` for a shortcut, which opens a form."""
+
+        def register(handler: H) -> H:
+            self.shortcuts[callback_id] = (ListedShortcut(callback_id, name, description, kind), handler)
+            return handler
+
+        return register
+
+    def kind(self, kind: type[Inbound]) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, body)`` for one kind of what comes in."""
+        return _register(self.kinds, kind)
+
+    def once_posted(self, kind: type) -> Callable[[A], A]:
+        """Register ``async def …(deps, turn, what, ts)`` for what an outcome carries in ``after``."""
+        return _register(self.after, kind)
+
+    def once_refused(self, kind: type) -> Callable[[A], A]:
+        """Register ``async def …(deps, turn, what, error)`` for where Slack refuses such an outcome for good."""
+        return _register(self.refused, kind)
+
+    def outcome_unknown(self, *, has_note: bool) -> Callable[[U], U]:
+        """Register ``async def …(deps, turn)`` for a turn whose request may have gone out, with a note or without."""
+        return _register(self.unknown, has_note)
+
+
+def add_command(commands: list[Command], command: Command) -> None:
+    """Add one. Raises TypeError where it contradicts another."""
+    name = command.path[0]
+    if any(command.path == known.path for known in commands):
+        raise TypeError(f"{command.usage}: registered twice")
+    if command.path[-1] == HELP:
+        raise TypeError(f"{command.usage}: help is made of the usage lines")
+    if command.is_default and any(known.is_default and known.path[0] == name for known in commands):
+        raise TypeError(f"{command.usage}: {name} has a default already")
+    commands.append(command)
+
+
+def _register(table: dict[Any, Any], *keys: Any) -> Callable[[Any], Any]:
+    def register(handler: Any) -> Any:
+        for key in keys:
+            if key in table:
+                raise TypeError(f"{key}: registered twice")
+            table[key] = handler
+        return handler
+
+    return register
+
+
+def _declared(usage: str, sentence: str, handler: Handler, *, is_default: bool, is_reading: bool) -> Command:
+    """Read a usage line, and check that the function fits it."""
+    if not _USAGE.fullmatch(usage):
+        raise TypeError(f"{usage}: not a usage line")
+    if not sentence:
+        raise TypeError(f"{usage}: the command needs a sentence, which is its help")
+    parameters = tuple(Parameter(name, bracket == "<") for bracket, name in _PARAMETER.findall(usage))
+    taken = list(inspect.signature(handler).parameters.values())
+    if not inspect.iscoroutinefunction(handler) or [p.name for p in taken[:2]] != ["deps", "turn"]:
+        raise TypeError(f"{usage}: needs async def …(deps, turn)")
+    if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in taken[2:]):
+        raise TypeError(f"{usage}: parameters are keyword-only")
+    if [Parameter(p.name, p.default is inspect.Parameter.empty) for p in taken[2:]] != list(parameters):
+        raise TypeError(f"{usage}: parameters do not match the usage line; what is optional needs a default")
+    path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
+    return Command(usage, handler, path, parameters, sentence, is_default, is_reading)

@@ -1,0 +1,213 @@
+"""Show the outcome of a turn in Slack, exactly once as far as that can be done.
+
+`chat.postMessage` has no idempotency key. A post that Slack surely did not take is made again; an ambiguous one is
+settled by looking for its mark in the thread; so is one that an earlier worker may have made. Where nobody can look
+(no permission to read, a response_url) it is not made again: people are told so, and a button shows it.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
+from bridge.features.conversations import notices
+from bridge.features.results import NewThread, Outcome
+from bridge.ids import aside
+from bridge.inbound import Click, Inbound, InboundMessage, Notice, StopRequest, Submission
+from bridge.queue.journal import Journal
+from bridge.queue.lease import SLACK_TIMEOUT
+from bridge.queue.patience import Patience
+from bridge.queue.turn import Turn
+from bridge.queue.watching import Watches
+from bridge.slack.api import RESPONSE_URL
+from bridge.slack.blockkit.reply import Audience
+from bridge.slack.history import MessageTag, Place
+from bridge.slack.post import ExistingParts, Recipient, Say, first_of
+
+log = logging.getLogger(__name__)
+
+_PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
+CLOCK_SKEW = timedelta(minutes=5)
+_MOST_DOUBTS = 3  # so often is it said that an answer is in doubt, where that is in doubt each time
+_NOT_A_MEMBER = frozenset({"not_in_channel", "channel_not_found"})
+
+MOST_HANDS = 8
+"""A turn that so many had, and none finished or gave back, is buried; so is one with as many attempts to show it that
+held the process up until its lease was over. Such a process takes its own lane over, which is not counted."""
+
+RUN_MARK = "bridge_run"
+MENU_MARK = "bridge_menu"
+
+
+class NeverFinished(Exception):
+    """A turn was begun again and again, and never came to its end."""
+
+
+class PostInDoubt(Exception):
+    """Nobody can tell whether the outcome of a turn is in Slack, so it is not posted again."""
+
+
+def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
+    """Where everybody sees the answer to *body*: the thread it is in, or else the channel.
+
+    What is shown to the `Audience.THREAD` of a message that is in none begins one below it.
+    """
+    match body:
+        case InboundMessage():
+            return Place(body.channel, body.thread_ts or body.ts)
+        case Click() if audience is Audience.THREAD and not body.is_ephemeral:
+            return Place(body.channel, body.thread_ts or body.message_ts)
+        case Click() | StopRequest() | Submission() | Notice():
+            return Place(body.channel, body.thread_ts)
+        case _:
+            return Place(body.channel)
+
+
+def whom_of(body: Inbound) -> Recipient:
+    """Recipient alone the private answer to *body* reaches."""
+    response_url = getattr(body, "response_url", "")
+    if isinstance(body, Submission):  # where it was opened, not where what comes of it is shown
+        return Recipient(body.opened_in or body.channel, body.user, "", response_url)
+    thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | StopRequest | Notice) else ""
+    return Recipient(body.channel, body.user, thread_ts, response_url)
+
+
+class ReplyPoster:
+    """Posts outcomes by way of *say*, with all the *patience* that Slack may need."""
+
+    def __init__(self, say: Say, patience: Patience, journal: Journal, watches: Watches) -> None:
+        self._say = say
+        self._patience = patience
+        self._journal = journal
+        self._watches = watches
+
+    async def post(self, turn: Turn, outcome: Outcome, *, may_be_there: bool) -> str:
+        """Show *outcome*; returns the ``ts`` of its (first) message, ``""`` for a private one.
+
+        *may_be_there*: an earlier worker may have posted it. Raises `SlackRefused` where Slack will never take it,
+        `PostInDoubt`, `NeverFinished`, `TurnStopped`, `LaneLost`, and `Draining`.
+        """
+        body, reply = turn.body, outcome.reply
+        is_public = reply.audience is not Audience.PRIVATE or (isinstance(body, InboundMessage) and body.is_direct)
+        replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
+        # The card of a run becomes its result. A menu that was shown before the answer is a message of its own.
+        card = turn.card if outcome.mark == RUN_MARK else ""
+        tag = aside(turn.id, "menu") if outcome.mark == MENU_MARK else turn.id
+        mark = MessageTag(outcome.mark, tag, outcome.agent, outcome.session)
+        place, whom = place_of(body, reply.audience), whom_of(body)
+        existing = ExistingParts()
+        look = is_public and not card and not replaces and (may_be_there or turn.is_card_in_doubt)
+        has_waited, attempt, outlived = turn.record.waits, 0, 0
+        while True:
+            began = turn.lease.monotonic()
+            try:
+                if look:
+                    existing = await self._find(turn, outcome, mark, place, is_surely_new=not may_be_there)
+                    look = False
+                if has_waited:
+                    await self._journal.goes(turn.taken)
+                await turn.lease.ensure(SLACK_TIMEOUT)
+                began = turn.lease.monotonic()
+                if not is_public:
+                    if whom.response_url and not reply.replaces_original:
+                        await self._go_by_url(turn)
+                    await self._say.whisper(whom, reply, existing)
+                    return ""
+                if replaces and isinstance(body, Click):
+                    card = body.message_ts
+                elif outcome.mark == RUN_MARK and existing:
+                    card = first_of(existing)
+                if card:
+                    await self._say.update(body.channel, card, reply, mark)
+                    return card
+                try:
+                    return await self._say.post(place, reply, mark, existing)
+                except SlackRefused as exc:
+                    if not whom.response_url:
+                        raise
+                    log.info("the bot may not post here, answering by response_url", extra={"error": exc.error})
+                    await self._respond(turn, outcome, whom, existing)
+                    return ""
+            except SlackUnreachable as exc:
+                trouble: SlackError = exc
+            except SlackAmbiguous as exc:
+                if exc.method == RESPONSE_URL and not reply.replaces_original:
+                    raise PostInDoubt from exc
+                trouble, may_be_there, look = exc, True, is_public and not card and not replaces
+            attempt, has_waited = attempt + 1, True
+            # An attempt that took longer than a lease lasts held the process up for longer than it may.
+            outlived += turn.lease.was_outlived(began)
+            if turn.record.handed_out + outlived > MOST_HANDS:
+                raise NeverFinished
+            await self._wait(turn, trouble, attempt, has_begun=bool(existing))
+
+    async def tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
+        """Say that nobody can tell whether *outcome* is in Slack, and offer to show it.
+
+        In its place, or where the bot itself could not post that, in the person's direct message. To say it twice does
+        no harm, so it is said again while that is in doubt, too, but not for ever. Raises what `post` raises, and
+        `SlackAmbiguous`.
+        """
+        body, audience = turn.body, outcome.reply.audience
+        is_private = audience is Audience.PRIVATE and not (isinstance(body, InboundMessage) and body.is_direct)
+        is_elsewhere = is_by_url or is_private
+        place = Place(body.user) if is_elsewhere else place_of(body, audience)
+        notice = notices.in_doubt(turn.id, body.channel if is_elsewhere else "")
+        doubts = attempt = 0
+        while True:
+            if attempt or turn.record.waits:
+                await self._journal.goes(turn.taken)
+            await turn.lease.ensure(SLACK_TIMEOUT)
+            try:
+                await self._say.post(
+                    place, notice, MessageTag("bridge_notice", aside(turn.id, "doubt")), ExistingParts()
+                )
+            except SlackUnreachable as exc:
+                trouble: SlackError = exc
+            except SlackAmbiguous as exc:
+                trouble, doubts = exc, doubts + 1
+                if doubts == _MOST_DOUBTS:
+                    raise
+            else:
+                return
+            attempt += 1
+            await self._wait(turn, trouble, attempt, has_begun=True)
+
+    async def _wait(self, turn: Turn, trouble: SlackError, attempt: int, *, has_begun: bool) -> None:
+        """Wait before the next try: meanwhile a stop may end it."""
+        await self._journal.waits(turn.taken, has_begun=has_begun)
+        log.warning("slack did not take an answer yet", extra={"attempt": attempt})
+        async with self._watches.ends_when_stopped(turn.id):
+            if isinstance(trouble, SlackTokenRefused):  # what is recorded waits, however long that takes
+                await self._patience.wait_for(self._say.token.until_accepted())
+                return
+            asked = trouble.retry_after if isinstance(trouble, SlackUnreachable) else None
+            await self._patience.pause(asked or _PAUSES[min(attempt, len(_PAUSES)) - 1])
+
+    async def _find(
+        self, turn: Turn, outcome: Outcome, mark: MessageTag, place: Place, *, is_surely_new: bool
+    ) -> ExistingParts:
+        """Look what is there. That Slack does not let us look says nothing about a post."""
+        try:
+            return await self._say.find(place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
+        except SlackRefused as exc:
+            is_stranger = exc.error in _NOT_A_MEMBER and turn.response_url  # then it cannot have posted here
+            if is_surely_new or is_stranger or outcome.mark == MENU_MARK:  # a second menu does no harm
+                return ExistingParts()
+            raise PostInDoubt from exc
+
+    async def _respond(self, turn: Turn, outcome: Outcome, whom: Recipient, existing: ExistingParts) -> None:
+        """Answer by response_url, where the bot itself may not post."""
+        await self._go_by_url(turn)
+        if any(isinstance(after, NewThread) for after in outcome.after):
+            # A root that the bot did not post has no thread in which an agent could answer.
+            await self._say.whisper(whom, notices.no_thread_here(), existing)
+        else:
+            await self._say.respond(whom.response_url, outcome.reply, existing)
+
+    async def _go_by_url(self, turn: Turn) -> None:
+        """Mark what goes by response_url, where nobody can look for it. Raises `PostInDoubt` where it did before."""
+        if not await self._journal.goes_by_url(turn.taken):
+            raise PostInDoubt
+        await turn.lease.ensure(SLACK_TIMEOUT)

@@ -1,0 +1,361 @@
+"""One turn, from the head of its lane to what people see: the way of a message through the journal.
+
+``take`` → the handler (`Turn.once` writes ``sent`` before its request) → ``outcome`` → the post → ``done``.
+
+Each arrow into the journal is written before the effect that follows it, and each effect is preceded by a look at
+the lease. So whoever takes a lane over knows what may have happened: nothing (``queued``: begin), a request
+(``sent``: say that the outcome is unknown), or a post (``posting``: look whether it is existing, and where nobody can
+look, say that).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from bridge.errors import (
+    BridgeError,
+    Busy,
+    LaneLost,
+    NotUnderstood,
+    Outage,
+    ProjectError,
+    ServiceRefused,
+    SlackAmbiguous,
+    SlackError,
+    SlackRefused,
+    SlackUnreachable,
+    StoreUnavailable,
+)
+from bridge.features.activity import Activity
+from bridge.features.conversations import notices
+from bridge.features.deps import Deps
+from bridge.features.reply_poster import (
+    CLOCK_SKEW,
+    MENU_MARK,
+    MOST_HANDS,
+    NeverFinished,
+    PostInDoubt,
+    ReplyPoster,
+    place_of,
+    whom_of,
+)
+from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
+from bridge.features.routing import Features
+from bridge.ids import ThreadKey, TurnId, aside
+from bridge.inbound import HomeOpened, InboundMessage, Notice, Report
+from bridge.logs import facts
+from bridge.metrics import Metrics
+from bridge.queue.journal import Journal, TurnChanged
+from bridge.queue.lanes import Unreadable
+from bridge.queue.lease import Lease
+from bridge.queue.line import Line
+from bridge.queue.patience import Draining, Patience
+from bridge.queue.records import Record, Step
+from bridge.queue.slots import Slots
+from bridge.queue.stops import TurnStopped
+from bridge.queue.turn import NothingBegins, Turn
+from bridge.queue.watching import Watches
+from bridge.slack.blockkit import failures
+from bridge.slack.blockkit.reply import Reply
+from bridge.slack.history import MessageTag
+from bridge.slack.post import ExistingParts
+
+log = logging.getLogger(__name__)
+
+_TRANSIENT = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Does one turn after the other: the *features* say what is to be shown, the *poster* shows it."""
+
+    deps: Deps
+    features: Features
+    journal: Journal
+    poster: ReplyPoster
+    patience: Patience
+    slots: Slots
+    metrics: Metrics
+    activity: Activity
+    max_age: timedelta
+    line: Line = field(default_factory=Line)
+    watches: Watches = field(default_factory=Watches)
+
+    async def work(self, lease: Lease) -> None:
+        """Bring the head of a lane to its end, however long that takes. Raises `LaneLost`."""
+        begins = True
+        try:
+            while True:
+                head = lease.pop_head()
+                if head is None:
+                    if (
+                        not self.deps.say.token.is_accepted
+                    ):  # the lane waits in the queue, as no turn begins now (`Worker`)
+                        return await self.journal.release(lease.held)
+                    head = await self.journal.take(lease.held, begins=begins)
+                begins = False
+                if head is None:
+                    return None
+                if isinstance(head, Unreadable):
+                    return await self._not_readable(lease, head)
+                turn = Turn(head, lease, self.journal, self.watches, may_begin=lambda: self.deps.say.token.is_accepted)
+                with facts(turn=turn.id):
+                    try:
+                        if await self._step(turn):
+                            return None
+                    except TurnStopped:
+                        return await self._stopped(turn)
+                    finally:
+                        await turn.until_shown.aclose()
+        except (Draining, NothingBegins):
+            await self.journal.release(lease.held)
+
+    async def _not_readable(self, lease: Lease, head: Unreadable) -> None:
+        if not head.is_newer:
+            return await self._bury(lease, head.turn, "a record that this release cannot read")
+        # During a rolling upgrade the process that wrote this record runs beside us.
+        log.warning("a lane needs a newer release of the bridge", extra={"lane": lease.lane})
+        async with self.slots.lent():
+            await self.patience.pause(_TRANSIENT)
+        return await self.journal.release(lease.held)
+
+    async def _step(self, turn: Turn) -> bool:
+        """Go on with a turn from where it is; False where it is to be taken anew."""
+        record = turn.record
+        if record.handed_out > MOST_HANDS:
+            await self._bury(turn.lease, turn.id, "begun again and again, never finished", record)
+        elif record.is_stopped:
+            raise TurnStopped(turn.id)
+        elif record.step is Step.POSTING:
+            outcome = Outcome.from_json(record.outcome)
+            if record.is_doubtful:
+                await self._tell_of_doubt(turn, outcome, is_by_url=record.went_by_url)
+            else:
+                await self._show(turn, outcome, may_be_there=True)
+        elif record.step is Step.SENT:  # an earlier worker may have sent the request, and never heard the answer
+            await self._record(
+                turn, await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
+            )
+        elif record.is_withdrawn:
+            await self._done(turn, "withdrawn")
+        elif isinstance(turn.body, InboundMessage) and record.accepted_at < self.deps.now() - self.max_age:
+            too_old = notices.too_old(turn.id, self.deps.now() - record.accepted_at)
+            await self._record(turn, Outcome(what="too old", reply=too_old, keeps_text=True))
+        else:
+            return await self._handle(turn)
+        return True
+
+    async def _handle(self, turn: Turn) -> bool:
+        """Run the handler, and do what it returns; False where the turn is to be taken anew."""
+
+        async def handled() -> Result:
+            await turn.begin()
+            return await self.features.handle(self.deps, turn)
+
+        try:
+            result = await self.patience.through_outages(handled)
+        except TurnChanged:
+            return False
+        except TryLater as exc:
+            async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
+                await self.patience.pause(exc.after)
+            return False
+        except ProjectError as exc:
+            if isinstance(turn.body, InboundMessage) and _passes(exc):
+                await self._wait_for_service(turn, exc)
+                return False
+            result = _failed(exc)
+        except (LaneLost, StoreUnavailable):
+            raise
+        except BridgeError as exc:
+            result = _failed(exc)
+        if not self.deps.say.token.is_accepted and not turn.has_sent:  # nothing may begin since it was taken
+            await self.journal.release(turn.lease.held)
+            return True
+        match result:
+            case Reply():
+                await self._record(turn, Outcome(what="shown", reply=result))
+            case Outcome():
+                await self._record(turn, result)
+            case Form():
+                await self._open(turn, result)
+            case HomeView():
+                await self._done(turn, await self._publish(turn, result))
+            case Wait():
+                return await self._park(turn, result)
+            case Done():
+                await self._done(turn, result.reason)
+        return True
+
+    async def _record(self, turn: Turn, outcome: Outcome) -> None:
+        text = outcome.model_dump_json()
+        await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
+        await self._show(turn, outcome, may_be_there=False)
+
+    async def _show(self, turn: Turn, outcome: Outcome, *, may_be_there: bool) -> None:
+        try:
+            ts = await self.poster.post(turn, outcome, may_be_there=may_be_there)
+        except PostInDoubt:
+            is_by_url = await self.journal.in_doubt(turn.taken)
+            return await self._tell_of_doubt(turn, outcome, is_by_url=is_by_url)
+        except SlackRefused as exc:
+            return await self._not_taken(turn, outcome, exc)
+        except NeverFinished:
+            return await self._bury(turn.lease, turn.id, "begun again and again, never finished", turn.record)
+        if outcome.after:
+            await self.patience.through_outages(lambda: self.features.after(self.deps, turn, outcome, ts))
+        return await self._shown(turn, outcome, outcome.what, ts)
+
+    async def _tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
+        """Nobody can tell whether it was posted: people are told so, and the lane goes on."""
+        log.warning("nobody can tell whether an answer was posted", extra={"kind": turn.body.kind})
+        try:
+            await self.poster.tell_of_doubt(turn, outcome, is_by_url=is_by_url)
+        except SlackRefused as exc:
+            return await self._not_taken(turn, outcome, exc)
+        except SlackAmbiguous:
+            reason = "slack: nobody can tell whether it was posted"
+            return await self._bury(turn.lease, turn.id, reason, turn.record)
+        return await self._shown(turn, outcome, "post in doubt", "")
+
+    async def _not_taken(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
+        """Slack will never take it: who asked is told in a direct message, once for each turn."""
+        body = turn.body
+        if isinstance(body, Notice) and body.is_offer:  # nobody waits for it
+            return await self._done(turn, f"not shown: {exc.error}")
+        await self.patience.through_outages(lambda: self.features.refused(self.deps, turn, outcome, exc.error))
+        if body.user and not isinstance(body, Notice | Report | HomeOpened):
+            what = notices.not_posted(body.channel, exc.error)
+            notice = Notice(team=body.team, channel=body.user, user=body.user, what=what, of="answer", is_offer=True)
+            await self.patience.through_outages(lambda: self.deps.inbox.put(notice, event=f"refused:{turn.id}"))
+        return await self._bury(turn.lease, turn.id, f"slack: {exc.error}", turn.record)
+
+    async def _shown(self, turn: Turn, outcome: Outcome, what: str, ts: str) -> None:
+        if turn.record.takes > 1:
+            await self.deps.indicators.clear_working(place_of(turn.body))  # an earlier worker may have left its sign
+        await self._done(turn, what, posted=ts, keep_text=outcome.keeps_text, about=outcome.about, outcome=outcome)
+
+    async def _stopped(self, turn: Turn) -> None:
+        """Nothing is shown: what the stop did was said where it was given."""
+        if turn.record.takes > 1:
+            await self.deps.indicators.clear_working(place_of(turn.body))  # an earlier worker may have left its sign
+        await self._done(turn, "stopped", keep_text=True)
+
+    async def _done(
+        self,
+        turn: Turn,
+        what: str,
+        *,
+        posted: str = "",
+        keep_text: bool = False,
+        about: str = "",
+        outcome: Outcome | None = None,
+    ) -> None:
+        writes = self.activity.writes(turn.id, turn.record, what, about=about, outcome=outcome, posted=posted)
+        answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
+        await self.patience.through_outages(lambda: self.activity.refresh_home(turn, writes, answers))
+        await self._take_mark_away(turn.record)
+        took = (self.deps.now() - turn.record.accepted_at).total_seconds()
+        self.metrics.turn(turn.body.kind, what, took)
+        log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": took})
+
+    async def _bury(self, lease: Lease, turn: TurnId, reason: str, record: Record | None = None) -> None:
+        writes = self.activity.writes(turn, record, f"dead: {reason}")
+        await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
+        if record is not None:
+            await self._take_mark_away(record)
+            if record.takes > 1:
+                await self.deps.indicators.clear_working(
+                    place_of(record.body)
+                )  # an earlier worker may have left its sign
+        self.metrics.dead_letter()
+        log.error("a turn could not be finished and is a dead letter", extra={"turn": turn, "reason": reason})
+
+    async def _take_mark_away(self, record: Record) -> None:
+        """Only now, when the turn has ended and the lane goes on: nothing waits for it (`QueuedReactions`)."""
+        if record.has_queued_reaction and isinstance(record.body, InboundMessage):
+            await self.deps.indicators.remove_queued_reaction(record.body.channel, record.body.ts)
+
+    async def _open(self, turn: Turn, form: Form) -> None:
+        """Open a form, or offer a button for it: most of all where the trigger is older than 3 s."""
+        if turn.trigger_id and turn.record.takes == 1:
+            try:
+                await self.deps.say.open_form(turn.trigger_id, form.view)
+            except SlackError as exc:
+                log.info("a form could not be opened, offering a button", extra={"detail": exc.detail})
+            else:
+                return await self._done(turn, "form opened", about=form.about)
+        if not whom_of(turn.body).can_be_told:
+            return await self._done(turn, "form not opened", about=form.about)  # the person knows: nothing came
+        return await self._record(turn, Outcome(what="form offered", reply=form.otherwise, concerns=form.about))
+
+    async def _publish(self, turn: Turn, home: HomeView) -> str:
+        """Show a person's Home tab. One that Slack does not take now is shown anew when it is opened again."""
+        try:
+            await self.deps.say.publish_home(turn.user, home.view, home.view_hash)
+        except SlackRefused as exc:
+            if exc.error == "hash_conflict":
+                return "home is newer"
+            log.warning("slack does not take a home tab", extra={"error": exc.error})
+            return "home refused"
+        except SlackError as exc:
+            log.info("a home tab could not be shown", extra={"detail": exc.detail})
+            return "home not shown"
+        return "home shown"
+
+    async def _park(self, turn: Turn, wait: Wait) -> bool:
+        """Show the menu, once, and let the lane wait; False where the choice was made meanwhile."""
+        menu = Outcome(what="menu", reply=wait.menu, mark=MENU_MARK)
+        if not turn.record.card:
+            try:
+                ts = await self.poster.post(turn, menu, may_be_there=turn.record.takes > 1)
+            except SlackRefused as exc:
+                await self._not_taken(turn, menu, exc)
+                return True
+            except NeverFinished:
+                await self._bury(turn.lease, turn.id, "begun again and again, never finished", turn.record)
+                return True
+            await self.journal.card(turn.taken, ts)
+        return await self.journal.park(turn.taken, _thread(turn))
+
+    async def _wait_for_service(self, turn: Turn, exc: ProjectError) -> None:
+        """The message is kept, and tried again by itself; then the head is taken anew, for it may have changed."""
+        async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
+            if isinstance(exc, Busy):
+                await self.patience.pause(exc.retry_after or _TRANSIENT)
+            elif self.deps.project.is_up:
+                await self.patience.pause(_TRANSIENT)
+            else:
+                await self._tell_that_it_is_down(turn)
+                await self.patience.wait_for(self.line.wait(turn.record.accepted_at, self.deps.project.wait_until_up))
+
+    async def _tell_that_it_is_down(self, turn: Turn) -> None:
+        """Tell a thread once; one turn does that, at most once. Where nobody can look, it is not told again."""
+        thread, notice = _thread(turn), aside(turn.id, "notice")
+        if not await self.patience.through_outages(lambda: self.deps.sessions.may_tell(thread, turn.id)):
+            return
+        place, since = place_of(turn.body), turn.record.accepted_at - CLOCK_SKEW
+        try:
+            existing = await self.deps.say.find(place, notice, since) if turn.record.takes > 1 else ExistingParts()
+            await self.deps.say.post(place, notices.service_down(), MessageTag("bridge_notice", notice), existing)
+        except SlackError as exc:
+            log.warning("a notice could not be posted", extra={"turn": turn.id, "detail": exc.detail})
+            if isinstance(exc, SlackUnreachable):
+                return
+        await self.patience.through_outages(lambda: self.deps.sessions.told(thread))
+
+
+def _thread(turn: Turn) -> ThreadKey:
+    place = place_of(turn.body)
+    return ThreadKey(turn.team, place.channel, place.thread_ts)
+
+
+def _failed(exc: BridgeError) -> Outcome:
+    return Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)
+
+
+def _passes(error: ProjectError) -> bool:
+    """Whether a look-up failed in a way that passes by itself."""
+    return not isinstance(error, ServiceRefused | NotUnderstood) or isinstance(error, Busy | Outage)
