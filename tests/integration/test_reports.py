@@ -64,7 +64,7 @@ async def becomes_due(world: World, report: str) -> float:
     return due
 
 
-async def test_one_of_two_bridges_posts_a_slot_and_answers_questions_about_it(world: World) -> None:
+async def test_one_of_two_bridges_posts_a_slot_and_discusses_it(world: World) -> None:
     report = await keep(world, GENERAL, "report daily 09:00 --only runs,tags")
     due = await becomes_due(world, report)
     await wait_until(lambda: reports(world, GENERAL), "the report is posted")
@@ -81,7 +81,7 @@ async def test_one_of_two_bridges_posts_a_slot_and_answers_questions_about_it(wo
     assert len(reports(world, GENERAL)) == 1
 
 
-async def test_a_report_for_a_channel_that_is_archived_tells_its_owner_once_and_pauses(world: World) -> None:
+async def test_a_report_for_an_archived_channel_pauses_and_tells_its_owner(world: World) -> None:
     report = await keep(world, RANDOM, "report weekly mon 09:00")
     channel = world.slack.workspace.channels[RANDOM]
     world.slack.workspace.change_channel(channel, is_archived=True)
@@ -102,7 +102,7 @@ async def test_a_channel_without_the_bot_is_refused_at_once(world: World) -> Non
     assert "I am not in that channel" in await world.whispered(ALICE)
 
 
-async def test_a_channel_may_be_named_in_every_form_that_people_have_for_it(world: World) -> None:
+async def test_a_channel_is_found_by_each_of_its_names(world: World) -> None:
     """With ids, as the manifest asks for, and without, as an older one has it; in messages with and without."""
     said = "report weekdays 08:30 Europe/Berlin {}"
     made = [await keep(world, GENERAL, said.format(name)) for name in ("#random", "#private")]
@@ -121,17 +121,18 @@ async def test_a_channel_may_be_named_in_every_form_that_people_have_for_it(worl
     await wait_until(lambda: len(reports(world, PRIVATE)) == 2, "all reports for #private are posted")
 
 
-async def test_a_channel_name_that_is_not_found_says_how_to_pick_one(world: World) -> None:
+async def test_an_unknown_channel_name_says_how_to_pick_one(world: World) -> None:
     for user, name in ((ALICE, "#nowhere"), (CAROL, "#private")):  # Carol isn't in there, and learns nothing of it
         await world.slack.ui.command(user, GENERAL, "/stats", f"report daily 09:00 {name}")
 
         assert f"I can't find “{name}”" in await world.whispered(user)
 
 
-async def test_the_form_keeps_a_report_without_words(world: World) -> None:
+async def test_a_form_keeps_a_report_without_words(world: World) -> None:
     await world.slack.ui.command(ALICE, GENERAL, "/stats", "report")
     await wait_until(lambda: world.slack.views(ALICE), "the form is open")
     view = world.slack.views(ALICE)[-1]
+    assert "Europe/Berlin" in str(view.blocks), "her own time zone"
 
     wrong = await world.slack.ui.submit(view.id, {"often": "cron", "cron": "every day"}, ALICE)
     assert "cron" in (wrong.json or {})["errors"]

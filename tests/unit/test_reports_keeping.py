@@ -163,22 +163,8 @@ async def test_a_new_report_names_its_channel_and_is_deletable(bench: Bench) -> 
     assert await kept(bench) == []
 
 
-async def test_a_form_keeps_a_report_without_words(bench: Bench) -> None:
-    bench.directory.zones[USER] = "Europe/Berlin"
-    await bench.store.process().inbox.put(typed("report"), event="1")
-    await bench.work()
-    ((_, view),) = bench.say.forms
-    assert "Europe/Berlin" in str(view)
-
-    sent = Submission(
-        team=TEAM, channel=CHANNEL, user=USER, form=view["callback_id"], values=FORM,
-        private_metadata=view["private_metadata"], response_url=URL,
-    )  # fmt: skip
-    reply = await does(bench, sent, "2")
-
-    assert "weekly tue 17:30" in reply.text
-    (one,) = await kept(bench)
-    assert (one.spec.zone, one.spec.compare, one.spec.only) == ("America/New_York", "7d", ("runs", "tags"))
+def test_the_form_writes_the_words_of_the_command() -> None:
+    assert blocks.form_words(FORM) == "weekly tue 17:30 America/New_York --compare 7d --only runs,tags"
 
 
 @pytest.mark.parametrize(

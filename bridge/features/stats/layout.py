@@ -34,7 +34,7 @@ A_WEEK_AGO: Final = "a week ago"
 THE_LAST_REPORT: Final = "the last report"
 
 _MOST_NAMED: Final = 30
-_MOST_IN_TEXT: Final = 10
+_MOST_IN_LINE: Final = 10
 _MOST_CHANGED: Final = 10
 _NAME: Final = 60
 _LEAST_SHARE: Final = 0.0005  # less would be written as 0.0 %
@@ -60,7 +60,7 @@ class _Listing:
     counts: charts.Counts
     chart: Block | None
     changed: NamesChanged | None = None
-    most_in_line: int = 10
+    most_in_line: int = _MOST_IN_LINE
 
     def table(self, style: Style) -> Block:
         if self.changed is None:
