@@ -21,7 +21,7 @@ run: $(RUN) ## Try the bridge in the browser: a workspace, a project and Redis f
 	@echo 'Starting the playground …'
 	@exec $(BIN)/bridge playground
 
-# In the order of the folders: what takes longest, with browsers and servers, begins first, and many small ones end it.
+# A worker takes a whole file, and they begin in the order that tests/conftest.py says.
 ALL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## Run all tests

@@ -23,13 +23,27 @@ settings.load_profile("any machine")
 
 EMPTIED = 9  # the number of the database that a test has for itself
 HERE = Path(__file__).parent
-KINDS = frozenset({"unit", "proof", "contract", "integration", "e2e"})
+LONGEST = (
+    "test_workspace",
+    "test_killed_everywhere",
+    "test_socket_mode",
+    "test_killed",
+    "test_sentinel",
+    "test_cluster",
+)
+KINDS = ("e2e", "integration", "contract", "proof", "unit")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(HERE) and (kind := item.path.relative_to(HERE).parts[0]) in KINDS:
-            item.add_marker(kind)
+    """Mark each with its folder; whole files go to workers, and those that take longest shall not begin last."""
+
+    def begins(item: pytest.Item) -> tuple[int, int]:
+        kind = item.path.relative_to(HERE).parts[0]
+        item.add_marker(kind)
+        stem = item.path.stem
+        return LONGEST.index(stem) if stem in LONGEST else len(LONGEST), KINDS.index(kind)
+
+    items.sort(key=begins)  # in between, the order stays random
 
 
 def pytest_collection_finish() -> None:
