@@ -126,18 +126,12 @@ def agent_choices(agents: Sequence[Agent], query: str, *, form: str) -> list[Blo
     return [kit.option("Nobody in particular", NOBODY), *found[: kit.OPTIONS - 1]]
 
 
-def question_text(question: Question, author: str, said_before: str = "") -> str:
-    """Write what the agent gets: the question, and marked as a quotation what it is about.
-
-    *said_before* is the thread before it, as it is to be read.
-    """
-    parts = [question.message]
-    if question.about:
-        by = f"This is about a message by {kit.one_line(author, 80)}:" if author else "This is about a message:"
-        parts.append(f"{by}\n{_quoted(question.about)}")
-    if said_before:
-        parts.append(f"What was said in its thread:\n{_quoted(said_before)}")
-    return "\n\n".join(parts)
+def question_text(question: Question, author: str) -> str:
+    """Write what the agent gets: the question, and marked as a quotation what it is about."""
+    if not question.about:
+        return question.message
+    by = f"This is about a message by {kit.one_line(author, 80)}:" if author else "This is about a message:"
+    return "\n".join([f"{question.message}\n", by, *(f"> {line}" for line in question.about.strip().splitlines())])
 
 
 def question_shown(agent: Agent, question: Question, asked_by: str, author: str) -> Reply:
@@ -170,7 +164,3 @@ def ask_button(agent: Agent | None, label: str) -> Block:
 def _agent_field(label: str, placeholder: str, agent: Agent | None) -> Block:
     chosen = agent_option(agent) if agent else None
     return kit.input_block(AGENT, label, kit.external_select(AGENT, placeholder, chosen))
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}" for line in text.strip().splitlines())

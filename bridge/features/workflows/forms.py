@@ -112,39 +112,32 @@ def run_form(
 
 
 def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: Origin) -> View:
-    """Draw a form with fields."""
-    return {
+    """Draw a form with fields; without *submit*, it only shows something."""
+    view: View = {
         "type": "modal",
         "callback_id": form,
         "title": kit.plain(title, kit.VIEW_TITLE),
-        "submit": kit.plain(submit, kit.VIEW_TITLE),
-        "close": kit.plain("Cancel", kit.VIEW_TITLE),
+        "close": kit.plain("Cancel" if submit else "Close", kit.VIEW_TITLE),
         "private_metadata": origin.model_dump_json(),
-        "blocks": list(blocks),
+        "blocks": list(blocks[: kit.VIEW_BLOCKS]),
     }
+    if submit:
+        view["submit"] = kit.plain(submit, kit.VIEW_TITLE)
+    return view
 
 
 def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
     """Draw a modal that only shows something."""
-    return {
-        "type": "modal",
-        "callback_id": PAGE,
-        "title": kit.plain(title, kit.VIEW_TITLE),
-        "close": kit.plain("Close", kit.VIEW_TITLE),
-        "private_metadata": origin.model_dump_json(),
-        "blocks": list(blocks[: kit.VIEW_BLOCKS]),
-    }
+    return modal(PAGE, title, "", blocks, origin)
 
 
-def text_input(name: str, filled_in: str = "", *, placeholder: str = "") -> Block:
+def text_input(name: str, filled_in: str = "") -> Block:
     """Make a field for several lines."""
     element: Block = {
         "type": "plain_text_input", "action_id": name, "multiline": True, "max_length": kit.PLAIN_TEXT_INPUT,
     }  # fmt: skip
     if filled_in.strip():
         element["initial_value"] = kit.clean(filled_in)[: kit.PLAIN_TEXT_INPUT]
-    if placeholder:
-        element["placeholder"] = kit.plain(placeholder, kit.PLACEHOLDER)
     return element
 
 
