@@ -1,0 +1,114 @@
+"""What Slack and people are told while Redis is away, or when a listener fails."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+
+from bridge.errors import SlackUnreachable
+from bridge.features.workflows import forms
+from bridge.listeners.app import dispatcher, slack_app
+from bridge.metrics import Metrics
+from bridge.slack.api import SlackWeb
+from support import real_redis
+from support.front_door import FrontDoor, a_front_door
+from support.saying import US
+
+TOLD = "could not be taken"
+PERSON = {"user": {"id": "U1", "team_id": "T1"}, "channel": {"id": "C1"}, "trigger_id": "1.2.a"}
+PRESSED = {**PERSON, "type": "block_actions", "actions": [{"action_id": "a", "block_id": "b"}]}
+CHOSEN = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}}
+INPUT = {"type": "input", "block_id": "field"}
+FORM = {**PERSON, "type": "view_submission", "view": {"id": "V1", "callback_id": "f", "type": "modal", "state": {}}}
+
+
+@pytest.fixture
+async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis, web) as door:
+        with real_redis.away(redis):
+            yield door
+
+
+async def test_an_event_gets_503(door: FrontDoor) -> None:
+    for event in ({"type": "app_home_opened", "tab": "home"}, {"type": "agent_session_stopped", "thread_ts": "1.2"}):
+        answer = await door.event({**event, "user": "U1", "channel": "C1", "event_ts": "1.2"}, event_id="Ev1")
+
+        assert answer.status == 503
+
+
+async def test_a_command_is_answered_with_a_private_line(door: FrontDoor) -> None:
+    answer = await door.form({"command": "/workflows", "user_id": "U1", "team_id": "T1", "channel_id": "C1"})
+
+    assert (answer.status, answer.json["response_type"]) == (200, "ephemeral")
+    assert TOLD in answer.json["text"]
+
+
+@pytest.mark.parametrize(("blocks", "field"), [([{"type": "section"}, INPUT], "field"), ([], forms.WORKFLOW)])
+async def test_a_form_stays_open_with_a_line_under_a_field(
+    door: FrontDoor, blocks: list[dict[str, Any]], field: str
+) -> None:
+    answer = await door.interaction({**FORM, "view": {**FORM["view"], "blocks": blocks}})
+
+    assert (answer.status, answer.json["response_action"]) == (200, "errors")
+    assert TOLD in answer.json["errors"][field]
+
+
+@pytest.mark.parametrize(
+    "payload", [PRESSED, {**PERSON, "type": "message_action", "callback_id": "ask_about", "message": {"ts": "1.2"}}]
+)
+@pytest.mark.parametrize("trouble", [None, SlackUnreachable("chat.postEphemeral")])
+async def test_a_click_and_a_shortcut_are_acknowledged_and_their_person_told(
+    door: FrontDoor, payload: dict[str, Any], trouble: Exception | None
+) -> None:
+    door.bench.say.troubles = [trouble]
+
+    answer = await door.interaction(payload)
+
+    assert (answer.status, answer.body) == (200, b"")
+    assert [TOLD in reply.text for _, reply in door.bench.say.whispers] == ([True] if trouble is None else [])
+
+
+async def test_a_global_shortcut_is_acknowledged(door: FrontDoor) -> None:
+    answer = await door.interaction({**PERSON, "channel": None, "type": "shortcut", "callback_id": "run"})
+
+    assert answer.status == 200
+    assert door.bench.say.whispers == []
+
+
+class Broken:
+    def register(self, app: AsyncApp) -> None:
+        app.event("message")(self.fail)
+        app.options("a")(self.fail)
+
+    async def fail(self) -> None:
+        raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ({"type": "event_callback", "event": {"type": "message", "text": "hello"}}, (503, "")),
+        ({"type": "block_suggestion", "action_id": "a", "value": "hello"}, (200, {"options": []})),
+    ],
+)
+async def test_a_listener_that_fails_is_logged_by_a_reference(
+    door: FrontDoor, web: SlackWeb, caplog: pytest.LogCaptureFixture, body: dict[str, Any], answer: tuple[int, object]
+) -> None:
+    caplog.set_level(logging.ERROR)
+    metrics = Metrics()
+    dispatch = dispatcher(slack_app(web, US, metrics, door.bench.say, Broken()), metrics)
+
+    response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
+
+    assert (response.status, json.loads(response.body or '""')) == answer
+    (record,) = caplog.records
+    assert (record.message, len(vars(record)["reference"])) == ("a listener failed", 8)
+    assert "hello" not in caplog.text
+    assert b'bridge_rejected_requests_total{reason="broken_inside"} 1.0' in metrics.exposition()
