@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -53,6 +53,8 @@ _CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to ten, and its date
 Json = dict[str, Any]
 Sleep = Callable[[float], Awaitable[None]]
 Monotonic = Callable[[], float]
+Send = Callable[..., Awaitable[Json]]
+"""`SlackWeb.call` or `SlackWeb.read`."""
 
 INTERVAL = 1.0  # seconds between two messages in a slowed-down channel
 QUIET = 5.0  # seconds; a channel that nobody wrote to for so long is free again
@@ -97,14 +99,6 @@ class Hello:
     team_name: str
     bot_name: str
     said_at: datetime | None
-
-
-class Send(Protocol):
-    """`SlackWeb.call` or `SlackWeb.read`."""
-
-    async def __call__(self, method: str, arguments: Mapping[str, Any], *, seconds: float) -> Json:
-        """Make a call. Raises `SlackError`."""
-        ...
 
 
 class BotToken:
@@ -189,13 +183,9 @@ class SlackWeb:
         self.client.token = token
         self.token.accept(token)
 
-    async def who_has(self, token: str) -> Identity:
-        """Ask whose *token* is, whether or not it is the one in use. Raises `SlackError`."""
+    async def auth_test(self, token: str = "") -> Identity:
+        """Ask whose *token* is, or the one in use. Raises `SlackError`."""
         return (await self.hello(token)).identity
-
-    async def auth_test(self) -> Identity:
-        """Ask who we are, with whatever token there is. Raises `SlackError`."""
-        return (await self.hello(self.token.value)).identity
 
     async def hello(self, token: str = "") -> Hello:
         """Ask who we are, by name too, and what time it is. Raises `SlackError`."""

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import Protocol
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.ids import TurnId
@@ -352,7 +351,7 @@ class Say:
         }
         await self._pace.call(self._web.call, "files.completeUploadExternal", shared, deadline)
 
-    async def _show(self, reply: Reply, existing: ExistingParts, send: _SendPrivately) -> None:
+    async def _show(self, reply: Reply, existing: ExistingParts, send: Callable[..., Awaitable[None]]) -> None:
         """Send what is not there yet of a reply that can have no files."""
         as_texts = [part for number, file in enumerate(reply.files) for part in as_text(f"file{number}", file)]
         for part in (*parts_of(reply), *as_texts):
@@ -409,10 +408,6 @@ class BlockFallback:
                 self._refused |= disliked - kinds
                 return True
         return False
-
-
-class _SendPrivately(Protocol):
-    async def __call__(self, text: str, blocks: Form, *, replaces: bool) -> None: ...
 
 
 async def _laid_out(reply: Reply, most: int | None = None) -> list[Part]:
