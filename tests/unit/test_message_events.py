@@ -1,0 +1,95 @@
+"""What an event about a message says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bridge.ids import MessageKey
+from bridge.inbound import InboundMessage
+from bridge.listeners.messages import Deleted, Edited, Ignored, Parsed, parse
+from support.saying import US
+
+TS, LATER = "1700000000.000100", "1700000900.000001"
+SAID = {"type": "message", "user": "U1", "channel": "C1", "ts": TS, "text": "hello"}
+MESSAGE = InboundMessage(team=US.team, channel="C1", user="U1", is_shared=True, text="hello", ts=TS, is_typed=False)
+CHANGED = {"type": "message", "subtype": "message_changed", "channel": "C1", "ts": LATER, "event_ts": LATER}
+
+
+def parsed(event: dict[str, Any]) -> Parsed:
+    return parse({"type": "event_callback", "event": event}, US)
+
+
+@pytest.mark.parametrize(
+    ("more", "changes"),
+    [
+        ({}, {}),
+        ({"text": f"<@{US.bot_user}> hi"}, {"text": f"<@{US.bot_user}> hi", "is_mention": True}),
+        ({"text": f"<@{US.bot_user}|bridge>"}, {"text": f"<@{US.bot_user}|bridge>", "is_mention": True}),
+        ({"text": f"<@{US.bot_user}X> hi"}, {"text": f"<@{US.bot_user}X> hi"}),
+        ({"type": "app_mention"}, {"is_mention": True}),
+        ({"channel": "D1"}, {"channel": "D1", "is_direct": True}),
+        ({"channel_type": "im"}, {"is_direct": True}),
+        ({"thread_ts": LATER, "client_msg_id": "c"}, {"thread_ts": LATER, "is_typed": True}),
+        ({"thread_ts": "root"}, {}),
+        ({"subtype": "file_share", "files": [{}]}, {"has_files": True}),
+        ({"user_team": "T2", "team": "T1"}, {"user_team": "T2"}),
+        ({"source_team": "T2", "team": "T1"}, {"user_team": "T2"}),
+        ({"edited": {"ts": LATER}}, {"edited_ts": LATER}),
+        ({"text": "half \ud800"}, {"text": "half ?"}),
+    ],
+)
+def test_a_message_of_a_person_is_read(more: dict[str, Any], changes: dict[str, Any]) -> None:
+    assert parsed({**SAID, **more}) == MESSAGE.model_copy(update=changes)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"subtype": "channel_join"},
+        {"subtype": ["odd"]},
+        {"bot_id": "B1"},
+        {"app_id": "A1"},
+        {"user": US.bot_user},
+        {"user": "USLACKBOT"},
+        {"hidden": True},
+        {"user": None},
+        {"channel": {}},
+        {"ts": "1700000000"},
+    ],
+)
+def test_a_message_of_nobody_is_ignored(more: dict[str, Any]) -> None:
+    assert isinstance(parsed({**SAID, **more}), Ignored)
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ({**CHANGED, "message": SAID}, Edited(MESSAGE.model_copy(update={"edited_ts": LATER}))),
+        (
+            {**SAID, "type": "app_mention", "edited": {"ts": LATER}},
+            Edited(MESSAGE.model_copy(update={"edited_ts": LATER, "is_mention": True}), is_mention=True),
+        ),
+        ({**CHANGED, "message": {"subtype": "tombstone", "ts": TS}}, Deleted(MessageKey(US.team, "C1", TS), LATER)),
+        (
+            {"type": "message", "subtype": "message_deleted", "channel": "C1", "deleted_ts": TS},
+            Deleted(MessageKey(US.team, "C1", TS), TS),
+        ),
+    ],
+)
+def test_an_edit_and_a_deletion_name_their_message(event: dict[str, Any], expected: Parsed) -> None:
+    assert parsed(event) == expected
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {**CHANGED, "message": SAID, "previous_message": SAID},
+        {**CHANGED, "message": {**SAID, "bot_id": "B1"}},
+        {**CHANGED, "message": 7},
+        {"type": "message", "subtype": "message_deleted", "deleted_ts": 7},
+    ],
+)
+def test_a_change_of_anything_else_is_ignored(event: dict[str, Any]) -> None:
+    assert isinstance(parsed(event), Ignored)
