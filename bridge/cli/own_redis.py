@@ -11,24 +11,15 @@ from bridge.queue.redis.embedded import LOOK_EVERY, Keeper, embedded_redis
 
 
 class EmbeddedRedis:
-    """A server whose data is in *data_dir*."""
+    """A server whose data is in *data_dir*; *url* is always the same, and *is_stopped* where it is not to be there."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._url = ""
+        self.url = ""
+        self.is_stopped = True
         self._data_dir = data_dir
         self._keeper = Keeper(data_dir)
-        self._use: AsyncExitStack | None = None
+        self._use = AsyncExitStack()
         self._one_at_a_time = asyncio.Lock()
-
-    @property
-    def url(self) -> str:
-        """Where it is, always the same."""
-        return self._url
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether it is not meant to be there."""
-        return self._use is None
 
     @property
     def trouble(self) -> str:
@@ -45,17 +36,16 @@ class EmbeddedRedis:
 
     async def start(self) -> None:
         """Be reachable, with all that was in it."""
-        async with self._one_at_a_time, AsyncExitStack() as use:
-            if self._use is None:
-                self._url = await use.enter_async_context(embedded_redis(self._data_dir))
-                self._use = use.pop_all()
+        async with self._one_at_a_time:
+            if self.is_stopped:
+                self.url = await self._use.enter_async_context(embedded_redis(self._data_dir))
+                self.is_stopped = False
 
     async def stop(self) -> None:
         """Be away; a server that another bridge uses stays."""
         async with self._one_at_a_time:
-            use, self._use = self._use, None
-            if use is not None:
-                await use.aclose()
+            self.is_stopped = True
+            await self._use.aclose()
 
     async def __aenter__(self) -> Self:
         await self.start()

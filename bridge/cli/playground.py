@@ -10,8 +10,8 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -110,11 +110,25 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
+    from bridge.cli.own_redis import EmbeddedRedis  # noqa: PLC0415 - both: 500 ms
+
+    try:
+        from bridge.playground.scene import opened, require_free  # noqa: PLC0415
+    except ModuleNotFoundError as exc:
+        if exc.name is None or exc.name.startswith("bridge"):
+            raise
+        raise ConfigurationError([f"{NOT_INSTALLED} ({exc.name} is missing)"]) from None
     configure(plan.settings.log_format, plan.settings.log_level)
     until = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, until.set)
-    async with _opened(plan, port) as scene:
+    try:
+        require_free(port)
+    except OSError as exc:
+        raise ConfigurationError([f"--port {port}: {exc.strerror}; free it or choose another"]) from exc
+    async with AsyncExitStack() as stack:
+        redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
+        scene = await stack.enter_async_context(opened(_options(plan, port, redis)))
         _introduce(scene, plan)
         if open_browser and _has_display():
             # A daemon thread: a browser that takes its time must not keep anything from beginning or ending.
@@ -122,29 +136,19 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
         return await scene.run(until)
 
 
-@asynccontextmanager
-async def _opened(plan: Plan, port: int) -> AsyncIterator[Scene]:
-    from bridge.cli.own_redis import EmbeddedRedis  # noqa: PLC0415 - --help and bad settings need none of it
+def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions:
+    """Say where everything is. The bridge listens as configured; for the page's Slack, on this machine alone."""
+    from bridge.playground.scene import NAMESPACE, SceneOptions  # noqa: PLC0415 - see `_play`
 
-    try:
-        from bridge.playground.scene import opened, require_free  # noqa: PLC0415 - the same
-    except ModuleNotFoundError as exc:
-        if exc.name is None or exc.name.startswith("bridge"):
-            raise
-        raise ConfigurationError([f"{NOT_INSTALLED} ({exc.name} is missing)"]) from None
-    try:
-        require_free(port)
-    except OSError as exc:
-        raise ConfigurationError([f"--port {port}: {exc.strerror}; free it or choose another"]) from exc
-    async with AsyncExitStack() as stack:
-        redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
-        yield await stack.enter_async_context(opened(_wanted(plan, port, redis)))
-
-
-def _wanted(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions:
-    from bridge.playground.scene import NAMESPACE, SceneOptions  # noqa: PLC0415 - see `_opened`
-
-    host, bridge_port = _where_the_bridge_listens(plan)
+    is_told = {
+        name: plan.is_slack_real or _is_configured(plan.environ, name) for name in ("BRIDGE_HOST", "BRIDGE_PORT")
+    }
+    host = plan.settings.host if is_told["BRIDGE_HOST"] else "127.0.0.1"
+    bridge_port = plan.settings.port if is_told["BRIDGE_PORT"] else 0
+    if not bridge_port:  # one that nobody has: the bridge keeps it over its restarts, so that Slack finds it again
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            bridge_port = free.getsockname()[1]
     defaults = {"BRIDGE_DRAIN_SECONDS": _DRAIN_SECONDS}
     if not plan.is_slack_real:
         defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host}
@@ -163,22 +167,6 @@ def _wanted(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions:
     )
 
 
-def _where_the_bridge_listens(plan: Plan) -> tuple[str, int]:
-    """Where Slack's requests go: as configured; for the page's Slack, any free port of this machine alone."""
-    is_told_port = plan.is_slack_real or _is_configured(plan.environ, "BRIDGE_PORT")
-    is_told_host = plan.is_slack_real or _is_configured(plan.environ, "BRIDGE_HOST")
-    host = plan.settings.host if is_told_host else "127.0.0.1"
-    return host, (is_told_port and plan.settings.port) or _free_port()
-
-
-def _free_port() -> int:
-    """Find a port that nobody has: the bridge keeps it over its restarts, so that Slack finds it again."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _introduce(scene: Scene, plan: Plan) -> None:
     """Say where the page is, first of all, and what is a stand-in."""
     typer.echo(f"The playground: {scene.url}\n")
@@ -186,14 +174,11 @@ def _introduce(scene: Scene, plan: Plan) -> None:
         kind = "stand-in" if part.is_stand_in else "real"
         detail = part.detail if part.is_stand_in else _REAL.get(part.name, "as configured")
         typer.echo(f"  {part.name:<16} {kind:<9} {detail}")
-    typer.echo("\n".join(["", *_ways_to_look_inside(plan, _namespace(scene, plan))]))
+    # The bridge's own: the stand-ins' where Slack is one and nothing else is configured.
+    namespace = scene.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
+    typer.echo("\n".join(["", *_ways_to_look_inside(plan, namespace)]))
     typer.echo(f"\nWhat is said here is kept in {plan.settings.data_dir}. Ctrl-C ends it.")
     sys.stdout.flush()
-
-
-def _namespace(scene: Scene, plan: Plan) -> str:
-    """Name the one that the bridge has: the stand-ins' where Slack is one and nothing else is configured."""
-    return scene.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
 
 
 def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
@@ -210,16 +195,12 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
         else:
             environ["REDIS_URL"] = url
     before = " ".join(f"{name}={shlex.quote(value)}" for name, value in environ.items())
-    commands = [f"{folder}{before} {_this_program()} {words}{flags}" for words in ("audit", "dead list", "feedback")]
-    return [f"{heading}:", *(f"  ({line})" if folder else f"  {line}" for line in commands)]
-
-
-def _this_program() -> str:
-    """Write how it was started, from any folder."""
-    path = Path(sys.argv[0]).absolute()
+    path = Path(sys.argv[0]).absolute()  # how it was started, from any folder
+    program = shlex.quote(str(path))
     if path.name == "__main__.py" or not os.access(path, os.X_OK):
-        return f"{shlex.quote(sys.executable)} -m bridge"
-    return shlex.quote(str(path))
+        program = f"{shlex.quote(sys.executable)} -m bridge"
+    commands = [f"{folder}{before} {program} {words}{flags}" for words in ("audit", "dead list", "feedback")]
+    return [f"{heading}:", *(f"  ({line})" if folder else f"  {line}" for line in commands)]
 
 
 def _has_display() -> bool:
