@@ -1,14 +1,29 @@
-"""`bridge manifest`: what Slack is told of the app."""
+"""`bridge manifest`: what Slack is told of the app, made from the command registry. It needs nothing configured.
+
+https://docs.slack.dev/reference/app-manifest
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
 
 import typer
 
 from bridge.cli.printing import to_json
 from bridge.cli.running import complain, values_or_exit
 from bridge.errors import ConfigurationError
+from bridge.slack.scopes import EVENTS, SCOPES
+
+_APP_PROMPTS: Final = {
+    "What can you do?": "What can you do?",
+    "!agents": "Which agents are there?",
+    "!workflows": "List the workflows",
+    "!stats": "Show the statistics",
+}
+
+_PLACEHOLDER: Final = "https://YOUR-HOST"
 
 
 def manifest(
@@ -19,12 +34,97 @@ def manifest(
     socket: Annotated[bool, typer.Option("--socket", help="For Socket Mode: Slack need not reach the bridge.")] = False,
 ) -> None:
     """Print the Slack app manifest; only BRIDGE_COMMAND_PREFIX is read."""
-    from bridge.features.registry import features  # noqa: PLC0415 - both: 500 ms
-    from bridge.ops.manifest import manifest as made_of, where_slack_sends  # noqa: PLC0415
-
     try:
         target = where_slack_sends(url, socket=socket)
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
     prefix = values_or_exit("BRIDGE_COMMAND_PREFIX ", embedded_redis=True)["BRIDGE_COMMAND_PREFIX"]
-    typer.echo(to_json(made_of(features.slash_commands(prefix), target), indent=2))
+    typer.echo(to_json(app_manifest(target, prefix), indent=2))
+
+
+def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
+    """Make the manifest; *url* is `where_slack_sends`, and each command's name begins with *prefix*."""
+    from bridge.features.registry import features  # noqa: PLC0415 - 500 ms
+
+    return {
+        "display_information": {
+            "name": "Bridge",
+            "description": "Run workflows, read statistics and talk with the agents of one project.",
+            "long_description": (
+                "Mention the bot in a channel, or write to it directly, and an agent of the project answers in a "
+                "thread; reply there and the conversation goes on. Slash commands list and run the project's workflows "
+                "and show its statistics. In threads, where Slack has no slash commands, write ! in place of /."
+            ),
+        },
+        "features": {
+            "app_home": {
+                "home_tab_enabled": True,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "bot_user": {"display_name": "bridge", "always_online": True},
+            "agent_view": {
+                "agent_description": (
+                    "Talk with the agents of the project. Begin with an agent's name and a colon to choose one."
+                ),
+                "suggested_prompts": [{"title": title, "message": message} for message, title in _APP_PROMPTS.items()],
+            },
+            "slash_commands": [
+                {
+                    "command": command.name,
+                    "description": command.description,
+                    "usage_hint": command.usage_hint,
+                    "should_escape": command.with_ids,
+                    **_at("url", url),
+                }
+                for command in features.slash_commands(prefix)
+            ],
+            "shortcuts": [asdict(shortcut) for shortcut in features.shortcuts()],
+        },
+        "oauth_config": {
+            "scopes": {  # the optional ones in both lists: https://docs.slack.dev/authentication/installing-with-oauth
+                "bot": [scope.name for scope in SCOPES],
+                "bot_optional": [scope.name for scope in SCOPES if scope.is_optional],
+            }
+        },
+        "settings": {
+            "event_subscriptions": {**_at("request_url", url), "bot_events": list(EVENTS)},
+            "interactivity": {
+                "is_enabled": True,
+                **_at("request_url", url),
+                **_at("message_menu_options_url", url),  # the searchable menus of agents and workflows
+            },
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": url is None,
+            "token_rotation_enabled": False,  # it cannot be turned off again, and .env could not follow it
+        },
+    }
+
+
+def where_slack_sends(given: str, *, socket: bool) -> str | None:
+    """Tell where Slack is to send: to *given*, with or without the path, or nowhere (None), over a *socket*.
+
+    Raises `ConfigurationError`.
+    """
+    from bridge.slack.http import EVENTS_PATH  # noqa: PLC0415 - 100 ms
+
+    if socket and given:
+        raise ConfigurationError(["--url and --socket exclude one another: over a socket, Slack needs no address"])
+    if socket:
+        return None
+    address = (given or _PLACEHOLDER).strip().rstrip("/")
+    try:
+        parts = urlsplit(address)
+        is_usable = bool(parts.scheme == "https" and parts.hostname)
+        _ = parts.port  # read to be checked
+    except ValueError:
+        is_usable = False
+    if not is_usable or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ConfigurationError(
+            ["--url is no address that Slack can send to: use one like https://bridge.example.com"]
+        )
+    return address if parts.path.endswith(EVENTS_PATH) else address + EVENTS_PATH
+
+
+def _at(name: str, url: str | None) -> dict[str, str]:
+    return {} if url is None else {name: url}

@@ -14,9 +14,9 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 import bridge
+from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.errors import ConfigurationError
 from bridge.features.registry import features
-from bridge.ops.manifest import manifest, where_slack_sends
 from bridge.playground.emulator import EmulatedSlack, sample, web_api
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest
 from bridge.slack.scopes import EVENTS, SCOPES
@@ -49,7 +49,7 @@ async def validated() -> AsyncIterator[Validated]:
 
 
 def made(*, url: str | None = URL, prefix: str = "") -> dict[str, Any]:
-    return manifest(features.slash_commands(prefix), url)
+    return app_manifest(url, prefix)
 
 
 def addresses(value: Any) -> Iterator[str]:

@@ -9,8 +9,7 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from bridge.features.registry import features
-from bridge.ops.manifest import manifest
+from bridge.cli.manifest import app_manifest
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BRIDGE, CAROL, DM_ALICE, GENERAL, NOBOT, PRIVATE, RANDOM
 from support.real_redis import RealRedis
@@ -106,12 +105,12 @@ async def test_a_channel_is_found_by_each_of_its_names(world: World) -> None:
     """With ids, as the manifest asks for, and without, as an older one has it; in messages with and without."""
     said = "report weekdays 08:30 Europe/Berlin {}"
     made = [await keep(world, GENERAL, said.format(name)) for name in ("#random", "#private")]
-    older = manifest(features.slash_commands(), None)
+    older = app_manifest(None)
     for command in older["features"]["slash_commands"]:
         command["should_escape"] = False
     world.slack.install(older)
     made += [await keep(world, GENERAL, said.format(name)) for name in ("#Random", "#private")]
-    world.slack.install(manifest(features.slash_commands(), None))
+    world.slack.install(app_manifest(None))
     for line in (f"!stats {said.format(name)}" for name in (f"<#{RANDOM}>", "#random")):
         made.append(await keep_by(partial(world.slack.people.say, ALICE, DM_ALICE, line), world))
 

@@ -304,11 +304,6 @@ def _words_in(value: Any) -> list[str]:
     return own + [words for key, item in value.items() if key != "value" for words in _words_in(item)]
 
 
-def _commands() -> Sequence[Any]:
-    found: Sequence[Any] = import_module("bridge.features.registry").features.slash_commands()
-    return found
-
-
 @asynccontextmanager
 async def a_world(
     redis_url: str,
@@ -331,7 +326,7 @@ async def a_world(
                 clock=clock,
             )
         )
-        slack.install(import_module("bridge.ops.manifest").manifest(_commands(), None))
+        slack.install(import_module("bridge.cli.manifest").app_manifest(None))
         project = await stack.enter_async_context(SampleProject(api_key=API_KEY))
         redis = Redis.from_url(redis_url, decode_responses=True)
         stack.push_async_callback(redis.aclose)
