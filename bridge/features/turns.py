@@ -90,10 +90,8 @@ class Turns:
             while True:
                 head = lease.pop_head()
                 if head is None:
-                    if (
-                        not self.deps.say.token.is_accepted
-                    ):  # the lane waits in the queue, as no turn begins now (`Worker`)
-                        return await self.journal.release(lease.held)
+                    if not self.deps.say.token.is_accepted:
+                        return await self.journal.release(lease.held)  # no turn begins now (`Worker`)
                     head = await self.journal.take(lease.held, begins=begins)
                 begins = False
                 if head is None:
@@ -105,6 +103,8 @@ class Turns:
                     try:
                         if await self._step(turn):
                             return None
+                    except TurnChanged:
+                        continue
                     except TurnStopped:
                         return await self._stopped(turn)
                     finally:
@@ -135,9 +135,8 @@ class Turns:
             else:
                 await self._show(turn, outcome, may_be_there=True)
         elif record.step is Step.SENT:  # an earlier worker may have sent the request, and never heard the answer
-            await self._record(
-                turn, await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
-            )
+            unknown = await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
+            await self._record(turn, unknown)
         elif record.is_withdrawn:
             await self._done(turn, "withdrawn")
         elif isinstance(turn.body, InboundMessage) and record.accepted_at < self.deps.now() - self.max_age:
@@ -156,8 +155,6 @@ class Turns:
 
         try:
             result = await self.patience.through_outages(handled)
-        except TurnChanged:
-            return False
         except TryLater as exc:
             async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
                 await self.patience.pause(exc.after)
@@ -166,11 +163,11 @@ class Turns:
             if isinstance(turn.body, InboundMessage) and _passes(exc):
                 await self._wait_for_service(turn, exc)
                 return False
-            result = _failed(exc)
+            result = _failed(turn, exc)
         except (LaneLost, StoreUnavailable):
             raise
         except BridgeError as exc:
-            result = _failed(exc)
+            result = _failed(turn, exc)
         if not self.deps.say.token.is_accepted and not turn.has_sent:  # nothing may begin since it was taken
             await self.journal.release(turn.lease.held)
             return True
@@ -352,7 +349,8 @@ def _thread(turn: Turn) -> ThreadKey:
     return ThreadKey(turn.team, place.channel, place.thread_ts)
 
 
-def _failed(exc: BridgeError) -> Outcome:
+def _failed(turn: Turn, exc: BridgeError) -> Outcome:
+    turn.staged.clear()
     return Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)
 
 

@@ -99,11 +99,15 @@ class Journal:
     async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
         """Record what will be shown, and what belongs to it. *what* names it for the trace.
 
-        Raises `TurnStopped` where somebody has stopped the turn meanwhile: it is recorded, and not to be shown.
+        Raises `TurnStopped` where somebody has stopped the turn meanwhile: it is recorded, and not to be shown; and
+        `TurnChanged` where nothing was sent and the message is no longer as it was taken: nothing is recorded.
         """
         answer = await self._run(
-            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, to_json(writes)
-        )
+            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, to_json(writes),
+            taken.record.edits,
+        )  # fmt: skip
+        if answer == "changed":
+            raise TurnChanged
         if answer == "stopped":
             raise TurnStopped(taken.record.id)
 

@@ -15,7 +15,8 @@ from importlib.resources import files
 from typing import Any
 
 from redis.asyncio import Redis
-from redis.exceptions import MovedError, NoScriptError, RedisError
+from redis.asyncio.connection import AbstractConnection
+from redis.exceptions import MovedError, NoScriptError, RedisError, ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
@@ -61,6 +62,7 @@ class Batches:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
+        self._connection: AbstractConnection | None = None
         self._waiting: list[tuple[tuple[str | int, ...], asyncio.Future[Any], bool]] = []
         self._sender: asyncio.Task[None] | None = None
 
@@ -77,11 +79,8 @@ class Batches:
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
-                pipe = self._redis.pipeline(transaction=False)
-                for command, _waiting, _was_moved in batch:
-                    pipe.execute_command(*command)
                 try:
-                    answers = await pipe.execute(raise_on_error=False)
+                    answers = await self._ask([command for command, _waiting, _was_moved in batch])
                 except (RedisError, RuntimeError) as exc:
                     answers = [exc] * len(batch)
                 moved = []
@@ -102,6 +101,32 @@ class Batches:
             for _command, waiting, _was_moved in (*batch, *self._waiting):
                 waiting.cancel()  # only where this task itself is ended: nobody shall wait for ever
             self._waiting = []
+
+    async def _ask(self, commands: list[tuple[str | int, ...]]) -> list[Any]:
+        """Carry out *commands* in one round trip; each has its answer, or the error that Redis answered.
+
+        The connection is kept, for one batch is under way at a time. A process that was idle before pays 0.5 ms for a
+        script by this, and 0.7 ms by redis-py's pipeline, which takes one from the pool and gives it back.
+        """
+        connection, pool = self._connection, self._redis.connection_pool
+        if connection is None:
+            connection = self._connection = await pool.get_connection()  # type: ignore[no-untyped-call]
+        else:  # what the pool does with one that it gets back, and with one that it hands out
+            if connection.should_reconnect():  # type: ignore[no-untyped-call]
+                await connection.disconnect()
+            await pool.ensure_connection(connection)
+        answers: list[Any] = []
+        try:
+            await connection.send_packed_command(connection.pack_commands(commands))
+            while len(answers) < len(commands):
+                try:
+                    answers.append(await connection.read_response())
+                except ResponseError as exc:
+                    answers.append(exc)
+        except BaseException:  # what was not read would be taken for the answer to what comes next
+            await connection.disconnect(nowait=True)
+            raise
+        return answers
 
 
 class Scripts:

@@ -419,3 +419,34 @@ async def test_the_depth_is_the_number_of_lanes_with_work(redis: Redis) -> None:
     await store.queue(message("y", ts(1)))
 
     assert await store.process().inbox.depth() == 2
+
+
+@pytest.mark.parametrize("change", ["edited", "withdrawn"])
+async def test_an_outcome_of_a_message_that_was_changed_meanwhile_is_not_recorded(redis: Redis, change: str) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    if change == "edited":
+        await process.inbox.edit(message("better words"))
+    else:
+        await process.inbox.withdraw(message().key)
+
+    with pytest.raises(TurnChanged):
+        await process.journal.outcome(taken, "to the earlier words", what="shown")
+
+    assert await store.field(turn, "step") == "queued"
+    assert await store.field(turn, "outcome") is None
+
+
+async def test_an_outcome_of_what_was_sent_stands_whatever_is_edited_later(redis: Redis) -> None:
+    store = await a_store(redis)
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    await process.journal.sent(taken)
+    await process.inbox.edit(message("better words"))
+
+    await process.journal.outcome(taken, "an answer", what="answered")
+
+    assert await store.field(turn, "step") == "posting"
