@@ -18,6 +18,16 @@ GRID = Identity(team="T1", enterprise="E1", bot_user="UBOT", bot_id="B1")
 ORG_WIDE = Identity(team="E1", enterprise="E1", bot_user="UBOT", bot_id="B1", is_org_wide=True)
 
 
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def directory(web: SlackWeb, clock: Clock) -> Directory:
+    return Directory(web, HOME, monotonic=clock)
+
+
 def person(**about: Any) -> dict[str, Any]:
     return {"ok": True, "user": {"id": "U1", "name": "ada", "team_id": "T1", **about}}
 
@@ -32,16 +42,15 @@ def person(**about: Any) -> dict[str, Any]:
     ],
 )
 async def test_a_person_has_the_name_that_others_see(
-    slack: WireSlack, web: SlackWeb, about: dict[str, Any], name: str
+    slack: WireSlack, directory: Directory, about: dict[str, Any], name: str
 ) -> None:
     slack.script["users.info"] = [person(**about)]
 
-    assert await Directory(web, HOME).user_name("U1") == name
+    assert await directory.user_name("U1") == name
 
 
-async def test_a_locale_is_asked_for_and_unknown_where_slack_does_not_tell(slack: WireSlack, web: SlackWeb) -> None:
+async def test_an_untold_locale_is_unknown(slack: WireSlack, directory: Directory) -> None:
     slack.script["users.info"] = [person(locale="de-DE"), person(), refused("missing_scope", needed="users:read")]
-    directory = Directory(web, HOME)
 
     locales = [await directory.user_locale(user) for user in ("U1", "U2", "U3", "U3", "U1")]
 
@@ -49,10 +58,8 @@ async def test_a_locale_is_asked_for_and_unknown_where_slack_does_not_tell(slack
     assert [asked["include_locale"] for asked in slack.calls("users.info")] == ["true"] * 3
 
 
-async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, web: SlackWeb) -> None:
-    clock = Clock()
+async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, directory: Directory, clock: Clock) -> None:
     slack.script["users.info"] = [person(name="ada"), person(name="grace")]
-    directory = Directory(web, HOME, monotonic=clock)
 
     names = [await directory.user_name("U1") for _ in range(3)]
     clock.time += 601
@@ -61,22 +68,17 @@ async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, web: Sl
     assert names == ["ada", "ada", "ada", "grace"]
 
 
-async def test_a_crowd_that_asks_at_once_asks_slack_once(slack: WireSlack, web: SlackWeb) -> None:
+async def test_a_crowd_that_asks_at_once_asks_slack_once(slack: WireSlack, directory: Directory) -> None:
     slack.script["users.info"] = [person()]
-    directory = Directory(web, HOME)
 
     await asyncio.gather(*(directory.user_name("U1") for _ in range(20)), directory.is_home("U1"))
 
     assert slack.methods() == ["users.info"]
 
 
-async def test_a_name_that_cannot_be_read_is_the_id_and_not_asked_for_again_soon(
-    slack: WireSlack, web: SlackWeb
-) -> None:
-    clock = Clock()
+async def test_an_unreadable_name_is_the_id_for_a_minute(slack: WireSlack, directory: Directory, clock: Clock) -> None:
     slack.script["users.info"] = [refused("missing_scope", needed="users:read"), person()]
     slack.script["conversations.info"] = [refused("channel_not_found")]
-    directory = Directory(web, HOME, monotonic=clock)
 
     assert await directory.user_name("U1") == "U1"
     assert await directory.channel_name("C1") == "C1"
@@ -87,21 +89,18 @@ async def test_a_name_that_cannot_be_read_is_the_id_and_not_asked_for_again_soon
     assert await directory.user_name("U1") == "ada"
 
 
-async def test_a_channel_has_its_name_and_a_direct_message_its_id(slack: WireSlack, web: SlackWeb) -> None:
+async def test_a_channel_has_its_name_and_a_direct_message_its_id(slack: WireSlack, directory: Directory) -> None:
     slack.script["conversations.info"] = [
         {"ok": True, "channel": {"id": "C1", "name": "general"}},
         {"ok": True, "channel": {"id": "D1", "is_im": True}},
     ]
-    directory = Directory(web, HOME)
 
     assert await directory.channel_name("C1") == "general"
     assert await directory.channel_name("D1") == "D1"
 
 
-async def test_a_group_is_asked_for_again_after_a_minute(slack: WireSlack, web: SlackWeb) -> None:
-    clock = Clock()
+async def test_a_group_is_asked_for_again_after_a_minute(slack: WireSlack, directory: Directory, clock: Clock) -> None:
     slack.script["usergroups.users.list"] = [{"ok": True, "users": ["U1"]}, {"ok": True, "users": []}]
-    directory = Directory(web, HOME, monotonic=clock)
 
     assert await directory.in_group("U1", "S1") is True
     assert await directory.in_group("U2", "S1") is False
@@ -109,15 +108,13 @@ async def test_a_group_is_asked_for_again_after_a_minute(slack: WireSlack, web: 
     assert await directory.in_group("U1", "S1") is False
 
 
-async def test_who_is_in_a_group_that_cannot_be_read_is_not_known(slack: WireSlack, web: SlackWeb) -> None:
+async def test_an_unreadable_group_is_an_error(slack: WireSlack, directory: Directory, clock: Clock) -> None:
     slack.script["usergroups.users.list"] = [refused("missing_scope"), {"ok": True}]
-    clock = Clock()
-    directory = Directory(web, HOME, monotonic=clock)
 
     for _ in range(2):  # refused, then an answer without users
         with pytest.raises(SlackError):
             await directory.in_group("U1", "S1")
-        clock.time += 6
+        clock.time += 61
 
 
 @pytest.mark.parametrize(
@@ -159,34 +156,44 @@ async def test_home_is_the_workspace_that_installed_the_app(
     ],
 )
 async def test_anything_less_than_a_full_member_counts_as_a_guest(
-    slack: WireSlack, web: SlackWeb, about: dict[str, Any], kind: str
+    slack: WireSlack, directory: Directory, about: dict[str, Any], kind: str
 ) -> None:
     slack.script["users.info"] = [person(**about)]
-    directory = Directory(web, HOME)
 
     assert (await directory.person("U1")).kind == kind
     assert await directory.is_guest("U1") is (kind != "member")
 
 
-async def test_who_is_a_guest_is_not_guessed(slack: WireSlack, web: SlackWeb) -> None:
+@pytest.mark.parametrize(
+    ("answer", "is_bot"), [(person(is_bot=True), True), (person(), False), (refused("missing_scope"), False)]
+)
+async def test_a_bot_is_one_that_slack_says_is(
+    slack: WireSlack, directory: Directory, answer: dict[str, Any], *, is_bot: bool
+) -> None:
+    slack.script["users.info"] = [answer]
+
+    assert await directory.is_bot("U1") is is_bot
+
+
+async def test_an_unreadable_person_is_no_guest_by_guess(slack: WireSlack, directory: Directory) -> None:
     slack.script["users.info"] = [refused("missing_scope", needed="users:read")]
 
     with pytest.raises(SlackRefused):
-        await Directory(web, HOME).is_guest("U1")
+        await directory.is_guest("U1")
 
 
 @pytest.mark.parametrize("answer", [{"ok": True}, person(team_id=None), {"ok": True, "user": "U1"}])
-async def test_where_a_person_belongs_is_never_guessed(slack: WireSlack, web: SlackWeb, answer: dict[str, Any]) -> None:
+async def test_a_persons_unknown_home_is_an_error(
+    slack: WireSlack, directory: Directory, answer: dict[str, Any]
+) -> None:
     slack.script["users.info"] = [answer]
 
     with pytest.raises(SlackRefused):
-        await Directory(web, HOME).is_home("U1")
+        await directory.is_home("U1")
 
 
-async def test_where_a_person_belongs_is_asked_again_soon_after_a_failure(slack: WireSlack, web: SlackWeb) -> None:
-    clock = Clock()
+async def test_a_failed_look_up_is_repeated_soon(slack: WireSlack, directory: Directory, clock: Clock) -> None:
     slack.script["users.info"] = [refused("internal_error"), person()]
-    directory = Directory(web, HOME, monotonic=clock)
 
     with pytest.raises(SlackAmbiguous):
         await directory.is_home("U1")
@@ -209,7 +216,7 @@ async def test_only_so_many_values_are_kept() -> None:
     assert fetched == ["a", "b", "c", "a"]
 
 
-async def test_who_stops_asking_does_not_take_the_answer_from_the_others() -> None:
+async def test_a_cancelled_look_up_is_made_by_the_next() -> None:
     begun = asyncio.Event()
     may_end = asyncio.Event()
 
@@ -232,11 +239,11 @@ async def test_who_stops_asking_does_not_take_the_answer_from_the_others() -> No
 
 @pytest.mark.parametrize(("about", "zone"), [({"tz": "Europe/Berlin"}, "Europe/Berlin"), ({"tz": None}, ""), ({}, "")])
 async def test_a_person_has_the_time_zone_that_slack_tells(
-    slack: WireSlack, web: SlackWeb, about: dict[str, Any], zone: str
+    slack: WireSlack, directory: Directory, about: dict[str, Any], zone: str
 ) -> None:
     slack.script["users.info"] = [person(**about)]
 
-    assert await Directory(web, HOME).time_zone("U1") == zone
+    assert await directory.time_zone("U1") == zone
 
 
 @pytest.mark.parametrize(
@@ -251,12 +258,12 @@ async def test_a_person_has_the_time_zone_that_slack_tells(
     ],
 )
 async def test_the_bot_may_post_where_it_is_a_member(
-    slack: WireSlack, web: SlackWeb, answer: dict[str, Any] | str, *, may_post: bool
+    slack: WireSlack, directory: Directory, answer: dict[str, Any] | str, *, may_post: bool
 ) -> None:
     said = refused(answer) if isinstance(answer, str) else {"ok": True, "channel": {"id": "C1", **answer}}
     slack.script["conversations.info"] = [said]
 
-    assert await Directory(web, HOME).may_post("C1") is may_post
+    assert await directory.may_post("C1") is may_post
 
 
 def channels(*named: tuple[str, str], cursor: str = "") -> dict[str, Any]:
@@ -264,15 +271,12 @@ def channels(*named: tuple[str, str], cursor: str = "") -> dict[str, Any]:
     return {"ok": True, "channels": listed, "response_metadata": {"next_cursor": cursor}}
 
 
-async def test_a_channel_is_found_by_its_name_among_what_the_bot_and_the_asker_see(
-    slack: WireSlack, web: SlackWeb
-) -> None:
+async def test_a_channel_is_found_among_those_both_see(slack: WireSlack, directory: Directory) -> None:
     slack.script["users.conversations"] = [
         channels(("C1", "general"), cursor="more"),
         channels(("C2", "random")),
         channels(("C3", "staff")),
     ]
-    directory = Directory(web, HOME)
 
     found = [await directory.channel_called(name, "U1") for name in ("#Random", "general", "#staff", "#nowhere")]
 
@@ -292,7 +296,7 @@ async def test_without_the_permissions_no_channel_is_looked_up(slack: WireSlack,
     assert slack.methods() == []
 
 
-async def test_a_look_up_that_slack_refuses_finds_no_channel(slack: WireSlack, web: SlackWeb) -> None:
+async def test_a_refused_look_up_finds_no_channel(slack: WireSlack, directory: Directory) -> None:
     slack.script["users.conversations"] = [refused("missing_scope", needed="channels:read")]
 
-    assert await Directory(web, HOME).channel_called("#general", "U1") == ""
+    assert await directory.channel_called("#general", "U1") == ""
