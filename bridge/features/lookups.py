@@ -5,9 +5,9 @@ from __future__ import annotations
 from bridge.errors import NoSuch, NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.home.layout import Spot
-from bridge.features.workflows.forms import Origin
 from bridge.project.models import Agent, Workflow
 from bridge.queue.turn import Turn
+from bridge.slack.blockkit.modals import Origin
 
 
 async def check_runner(deps: Deps, user: str, reason: str = "runner") -> None:

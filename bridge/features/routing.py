@@ -14,13 +14,12 @@ from bridge.features.deps import Deps
 from bridge.features.feature import HELP, Command, Feature, ListedShortcut, add_command
 from bridge.features.picking import pick
 from bridge.features.results import Done, Form, Outcome, Result, shown
-from bridge.features.workflows import forms
-from bridge.features.workflows.forms import Origin
 from bridge.inbound import Click, InboundMessage, Shortcut, SlashCommand, Submission
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
-from bridge.slack.blockkit import kit
+from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
 
@@ -124,7 +123,7 @@ class Features:
             raise
         except BridgeError as exc:
             why = sentence(exc)
-            return Form(forms.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
+            return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
 
     async def answer(self, line: str, deps: Deps, turn: Turn) -> Result:
         """Answer a line such as ``/workflows show 3``. Raises `CommandError` for what is not understood."""

@@ -24,6 +24,7 @@ from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.listeners.door import IN_TIME, Door
 from bridge.project import Catalog
 from bridge.slack.api import Identity
+from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.payloads import Json, items, mapping, text
 
@@ -53,7 +54,7 @@ def parse_click(body: Json, identity: Identity) -> Click:
     action = mapping(next(iter(items(body.get("actions"))), None))
     container, message, view = mapping(body.get("container")), mapping(body.get("message")), mapping(body.get("view"))
     option, carried = mapping(action.get("selected_option")), text(view, "private_metadata")
-    origin = forms.Origin.parse(carried)
+    origin = modals.Origin.parse(carried)
     # A click in a modal or in Home belongs to a channel which the bridge itself put there.
     opened_in = home.Spot.parse(carried).channel if view.get("type") == "home" else origin.opened_in
     message_ts = text(container, "message_ts") or text(message, "ts")
@@ -79,8 +80,8 @@ def parse_click(body: Json, identity: Identity) -> Click:
 def parse_submission(body: Json, identity: Identity) -> Submission:
     """Parse a ``view_submission`` payload. Where the form was opened is in its private_metadata."""
     view = mapping(body.get("view"))
-    origin = forms.Origin.parse(text(view, "private_metadata"))
-    form, values = text(view, "callback_id"), forms.form_values(mapping(mapping(view.get("state")).get("values")))
+    origin = modals.Origin.parse(text(view, "private_metadata"))
+    form, values = text(view, "callback_id"), modals.form_values(mapping(mapping(view.get("state")).get("values")))
     place = asking.place_of(form, values, origin)
     return Submission(
         team=identity.team,

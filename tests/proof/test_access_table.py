@@ -22,6 +22,7 @@ from bridge.playground.emulator.entities import Channel, Member
 from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
 from bridge.project import ProjectClient
 from bridge.slack.api import SlackWeb
+from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import View
 from support.gate import HOME, Gate, Somebody
 from support.store import a_store
@@ -177,7 +178,7 @@ def filled_in(place: Channel) -> tuple[View, dict[str, dict[str, Any]]]:
         forms.WORKFLOW: {forms.WORKFLOW: {"type": "external_select", "selected_option": {"value": "3"}}},
         forms.INPUT: {forms.INPUT: {"type": "plain_text_input", "value": "hello"}},
     }
-    return forms.run_form(None, forms.Origin(channel=place.id)), values
+    return forms.run_form(None, modals.Origin(channel=place.id)), values
 
 
 def expected(outcome: str, row: Row) -> str:

@@ -16,7 +16,7 @@ from bridge.features.agents import layout as agents
 from bridge.features.conversations import answers, notices
 from bridge.features.workflows import forms, layout as workflows, run_card as runs
 from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
-from bridge.slack.blockkit import kit
+from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
 from support.evil import results, returns, surfaces
@@ -331,14 +331,14 @@ def test_cut_node_results_are_attached_whole() -> None:
         ({"workflow": "3", "kind": "json", "input": "“quoted”"}, forms.RunRequest(3, "quoted", "“quoted”", "json")),
         ({"workflow": "3", "kind": "json", "input": "null"}, forms.RunRequest(3, None, "null", "json")),
         ({"workflow": "3"}, forms.RunRequest(3, "", "", "")),
-        ({"workflow": "", "input": "x"}, forms.FormErrors({"workflow": "Choose a workflow from the list."})),
+        ({"workflow": "", "input": "x"}, modals.FormErrors({"workflow": "Choose a workflow from the list."})),
         (
             {"workflow": "3", "kind": "json", "input": '{"a"\n:}'},
-            forms.FormErrors({"input": "This isn't JSON. Line 2, character 2: expected a value."}),
+            modals.FormErrors({"input": "This isn't JSON. Line 2, character 2: expected a value."}),
         ),
         (
             {"workflow": "3", "kind": "json", "input": " "},
-            forms.FormErrors({"input": "Write a JSON value, or choose Text."}),
+            modals.FormErrors({"input": "Write a JSON value, or choose Text."}),
         ),
     ],
 )
@@ -350,7 +350,7 @@ def test_a_submitted_form_becomes_a_request_or_errors(values: dict[str, str], ex
 def test_json_that_could_not_be_sent_is_an_error_of_its_field(typed: str) -> None:
     problems = forms.read_run_form({"workflow": "3", "kind": "json", "input": typed})
 
-    assert isinstance(problems, forms.FormErrors)
+    assert isinstance(problems, modals.FormErrors)
     assert list(problems.by_block) == ["input"]
 
 
@@ -361,16 +361,16 @@ def test_form_values_are_read_by_field() -> None:
         "kind": {"kind": {"type": "static_select", "selected_option": None}},
     }
 
-    assert forms.form_values(state) == {"workflow": "3", "input": "", "kind": ""}
+    assert modals.form_values(state) == {"workflow": "3", "input": "", "kind": ""}
 
 
 def test_a_form_carries_where_it_was_opened() -> None:
-    origin = forms.Origin(channel="C1", thread_ts="1.2", response_url="https://hooks.example/x", is_sure=True)
+    origin = modals.Origin(channel="C1", thread_ts="1.2", response_url="https://hooks.example/x", is_sure=True)
 
     view = forms.run_form(workflow(3, "x" * 200, is_active=False), origin)
 
-    assert forms.Origin.parse(view["private_metadata"]) == origin
-    assert forms.Origin.parse("of another release") == forms.Origin()
+    assert modals.Origin.parse(view["private_metadata"]) == origin
+    assert modals.Origin.parse("of another release") == modals.Origin()
     assert view["blocks"][0]["element"]["initial_option"]["value"] == "3"
     assert view["blocks"][0]["element"]["initial_option"]["text"]["text"].endswith("… (inactive)")
     assert len(view["blocks"][0]["element"]["initial_option"]["text"]["text"]) <= 75

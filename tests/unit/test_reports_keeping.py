@@ -11,9 +11,9 @@ from redis.asyncio import Redis
 from bridge.features.registry import features
 from bridge.features.reports import layout as blocks
 from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
-from bridge.features.workflows.forms import Origin
 from bridge.inbound import Click, Inbound, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Block, Reply
 from support.reports import report_store
 from support.store import CHANNEL, TEAM, USER

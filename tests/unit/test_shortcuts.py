@@ -11,7 +11,6 @@ from redis.asyncio import Redis
 from bridge.errors import SlackUnreachable
 from bridge.features.access import Access
 from bridge.features.agents import asking
-from bridge.features.workflows.forms import FormErrors, Origin
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
 from bridge.listeners.interactions import parse_shortcut, parse_submission
@@ -19,6 +18,7 @@ from bridge.playground.emulator import payloads
 from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.limits import check_view
 from bridge.queue.inbox import Queued
+from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.history import Place, ThreadMessage, ThreadRead
 from support.saying import US
 from support.store import CHANNEL, ROOT, TEAM, USER

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
 from bridge.features.conversations.menu import CHOOSE_AN_AGENT, agent_option, agent_options
-from bridge.features.workflows.forms import (
+from bridge.project.models import Agent
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import (
     CHANNEL,
     ONLY_THE_FIRST,
     OPEN_THE_FORM,
@@ -18,8 +20,6 @@ from bridge.features.workflows.forms import (
     modal,
     text_input,
 )
-from bridge.project.models import Agent
-from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 from bridge.slack.history import Place
 
@@ -84,7 +84,7 @@ def default_form(origin: Origin, agent: Agent | None = None) -> View:
 
 
 def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
-    """Check what `bridge.features.workflows.forms.form_values` gave of the first form."""
+    """Check what `bridge.slack.blockkit.modals.form_values` gave of the first form."""
     agent, message, about = (str(values.get(name) or "").strip() for name in (AGENT, MESSAGE, ABOUT))
     errors = {} if agent.isdecimal() else {AGENT: "Choose an agent from the list."}
     if not message:

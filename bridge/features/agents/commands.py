@@ -14,7 +14,6 @@ from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.lookups import agent_by_id, check_runner, origin_of
 from bridge.features.results import Done, Form, NewThread, Outcome, Result, shown
-from bridge.features.workflows.forms import FormErrors, Origin
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Shortcut, Submission
 from bridge.project.models import Agent
@@ -22,6 +21,7 @@ from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.kit import SOMEBODY, escape
 from bridge.slack.blockkit.lists import ListPage
+from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.reply import Reply
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge.features.workflows.forms import match_rank
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import match_rank
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 CHOOSE_AN_AGENT: Final = "Choose an agent"

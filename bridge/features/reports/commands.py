@@ -14,12 +14,12 @@ from bridge.features.reports import layout as blocks
 from bridge.features.reports.reporter import post
 from bridge.features.reports.schedule import ReportSpec, StoredReport, read_report
 from bridge.features.results import Form, PostedReport, Result, shown
-from bridge.features.workflows.forms import Origin
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 
 _DIGITS: Final = 5

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from bridge.features.reports.schedule import StoredReport
 from bridge.features.stats.numbers import PARTS
-from bridge.features.workflows.forms import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
 FORM: Final = "report"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from bridge.features.workflows import forms, run_card as runs
+from bridge.features.workflows import run_card as runs
 from bridge.project.models import Workflow, WorkflowDetail
-from bridge.slack.blockkit import kit, untyped_json
+from bridge.slack.blockkit import kit, modals, untyped_json
 from bridge.slack.blockkit.lists import ListPage, active_first, list_reply, matching
 from bridge.slack.blockkit.reply import Block, Reply, View
 
@@ -74,9 +74,9 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     )
 
 
-def workflow_page(card: Reply, origin: forms.Origin) -> View:
+def workflow_page(card: Reply, origin: modals.Origin) -> View:
     """Show a `workflow_card` on a page of its own."""
-    return forms.page("Workflow", card.blocks, origin)
+    return modals.page("Workflow", card.blocks, origin)
 
 
 def facts_of(workflow: Workflow) -> list[Block | str]:

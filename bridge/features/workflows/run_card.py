@@ -12,11 +12,11 @@ from itertools import islice
 from typing import Any, Final
 
 from bridge.errors import BadInput, BridgeError
-from bridge.features.workflows.forms import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.project.models import RunResult, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.json_text import beginning, compact, pointed_at, pretty
+from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
 OTHER_SIGN: Final = "ℹ️"  # noqa: RUF001 - no letter

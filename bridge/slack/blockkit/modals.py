@@ -1,0 +1,131 @@
+"""What all forms have in common: how they are drawn, what they carry, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Block, View
+
+OPEN_THE_FORM: Final = "Open the form"
+ONLY_THE_FIRST: Final = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit in here."
+TOOK_TOO_LONG: Final = "This took too long for the form to open by itself."
+
+PAGE: Final = "page"
+"""The callback_id of what only shows something."""
+
+CHANNEL: Final = "channel"
+"""A field that several forms have."""
+
+
+class Origin(BaseModel):
+    """Where a form was opened, which it carries as private_metadata; *is_sure*: an inactive workflow was confirmed.
+
+    *direct* is the person's direct message with the bot, where that is known. Where it was opened from a message,
+    *message_ts* is that and *author* wrote it, in the thread *thread_ts*.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    channel: str = ""
+    thread_ts: str = ""
+    response_url: str = ""
+    is_sure: bool = False
+    direct: str = ""
+    author: str = ""
+    message_ts: str = ""
+
+    @property
+    def opened_in(self) -> str:
+        """Where the person reads private lines."""
+        return self.channel or self.direct
+
+    @classmethod
+    def parse(cls, private_metadata: str) -> Origin:
+        """Read what a form carried; nothing is known where it carried something else."""
+        try:
+            return cls.model_validate_json(private_metadata)
+        except ValidationError:
+            return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class FormErrors:
+    """What is wrong with a form, for Slack's ``response_action: errors``: a sentence for each block_id."""
+
+    by_block: dict[str, str]
+
+
+def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: Origin) -> View:
+    """Draw a form with fields; without *submit*, it only shows something."""
+    view: View = {
+        "type": "modal",
+        "callback_id": form,
+        "title": kit.plain(title, kit.VIEW_TITLE),
+        "close": kit.plain("Cancel" if submit else "Close", kit.VIEW_TITLE),
+        "private_metadata": origin.model_dump_json(),
+        "blocks": list(blocks[: kit.VIEW_BLOCKS]),
+    }
+    if submit:
+        view["submit"] = kit.plain(submit, kit.VIEW_TITLE)
+    return view
+
+
+def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
+    """Draw a modal that only shows something."""
+    return modal(PAGE, title, "", blocks, origin)
+
+
+def text_input(name: str, filled_in: str = "") -> Block:
+    """Make a field for several lines."""
+    element: Block = {
+        "type": "plain_text_input", "action_id": name, "multiline": True, "max_length": kit.PLAIN_TEXT_INPUT,
+    }  # fmt: skip
+    if filled_in.strip():
+        element["initial_value"] = kit.clean(filled_in)[: kit.PLAIN_TEXT_INPUT]
+    return element
+
+
+def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Block:
+    """Make a menu of the channels that its person sees; where *first* is not known, the one that they look at."""
+    kinds = ["public", "private", *(["im"] if with_direct else [])]
+    element: Block = {
+        "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
+        "placeholder": kit.plain("Choose a channel", kit.PLACEHOLDER),
+    }  # fmt: skip
+    return element | ({"initial_conversation": first} if first else {"default_to_current_conversation": True})
+
+
+def form_values(state: Mapping[str, Any]) -> dict[str, str]:
+    """Read the ``state.values`` of a submitted view: what was typed or chosen, by the name of its field."""
+    found: dict[str, str] = {}
+    fields = (field for field in state.values() if isinstance(field, Mapping))
+    for name, element in ((name, element) for field in fields for name, element in field.items()):
+        if isinstance(element, Mapping):
+            given = [
+                element.get(key) for key in ("value", "selected_conversation", "selected_channel", "selected_time")
+            ]
+            value = next(filter(None, given), None)
+            if isinstance(option := element.get("selected_option"), Mapping):
+                value = option.get("value")
+            if isinstance(ticked := element.get("selected_options"), list) and ticked:
+                value = ",".join(str(one.get("value")) for one in ticked if isinstance(one, Mapping))
+            found[name] = value if isinstance(value, str) else ""
+    return found
+
+
+def match_rank(id_: int, name: str, query: str) -> int | None:
+    """Say how well a name fits what was typed: 0 is best, None not at all."""
+    wanted, name = query.casefold().strip(), name.casefold()
+    tests = (
+        wanted in {name, str(id_)},
+        name.startswith(wanted),
+        any(word.startswith(wanted) for word in name.split()),
+        wanted in name,
+        all(word in name for word in wanted.split()),
+    )
+    return next((rank for rank, fits in enumerate(tests) if fits), None)
