@@ -50,7 +50,7 @@ BRICKS = {"kit", "links", "markdown", "mrkdwn", "reply", "untyped_json", "json_t
 WORDED = [
     *(path for path in sorted((CODE / "features").rglob("*.py")) if path.stem in {*LAYOUTS, "commands", "shortcuts"}),
     *(path for path in sorted((CODE / "slack/blockkit").glob("*.py")) if path.stem not in BRICKS),
-    CODE / "ops/manifest.py",
+    CODE / "cli/manifest.py",
 ]
 PHRASE = re.compile(r"^[A-Z][a-z]+|[a-z]{2,}[,.:;!?…]* [A-Za-z]{2,}")
 NOT_SHOWN = re.compile(r"^(log|re|Nothing|\w*Error)\b")
