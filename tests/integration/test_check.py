@@ -77,7 +77,7 @@ async def test_a_check_where_all_is_well_exits_0(
     assert await world.keys() == []
 
 
-async def test_where_nothing_is_configured_all_of_it_is_said_and_the_exit_code_is_1(tmp_path: Path) -> None:
+async def test_a_check_without_settings_names_each_and_exits_1(tmp_path: Path) -> None:
     code, said = await bridge_says(tmp_path, "check")
 
     assert code == 1
@@ -147,7 +147,7 @@ async def test_what_slack_answers_is_told(
     assert cure in row["cure"]
 
 
-async def test_a_user_group_among_the_runners_makes_its_scope_needed(world: World, tmp_path: Path) -> None:
+async def test_a_user_group_makes_its_scope_needed(world: World, tmp_path: Path) -> None:
     world.slack.scopes.discard("usergroups:read")
 
     without = await looked(world, tmp_path)
@@ -157,7 +157,7 @@ async def test_a_user_group_among_the_runners_makes_its_scope_needed(world: Worl
     assert with_groups["Slack", "scopes"]["state"] == "failure"
 
 
-async def test_over_a_socket_the_app_token_is_asked_about_and_no_secret_is_needed(world: World, tmp_path: Path) -> None:
+async def test_socket_mode_probes_the_app_token_not_the_secret(world: World, tmp_path: Path) -> None:
     rows = await looked(world, tmp_path, SLACK_APP_TOKEN="xapp-wrong", SLACK_SIGNING_SECRET="")
 
     assert rows["Settings", "settings"]["state"] == "ok"
@@ -166,7 +166,7 @@ async def test_over_a_socket_the_app_token_is_asked_about_and_no_secret_is_neede
     assert ("Slack", "signing secret") not in rows
 
 
-async def test_a_namespace_is_free_then_ours_and_never_anothers(world: World, tmp_path: Path) -> None:
+async def test_a_namespace_is_free_ours_or_anothers(world: World, tmp_path: Path) -> None:
     assert (await looked(world, tmp_path))["Redis", "namespace"]["detail"].endswith("is free")
     running = await world.start_bridge()
     assert (await looked(world, tmp_path))["Redis", "namespace"]["detail"].endswith(": ours")
@@ -233,7 +233,7 @@ async def test_the_redis_of_compose_is_what_is_needed(redis_of_compose: str) -> 
     assert {row.state for row in await redis_rows(redis_of_compose, "bridge", None)} == {OK}
 
 
-async def test_the_embedded_redis_is_probed_where_it_was_asked_for(world: World, tmp_path: Path) -> None:
+async def test_the_embedded_redis_is_probed_when_asked(world: World, tmp_path: Path) -> None:
     environ = settings(world, REDIS_URL="", BRIDGE_DATA_DIR=str(tmp_path / "data"))
 
     code, said = await bridge_says(tmp_path, "check", "--embedded-redis", **environ)
@@ -258,7 +258,7 @@ async def a_silent_server() -> AsyncIterator[int]:
         server.close()
 
 
-async def test_what_never_answers_is_given_up_and_hides_nothing() -> None:
+async def test_a_silent_part_times_out_and_hides_no_other() -> None:
     async with a_silent_server() as port:
         values = well_formed(
             {
@@ -297,7 +297,7 @@ async def test_the_manifest_needs_nothing_but_takes_the_prefix(tmp_path: Path) -
         ((), {"BRIDGE_COMMAND_PREFIX": "Ä"}, "BRIDGE_COMMAND_PREFIX has characters that it cannot have"),
     ],
 )
-async def test_a_manifest_that_cannot_be_made_is_one_line_and_exit_2(
+async def test_a_bad_manifest_option_exits_2(
     tmp_path: Path, words: tuple[str, ...], environ: dict[str, str], line: str
 ) -> None:
     code, said = await bridge_says(tmp_path, "manifest", *words, **environ)

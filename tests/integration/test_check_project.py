@@ -96,7 +96,7 @@ async def test_one_operation_that_fails_hides_no_other(
     assert {row.state for what, row in rows.items() if what != "get_project"} == {OK}
 
 
-async def test_where_a_list_fails_its_first_entry_is_not_asked_for(project: SampleProject) -> None:
+async def test_a_failed_list_leaves_its_entry_unasked(project: SampleProject) -> None:
     project.on("GET", "/api/sdk/agents", PlannedAnswer(json=[{"id": "one"}]), times=None)
 
     rows = await look(project)

@@ -58,7 +58,7 @@ def test_the_flag_takes_the_place_of_redis(tmp_path: Path) -> None:
     assert "REDIS_URL" not in bridge_says("serve", "--embedded-redis", folder=tmp_path).stderr
 
 
-def test_the_file_of_the_folder_is_read_and_its_misspellings_are_named(tmp_path: Path) -> None:
+def test_the_env_files_misspellings_are_named(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("SLACK_BOT_TOKEN=xoxp-hidden\nBRIDGE_PROT=1\n")
 
     said = bridge_says("serve", folder=tmp_path)

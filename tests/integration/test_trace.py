@@ -54,7 +54,7 @@ def link(ts: str) -> str:
     return f"https://playground.slack.com/archives/{GENERAL}/p{ts.replace('.', '')}"
 
 
-async def test_a_mention_that_slack_had_to_repeat_is_told_by_its_permalink(world: World, tmp_path: Path) -> None:
+async def test_a_repeated_mention_is_traced_by_its_permalink(world: World, tmp_path: Path) -> None:
     address, world.slack.events_url = world.slack.events_url, NOWHERE
     root = await world.mention(ALICE, GENERAL, "a question for the trace")
     await wait_until(lambda: any(one.error for one in world.slack.deliveries), "Slack could not deliver it")
@@ -77,9 +77,7 @@ async def test_a_mention_that_slack_had_to_repeat_is_told_by_its_permalink(world
     assert told == sorted(told, key=lambda step: float(step["at"]))
 
 
-async def test_a_message_that_is_not_for_the_bot_says_why_and_an_unknown_one_what_that_means(
-    world: World, tmp_path: Path
-) -> None:
+async def test_an_ignored_and_an_unknown_message_say_why(world: World, tmp_path: Path) -> None:
     ignored = await world.slack.people.say(ALICE, GENERAL, "hello everybody")
     await wait_until(lambda: _is_passed_over(world, ignored), "it is written down")
 
@@ -112,9 +110,7 @@ def _cards(world: World) -> list[Message]:
     return [one for one in world.slack.messages(GENERAL) if one.user == BRIDGE and not one.thread_ts]
 
 
-async def test_a_dead_letter_is_retried_while_the_bridge_runs_and_its_answer_is_posted(
-    world: World, tmp_path: Path
-) -> None:
+async def test_a_running_bridge_posts_what_is_retried(world: World, tmp_path: Path) -> None:
     world.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
     root = await world.mention(ALICE, GENERAL, "nobody hears this")
     await wait_until(lambda: _dead(world), "it is a dead letter")
@@ -139,7 +135,7 @@ async def _dead(world: World) -> bool:
     return bool(await world.redis.zcard(f"{{{world.namespace}}}:dead"))
 
 
-async def test_each_command_says_where_it_looks_and_what_is_there_beside_its_json(world: World, tmp_path: Path) -> None:
+async def test_each_command_says_where_it_looks(world: World, tmp_path: Path) -> None:
     place = world.redis_url
     project = {name: world.bridges[0].environ[name] for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY")}
     commands = (("audit",), ("dead", "list"), ("feedback",), ("stats", "--since", "7d"), ("trace", link("1.000100")))
@@ -161,7 +157,7 @@ def _documents(words: tuple[str, ...], said: str) -> list[str]:
     return said.splitlines() if words[0] in {"audit", "feedback"} else [said]
 
 
-async def test_what_is_missing_is_one_line_and_what_cannot_be_is_another(world: World, tmp_path: Path) -> None:
+async def test_a_missing_or_wrong_redis_is_one_line(world: World, tmp_path: Path) -> None:
     missing, away = await asyncio.gather(
         bridge_says(world, tmp_path, "dead", "list", REDIS_URL=""),
         bridge_says(world, tmp_path, "trace", link("1500000000.000100"), REDIS_URL="redis://127.0.0.1:9/0"),

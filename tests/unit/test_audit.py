@@ -72,7 +72,7 @@ async def test_who_did_what_with_which_outcome_is_kept(door: FrontDoor, redis: R
     ]
 
 
-async def test_a_stop_and_an_opened_tab_are_acts_of_their_person(door: FrontDoor, redis: Redis) -> None:
+async def test_stops_and_opened_tabs_are_in_the_audit(door: FrontDoor, redis: Redis) -> None:
     await door.bench.store.conversation(agent=7)
     stop = {"type": "agent_session_stopped", "channel": CHANNEL, "thread_ts": ROOT, "event_ts": "1700000900.000001"}
     opened = {"type": "app_home_opened", "channel": "D1", "tab": "messages", "event_ts": "1700000900.000002"}
@@ -100,7 +100,7 @@ async def test_refusals_are_kept_with_their_reason(door: FrontDoor, redis: Redis
     ]
 
 
-async def test_who_may_not_run_and_who_ran_too_often_are_refused(redis: Redis, web: SlackWeb) -> None:
+async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis, web: SlackWeb) -> None:
     async with a_front_door(redis, web, limits=Limits(user_runs=1), runners=frozenset({"U1"})) as door:
         await do(door, user_id="U2", text="run 3 hello")
         await do(door, text="run 3 hello")
@@ -124,7 +124,7 @@ async def test_no_words_of_anybody_are_in_the_audit(door: FrontDoor, redis: Redi
     assert WORDS.split(maxsplit=1)[0] not in repr(entries)
 
 
-async def test_each_command_is_named_with_its_object_and_what_came_of_it(door: FrontDoor, redis: Redis) -> None:
+async def test_each_command_is_named_with_object_and_outcome(door: FrontDoor, redis: Redis) -> None:
     typed = ("default Support", "default none", "default Sup-port", "chat", f"chat Support {WORDS}", "shwo", "show")
     for text in typed:
         await do(door, command="/agents", text=text)
@@ -166,13 +166,13 @@ def test_every_failure_has_a_result_for_people() -> None:
         assert re.fullmatch(r"[a-z][a-z0-9_]*", word(act))
 
 
-def test_a_dead_letter_says_why_to_people_and_stays_one_word_for_programs() -> None:
+def test_a_dead_letters_outcome_is_one_word_for_programs() -> None:
     act = AuditEntry.from_redis("1772625600123-0", {"outcome": "dead: slack: is_archived"})
 
     assert (result(act), word(act)) == ("could not be finished (slack: is_archived)", "dead")
 
 
-def test_the_audit_knows_the_fixed_words_of_every_command() -> None:
+def test_the_audit_knows_every_commands_fixed_words() -> None:
     usages: dict[str, set[str]] = {}
     for usage in features.usages():
         name, *rest = usage[1:].split(" ")
@@ -182,7 +182,7 @@ def test_the_audit_knows_the_fixed_words_of_every_command() -> None:
     assert {**usages, "help": set()} == {name: set(words) for name, words in SUBCOMMANDS.items()}
 
 
-def test_an_act_is_one_line_for_people_and_one_for_programs() -> None:
+def test_an_audit_entry_is_one_line_each() -> None:
     act = AuditEntry.from_redis(
         "1772625600123-0",
         {"user": "U1", "channel": "C1", "did": "click \x1b[2J", "allowed": "0", "outcome": "user", "of_tomorrow": "x"},

@@ -116,7 +116,7 @@ async def test_each_rule_is_named_where_it_decides(
         (refused("missing_scope", needed="channels:read"), "could not be looked at (missing_scope)", FOUR),
     ],
 )
-async def test_where_the_bot_hears_nothing_nobody_talks_with_it(
+async def test_nobody_talks_where_the_bot_hears_nothing(
     slack: WireSlack, web: SlackWeb, *, where: Json, described: str, may: tuple[str, ...]
 ) -> None:
     rows = await look(slack, web, where=where)
@@ -125,9 +125,7 @@ async def test_where_the_bot_hears_nothing_nobody_talks_with_it(
     assert allowed(rows) == list(may)
 
 
-async def test_of_a_person_in_a_shared_channel_whom_slack_does_not_describe_nothing_is_guessed(
-    slack: WireSlack, web: SlackWeb
-) -> None:
+async def test_an_undescribed_person_in_a_shared_channel_may_nothing(slack: WireSlack, web: SlackWeb) -> None:
     rows = await look(slack, web, who=refused("missing_scope"), where=channel(is_ext_shared=True))
 
     assert allowed(rows) == []
@@ -146,7 +144,7 @@ async def test_a_direct_message_is_not_looked_at(slack: WireSlack, web: SlackWeb
     assert slack.methods() == ["auth.test", "users.info"]
 
 
-async def test_a_token_that_slack_does_not_accept_is_all_that_is_said(slack: WireSlack, web: SlackWeb) -> None:
+async def test_a_bad_token_is_all_that_is_said(slack: WireSlack, web: SlackWeb) -> None:
     slack.script["auth.test"] = [refused("invalid_auth")]
 
     rows = await access_rows(web, OPEN, user="U1SUE", channel="C1GEN")

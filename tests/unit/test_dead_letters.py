@@ -57,7 +57,7 @@ async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tupl
         yield bench, turn
 
 
-async def test_a_dead_letter_is_listed_with_who_where_when_and_why(redis: Redis) -> None:
+async def test_a_dead_letter_lists_who_where_when_and_why(redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     await store.queue(message("my secret words", ts(1)))
@@ -84,7 +84,7 @@ async def test_a_dead_letter_is_listed_with_who_where_when_and_why(redis: Redis)
     assert f"{CHANNEL} {ROOT}" in table(found, None)
 
 
-async def test_an_answer_that_could_not_be_posted_is_posted_and_nobody_is_asked_again(redis: Redis) -> None:
+async def test_a_retry_posts_a_recorded_answer_without_asking(redis: Redis) -> None:
     async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
         assert await letters(bench.store).retry(turn) == (Retried.SHOWING, 0)
 
@@ -98,7 +98,7 @@ async def test_an_answer_that_could_not_be_posted_is_posted_and_nobody_is_asked_
         assert 6.9 < await bench.store.days_left(f"turn:{turn}") <= 7
 
 
-async def test_an_answer_that_is_there_after_all_is_not_posted_again(redis: Redis) -> None:
+async def test_a_retry_does_not_repeat_a_posted_answer(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         turn = await bench.store.queue(message("what is it?"))
         bench.say.after.clear()  # it arrives, and the worker never hears of it
@@ -116,7 +116,7 @@ async def test_an_answer_that_is_there_after_all_is_not_posted_again(redis: Redi
         assert (bench.say.attempts, bench.say.looks) == (1, 1)
 
 
-async def test_however_often_it_is_asked_for_a_dead_letter_is_queued_once(redis: Redis) -> None:
+async def test_a_dead_letter_is_queued_once_however_often_asked(redis: Redis) -> None:
     async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
         answers = [await letters(bench.store).retry(turn) for _ in range(3)]
         assert await bench.store.box() == [turn]
@@ -151,7 +151,7 @@ async def test_one_that_dies_again_can_be_retried_again(redis: Redis) -> None:
         (Step.POSTING, "answered", False),
     ],
 )
-async def test_where_nobody_knows_whether_it_arrived_only_a_retry_asks_again_and_the_list_says_so(
+async def test_only_a_retry_sends_a_doubtful_message_again(
     redis: Redis, step: Step, what: str, *, asks_again: bool
 ) -> None:
     store = await a_store(redis)
@@ -172,7 +172,7 @@ async def test_where_nobody_knows_whether_it_arrived_only_a_retry_asks_again_and
     assert await letters(store).retry(turn) == (Retried.UNKNOWN, 0)
 
 
-async def test_what_is_sent_again_says_its_answer_although_the_thread_was_told_that_nobody_knows(redis: Redis) -> None:
+async def test_a_resent_message_is_answered_after_its_notice(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         turn = await bench.store.queue(message("what is it?"))
         bench.service.chats = [httpx.Response(500)]
@@ -196,7 +196,7 @@ async def test_what_is_sent_again_says_its_answer_although_the_thread_was_told_t
         assert len((await trace_of(bench.store.scripts, key_of(ROOT))).turns) == 2
 
 
-async def test_what_a_button_has_sent_again_already_is_not_asked_a_third_time(redis: Redis) -> None:
+async def test_what_a_button_resent_is_not_retried(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         turn = await bench.store.queue(message("what is it?"), agent=7)
         process = bench.store.process()
@@ -213,7 +213,7 @@ async def test_what_a_button_has_sent_again_already_is_not_asked_a_third_time(re
         assert bench.service.messages == ["what is it?"]
 
 
-async def test_it_goes_to_the_end_of_its_lane_and_wakes_nobody_who_is_awake(redis: Redis) -> None:
+async def test_a_retried_turn_goes_to_the_end_of_its_lane(redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     waiting = await store.queue(message("second", ts(1)))
@@ -225,7 +225,7 @@ async def test_it_goes_to_the_end_of_its_lane_and_wakes_nobody_who_is_awake(redi
     assert await store.entries() == 1
 
 
-async def test_an_old_one_is_sent_although_it_is_older_than_messages_may_be(redis: Redis) -> None:
+async def test_an_old_dead_letter_is_sent_all_the_same(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         await bench.store.queue(message("what is it?"))
         turn = await dead_in(bench.store, Step.QUEUED)
@@ -249,7 +249,7 @@ async def test_a_command_is_retried_in_a_lane_of_its_own(redis: Redis) -> None:
     assert (await store.process().take()).record.body == command
 
 
-async def test_in_a_lane_that_is_full_it_stays_where_it_is(redis: Redis) -> None:
+async def test_a_full_lane_takes_no_retry(redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     turn = await dead_in(store, Step.QUEUED)
@@ -263,7 +263,7 @@ async def test_in_a_lane_that_is_full_it_stays_where_it_is(redis: Redis) -> None
 
 
 @pytest.mark.parametrize("lost", ["texts", "record"])
-async def test_where_the_texts_are_gone_a_retry_says_so_and_queues_nothing(redis: Redis, lost: str) -> None:
+async def test_a_letter_without_texts_is_not_queued(redis: Redis, lost: str) -> None:
     store = await a_store(redis)
     await store.conversation()
     turn = await dead_in(store, Step.QUEUED)
@@ -278,7 +278,7 @@ async def test_where_the_texts_are_gone_a_retry_says_so_and_queues_nothing(redis
     assert await letters(store).all() == []
 
 
-async def test_what_is_given_up_loses_its_texts_at_once_and_cannot_be_retried(redis: Redis) -> None:
+async def test_a_dropped_letter_loses_its_texts(redis: Redis) -> None:
     store = await a_store(redis)
     await store.queue(message("my secret words"))
     turn = await dead_in(store, Step.POSTING)
@@ -291,7 +291,7 @@ async def test_what_is_given_up_loses_its_texts_at_once_and_cannot_be_retried(re
     assert await store.box(LANE) == []
 
 
-async def test_dropping_one_whose_record_is_gone_makes_no_record(redis: Redis) -> None:
+async def test_dropping_an_expired_letter_makes_no_record(redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     turn = await dead_in(store, Step.QUEUED)
@@ -313,7 +313,7 @@ async def test_nobody_can_retry_what_is_not_dead(redis: Redis) -> None:
     assert await store.dump() == before
 
 
-async def test_a_retried_message_may_be_edited_and_withdrawn_while_it_waits_like_any_other(redis: Redis) -> None:
+async def test_a_retried_message_may_be_edited_and_withdrawn(redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     await letters(store).retry(await dead_in(store, Step.QUEUED))
@@ -322,7 +322,7 @@ async def test_a_retried_message_may_be_edited_and_withdrawn_while_it_waits_like
     assert await store.process().inbox.withdraw(MessageKey(TEAM, CHANNEL, ROOT)) == "withdrawn"
 
 
-async def test_the_trace_tells_of_each_death_and_of_what_was_decided(redis: Redis) -> None:
+async def test_a_trace_tells_each_death_retry_and_drop(redis: Redis) -> None:
     async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
         bench.store.clock.time += timedelta(seconds=1)
         await letters(bench.store).retry(turn)

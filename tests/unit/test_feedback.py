@@ -44,7 +44,7 @@ async def pressed(bench: Bench, value: str, event: str, user: str = USER) -> Non
     await bench.work()
 
 
-async def test_a_vote_is_kept_with_the_answer_its_agent_and_its_session(redis: Redis) -> None:
+async def test_a_vote_is_kept_with_agent_and_session(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         buttons = await answered(bench)
         (posted,) = bench.say.replies()
@@ -59,7 +59,7 @@ async def test_a_vote_is_kept_with_the_answer_its_agent_and_its_session(redis: R
         assert (whom.user, "noted" in thanks.text) == (USER, True)
 
 
-async def test_a_person_has_one_vote_on_an_answer_and_may_change_it(redis: Redis) -> None:
+async def test_a_person_has_one_vote_and_may_change_it(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         buttons = await answered(bench)
         up, down = buttons["positive_button"]["value"], buttons["negative_button"]["value"]
@@ -113,7 +113,7 @@ def test_the_buttons_say_which_answer_they_are_about() -> None:
     assert read_vote(pair["negative_button"]["value"]) == (False, of)
 
 
-def test_where_slack_does_not_know_such_buttons_the_answer_goes_out_without_them() -> None:
+def test_an_answer_goes_out_without_unknown_buttons() -> None:
     (part,) = parts_of(answer("**hello**", ["search"], feedback=Answered(TurnId("t"), 7, 42)))
 
     assert [block["type"] for block in part.blocks] == ["markdown", "context", "context_actions"]
@@ -126,7 +126,7 @@ def vote(agent: int | None, up: bool, session: int | None, minute: int = 0) -> V
     return Vote(at=moment, vote="up" if up else "down", user="U1", agent=agent, session=session, turn=f"t{minute}")
 
 
-def test_the_table_adds_up_for_each_agent_and_names_the_latest_bad_ones() -> None:
+def test_the_table_counts_votes_and_names_bad_sessions() -> None:
     cast = [vote(7, True, 1), vote(8, False, 20, 1), vote(8, False, 21, 3), vote(8, False, 20, 4), vote(8, True, 9)]
 
     title, first, second = table(cast)

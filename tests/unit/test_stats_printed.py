@@ -45,7 +45,7 @@ def test_without_a_comparison_there_is_none() -> None:
     assert "compare" not in text
 
 
-def test_where_nothing_is_kept_yet_it_says_since_when_it_is() -> None:
+def test_without_snapshots_it_says_since_when_they_are_kept() -> None:
     said = for_people(Compared(NOW, None, NOON), asked_since=True)
 
     assert said.endswith("Nothing to compare with yet: numbers are kept since 2026-11-20 12:00 UTC")
@@ -56,7 +56,7 @@ def test_what_comes_from_outside_cannot_disturb_the_screen() -> None:
     assert "\x1b" not in for_people(Compared(the_stats(1, {"\x1b[2J": 1})), asked_since=False)
 
 
-def test_programs_read_the_service_s_own_fields_and_the_differences() -> None:
+def test_json_has_the_services_fields_and_differences() -> None:
     data = json.loads(for_programs(COMPARED))
 
     assert (data["runCount"], data["promptCount"]) == (1234, 1234567)
@@ -67,7 +67,7 @@ def test_programs_read_the_service_s_own_fields_and_the_differences() -> None:
     assert json.loads(for_programs(Compared(NOW)))["since"] is None
 
 
-def test_a_table_has_a_line_for_each_and_no_formulas() -> None:
+def test_csv_has_a_line_each_and_no_formulas() -> None:
     rows = list(csv.DictReader(io.StringIO(for_sheets(COMPARED))))
 
     assert rows[1] == {"kind": "number", "name": "runs", "count": "1234", "then": "1178", "change": "56"}

@@ -35,7 +35,7 @@ async def audited(redis: Redis) -> Store:
     return await a_store(redis, audit_lifetime=DAYS)
 
 
-async def test_where_and_when_are_kept_and_a_dead_letter_says_so(audited: Store, redis: Redis) -> None:
+async def test_the_audit_keeps_where_when_and_why(audited: Store, redis: Redis) -> None:
     await audited.conversation()
     turn = await audited.queue(message(ts=ts(1)))
     process = audited.process()
@@ -54,7 +54,7 @@ async def test_where_and_when_are_kept_and_a_dead_letter_says_so(audited: Store,
     assert act.ended_at > act.asked_at
 
 
-async def test_a_turn_that_nobody_can_read_is_kept_with_what_is_known(audited: Store, redis: Redis) -> None:
+async def test_an_unreadable_turn_is_in_the_audit(audited: Store, redis: Redis) -> None:
     turn = await audited.conversation()
     await redis.hset(f"{{{NAMESPACE}}}:turn:{turn}", "body", "of yesterday")
     process = audited.process()
@@ -110,7 +110,7 @@ async def test_without_a_lifetime_nothing_is_kept(redis: Redis) -> None:
     assert await redis.exists(KEY) == 0
 
 
-async def test_a_long_audit_is_read_in_order_from_the_moment_that_is_asked_for(redis: Redis) -> None:
+async def test_a_long_audit_is_read_in_order(redis: Redis) -> None:
     base = int(START.timestamp() * 1000)
     for number in range(1200):
         await redis.xadd(KEY, {"v": "1", "user": f"U{number}"}, id=f"{base + number // 2}-{number}")

@@ -36,7 +36,7 @@ C, TS = "C0123ABC", "1700000000.123456"
         f"{C}/{TS}",
     ],
 )
-def test_a_message_is_named_by_its_permalink_or_by_channel_and_ts(text: str) -> None:
+def test_a_message_is_named_by_permalink_or_ts(text: str) -> None:
     assert address_of(text) == (C, TS)
 
 
@@ -48,7 +48,7 @@ def test_anything_else_is_no_message(text: str) -> None:
     assert address_of(text) is None
 
 
-def test_what_a_permalink_says_is_what_slack_would_say() -> None:
+def test_a_permalink_is_as_slack_makes_it() -> None:
     owner = Owner("T1", "https://acme.slack.com/")
     link = owner.permalink(C, TS, "1700000000.000100")
 
@@ -70,7 +70,7 @@ def detail(steps: list[TraceStep], what: str) -> str:
     return next(step.detail for step in steps if step.what == what)
 
 
-async def test_a_message_is_told_from_its_first_delivery_to_its_answer(redis: Redis) -> None:
+async def test_a_trace_goes_from_delivery_to_answer(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         store = bench.store
         turn = await store.queue(message(event_id="Ev1", retry=1), why="it mentions the bot")
@@ -92,7 +92,7 @@ async def test_a_message_is_told_from_its_first_delivery_to_its_answer(redis: Re
         ]  # fmt: skip
 
 
-async def test_the_answer_leads_to_the_same_trace_as_the_message(redis: Redis) -> None:
+async def test_an_answer_leads_to_its_messages_trace(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         await bench.store.queue()
         await bench.work()
@@ -116,7 +116,7 @@ async def test_a_trace_never_says_what_was_said(redis: Redis) -> None:
         assert not await bench.store.holds_words("secret words")
 
 
-async def test_who_waits_is_told_behind_how_many_then_and_now(redis: Redis) -> None:
+async def test_a_queued_message_tells_its_place_then_and_now(redis: Redis) -> None:
     store = await a_store(redis)
     await store.conversation()
     await store.queue(message("second", ts(1)))
@@ -184,7 +184,7 @@ async def test_a_takeover_shows_in_the_processes(redis: Redis) -> None:
         assert detail(steps, "answered") == "nobody knows whether it arrived; a button offers to send it again"
 
 
-async def test_a_message_that_was_sent_again_goes_on_in_its_new_turn(redis: Redis) -> None:
+async def test_a_resent_message_goes_on_in_its_new_turn(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         bench.service.chats = [httpx.Response(500)]
         old = await bench.store.queue()
@@ -215,7 +215,7 @@ async def test_a_card_leads_to_its_run(redis: Redis) -> None:
         assert detail(steps, "answered") == "the workflow ran"
 
 
-async def test_what_only_one_person_sees_is_posted_in_private(redis: Redis) -> None:
+async def test_a_private_reply_is_traced_as_private(redis: Redis) -> None:
     async with a_bench(redis) as bench:
         click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id="run:nodes", value="gone", message_ts=ROOT)
         put = await bench.store.process().inbox.put(click, event="trigger:1")
@@ -249,7 +249,7 @@ async def passed_over(store: Store, ts: str = ROOT, why: str = "not addressed to
     await wait_until(is_written, "it is written down")
 
 
-async def test_a_message_that_is_not_for_the_bot_says_why(redis: Redis) -> None:
+async def test_an_ignored_message_says_why(redis: Redis) -> None:
     store = await a_store(redis)
 
     await passed_over(store, retry=2)
@@ -263,7 +263,7 @@ async def test_a_message_that_is_not_for_the_bot_says_why(redis: Redis) -> None:
     assert not await trace_of(store.scripts, key_of(ts(1)))
 
 
-async def test_many_that_are_not_for_the_bot_are_written_together_and_the_last_thousand_stay(redis: Redis) -> None:
+async def test_the_last_thousand_ignored_messages_stay_known(redis: Redis) -> None:
     store = await a_store(redis)
     for number in range(PASSED_IN_A_DAY):
         store.process().inbox.pass_over(key_of(ts(number + 1)), event="", retry=0, why="no text")
@@ -284,7 +284,7 @@ async def test_a_message_of_an_impossible_time_is_traced_too(redis: Redis) -> No
     assert words(await told(store, key_of("999999999999.000100"))) == ["received", "decided"]
 
 
-async def test_many_duplicates_of_one_message_do_not_grow_its_record_for_ever(redis: Redis) -> None:
+async def test_many_duplicates_do_not_grow_a_record(redis: Redis) -> None:
     store = await a_store(redis)
     turn = await store.queue()
 
@@ -294,7 +294,7 @@ async def test_many_duplicates_of_one_message_do_not_grow_its_record_for_ever(re
     assert len(str(await store.field(turn, "came"))) < 2200
 
 
-async def test_a_duplicate_of_a_turn_that_is_gone_leaves_nothing_behind(redis: Redis) -> None:
+async def test_a_duplicate_of_an_expired_turn_leaves_nothing(redis: Redis) -> None:
     store = await a_store(redis)
     turn = await store.queue()
     await store.process().journal.done(await store.process().take())
@@ -312,7 +312,7 @@ def test_a_line_that_is_none_is_left_out() -> None:
     assert [Delivery.from_line(line) for line in ("", "no", "[1]", "{}", '["x","a","",0,""]')] == [None] * 5
 
 
-async def test_the_owner_is_known_with_its_address_once_a_bridge_has_said_it(redis: Redis) -> None:
+async def test_a_namespace_tells_its_owner(redis: Redis) -> None:
     store = await a_store(redis)
 
     assert await owner_of(store.scripts) == Owner(TEAM)
@@ -328,7 +328,7 @@ def test_for_programs_there_are_steps_with_plain_times() -> None:
     assert json.loads(for_programs(CHANNEL, ROOT, None))["steps"] == []
 
 
-def test_for_people_there_is_a_table_that_nothing_from_outside_can_disturb() -> None:
+def test_the_tables_times_are_exact_and_its_words_printable() -> None:
     later = START + timedelta(milliseconds=1234)
 
     lines = table([TraceStep(START, "received", "event Ev1", "a"), TraceStep(later, "done", "\x1b[2Jgone", "b")])
@@ -338,7 +338,7 @@ def test_for_people_there_is_a_table_that_nothing_from_outside_can_disturb() -> 
     assert "\x1b" not in lines
 
 
-async def test_while_redis_is_away_nobody_waits_and_later_ones_are_written_again(redis: Redis) -> None:
+async def test_ignored_messages_are_written_again_after_an_outage(redis: Redis) -> None:
     store = await a_store(redis)
     slept = asyncio.Event()
 
