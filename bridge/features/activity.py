@@ -9,7 +9,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from bridge.features.home.recent import MOST, RecentRun
+from bridge.features.home.layout import RecentRun
+from bridge.features.home.recent import MOST
 from bridge.features.results import Outcome
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import HomeOpened, InboundMessage

@@ -174,7 +174,7 @@ def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
     if issubclass(kind, BaseModel):
         values = {name: _made(field.annotation, words, given, name) for name, field in kind.model_fields.items()}
         return kind.model_validate(values, by_name=True)
-    if is_dataclass(kind):
+    if is_dataclass(kind) or issubclass(kind, tuple):
         return kind(**{name: _made(hint, words, given, name) for name, hint in typing.get_type_hints(kind).items()})
     raise AssertionError(f"teach this file how to make {kind}")
 

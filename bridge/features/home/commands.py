@@ -7,7 +7,7 @@ tab is drawn. What it does not tell is left out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from datetime import timedelta
 from typing import TypeVar
 
@@ -16,12 +16,10 @@ from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.home import layout
-from bridge.features.home.layout import RunShown, Spot, TalkShown
-from bridge.features.home.recent import RecentRun, RecentTalk
+from bridge.features.home.layout import Spot
 from bridge.features.lookups import is_runner
 from bridge.features.results import HomeView, Result
 from bridge.inbound import Click, HomeOpened
-from bridge.project.models import Agent
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
 
@@ -77,8 +75,8 @@ async def _gathered(deps: Deps, turn: Turn) -> layout.Home:
         await deps.statistics.note(known[1])
     return layout.Home(
         *known,
-        runs=[_run(run) for run in lately.runs],
-        talks=[_talk(talk, known[3] or ()) for talk in lately.talks],
+        runs=lately.runs,
+        talks=lately.talks,
         reports=[one for one in reports if (one.spec.team, one.spec.owner) == (turn.team, turn.user)],
         may_run=may_run,
         workspace=deps.workspace,
@@ -92,12 +90,3 @@ async def _told(asked: Awaitable[T]) -> T | None:
             return await asked
     except (ProjectError, TimeoutError):
         return None
-
-
-def _run(run: RecentRun) -> RunShown:
-    return RunShown(run.workflow, run.name, run.ended, run.at, run.channel, run.ts)
-
-
-def _talk(talk: RecentTalk, agents: Sequence[Agent]) -> TalkShown:
-    name = next((agent.name for agent in agents if agent.id == talk.agent), "")
-    return TalkShown(name, talk.thread.channel, talk.thread.root, talk.at)

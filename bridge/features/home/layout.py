@@ -6,9 +6,10 @@ hundred blocks. What the service did not answer is left out, and the line about 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final
 
@@ -20,6 +21,7 @@ from bridge.features.reports.schedule import StoredReport
 from bridge.features.stats.numbers import NUMBERS
 from bridge.features.workflows import run_card as runs
 from bridge.features.workflows.layout import DETAILS, FIND, facts_of
+from bridge.ids import ThreadKey
 from bridge.project.models import Agent, Project, Stats, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.lists import active_first, by_name, clamped
@@ -63,8 +65,11 @@ class Spot(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class RunShown:
-    """A run of this person; its card is the message *ts* in *channel*, where there is one."""
+class RecentRun:
+    """A run that a person started: the *workflow* and its *name* then, how it *ended*, and when (*at*).
+
+    Its card is the message *ts* in *channel*, where the bot itself could post it.
+    """
 
     workflow: int
     name: str
@@ -73,14 +78,17 @@ class RunShown:
     channel: str = ""
     ts: str = ""
 
+    def to_line(self) -> str:
+        """Write it as the list in Redis has it."""
+        return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
+
 
 @dataclass(frozen=True, slots=True)
-class TalkShown:
-    """A conversation of this person with an *agent*, in the thread *ts* of a channel."""
+class RecentTalk:
+    """A conversation that a person took part in; *agent* is None if its thread is no longer bound."""
 
-    agent: str
-    channel: str
-    ts: str
+    thread: ThreadKey
+    agent: int | None
     at: datetime
 
 
@@ -92,8 +100,8 @@ class Home:
     stats: Stats | None
     workflows: Sequence[Workflow] | None
     agents: Sequence[Agent] | None
-    runs: Sequence[RunShown] = ()
-    talks: Sequence[TalkShown] = ()
+    runs: Sequence[RecentRun] = ()
+    talks: Sequence[RecentTalk] = ()
     reports: Sequence[StoredReport] = ()
     may_run: bool = True
     workspace: str = ""
@@ -165,11 +173,12 @@ def _runs(home: Home) -> list[Block]:
 
 
 def _talks(home: Home) -> list[Block]:
+    names: dict[int | None, str] = {agent.id: agent.name for agent in home.agents or ()}
     lines = []
     for talk in home.talks[:MOST_RECENT]:
-        agent = kit.words(kit.one_line(talk.agent, 80) or "An agent", bold=True)
-        when = _moment(talk.at, permalink(home.workspace, talk.channel, talk.ts))
-        lines.append(kit.paragraph(agent, *_place(talk.channel), " · ", when))
+        agent = kit.words(kit.one_line(names.get(talk.agent, ""), 80) or "An agent", bold=True)
+        when = _moment(talk.at, permalink(home.workspace, talk.thread.channel, talk.thread.root))
+        lines.append(kit.paragraph(agent, *_place(talk.thread.channel), " · ", when))
     return [kit.header("Your conversations"), kit.rich(kit.bullets(lines))] if lines else []
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from bridge.features.home.layout import RecentRun, RecentTalk
 from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.queue.keys import REMEMBERED, SHOWN_LATELY, TYPED, TYPED_USED, milliseconds
 from bridge.queue.records import Conversation
@@ -21,34 +22,6 @@ from bridge.queue.scripting import Scripts
 
 MOST = 10
 """How many runs, and how many conversations, are kept of each person."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecentRun:
-    """A run that a person started: the *workflow* and its *name* then, how it *ended*, and when (*at*).
-
-    Its card is the message *ts* in *channel*, where the bot itself could post it.
-    """
-
-    workflow: int
-    name: str
-    ended: str
-    at: datetime
-    channel: str = ""
-    ts: str = ""
-
-    def to_line(self) -> str:
-        """Write it as the list keeps it."""
-        return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
-
-
-@dataclass(frozen=True, slots=True)
-class RecentTalk:
-    """A conversation that a person took part in; *agent* is None where it is kept no longer."""
-
-    thread: ThreadKey
-    agent: int | None
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
