@@ -14,17 +14,10 @@ from support.waiting import wait_until
 from support.world import World, a_world, words_of
 
 CHAT = "/api/sdk/agents/1/chat"
-REACTION = {"type": "reaction_added", "user": 5, "item": []}
 NONSENSE: list[tuple[str, object]] = [
     ("events_api", None),
-    ("events_api", []),
-    ("events_api", {"type": "event_callback"}),
-    ("events_api", {"type": "event_callback", "event": {"type": 5}}),
-    ("events_api", {"type": "event_callback", "event": REACTION}),
-    ("events_api", {"type": "event_callback", "event": {"type": "message", "user": 5, "channel": {}, "text": []}}),
-    ("slash_commands", {"command": 5}),
+    ("events_api", {"type": "event_callback", "event": {"type": "reaction_added", "user": 5, "item": []}}),
     ("interactive", {"type": "block_actions", "actions": [{"action_id": []}]}),
-    ("interactive", {"type": "view_submission", "view": []}),
     ("of tomorrow", {}),
 ]
 """Envelopes that are none of Slack's. Over HTTP they are answered with 400."""

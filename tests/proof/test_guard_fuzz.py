@@ -270,39 +270,6 @@ async def test_an_envelope_breaks_nothing_inside(
     assert WORDS not in caplog.text
 
 
-def without(payload: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in payload.items() if key != name}
-
-
-INCOMPLETE = {
-    "an attachment's action without actions": without(LEGACY[0], "actions"),
-    "an attachment's action with an empty list of them": {**LEGACY[0], "actions": []},
-    "an attachment's action with none in the list": {**LEGACY[0], "actions": {}},
-    "an attachment's action with a number for its name": {**LEGACY[0], "callback_id": 7},
-    "a dialog with a number for its name": {**LEGACY[1], "callback_id": 7},
-    "a closed dialog with a list for its name": {**LEGACY[2], "callback_id": ["c"]},
-    "a dialog's menu with an object for its name": {**LEGACY[3], "callback_id": {}},
-    "an edited step without the step": without(LEGACY[4], "workflow_step"),
-    "an edited step with a number for its name": {**LEGACY[4], "callback_id": 7},
-    "a saved step without the step": without(LEGACY[5], "workflow_step"),
-    "a form with no list of addresses": {**LEGACY[5], "response_urls": None},
-    "a form with a list of what are no addresses": {**LEGACY[5], "response_urls": [7]},
-}
-
-
-@pytest.mark.parametrize("payload", INCOMPLETE.values(), ids=INCOMPLETE.keys())
-async def test_an_incomplete_interaction_gets_400_and_no_traceback(
-    payload: dict[str, Any], door: FrontDoor, caplog: pytest.LogCaptureFixture
-) -> None:
-    response = await door.interaction(payload)
-    acknowledged = await door.envelope("interactive", payload)
-
-    assert response.status == 400
-    assert acknowledged == {"envelope_id": "e1"}, "over a socket it is acknowledged, or it would come again"
-    assert door.counted('bridge_rejected_requests_total{reason="malformed"} 2.0')
-    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
-
-
 @pytest.mark.parametrize("payload", LEGACY, ids=[str(payload["type"]) for payload in LEGACY])
 async def test_an_interaction_of_older_apps_gets_200(payload: dict[str, Any], door: FrontDoor) -> None:
     assert (await door.interaction(payload)).status == 200

@@ -258,24 +258,40 @@ async def test_a_command_with_payload_in_its_text_stays_a_command(door: Door) ->
     assert door.count('bridge_ack_seconds_count{kind="command"} 1.0')
 
 
-@pytest.mark.parametrize(
-    "payload",
-    [
-        "{}",
-        '{"type": ["odd"]}',
-        '{"type": "block_actions"}',
-        '{"type": "block_actions", "actions": []}',
-        '{"type": "block_actions", "actions": [3]}',
-        '{"type": "view_submission", "view": 3}',
-        '{"type": "block_suggestion"}',
-        '{"type": "of_tomorrow", "command": {}}',
-        '{"type": "of_tomorrow", "event": 5}',
-        '{"type": "block_actions", "actions": [{"action_id": "a"}], "command": "/workflows"}',
-    ],
-)
-async def test_an_incomplete_interaction_gets_400(door: Door, payload: str) -> None:
-    assert (await door.post(urlencode({"payload": payload}).encode(), content_type=FORM)).status == 400
+INCOMPLETE: list[dict[str, Any]] = [
+    {},
+    {"type": ["odd"]},
+    {"type": "block_actions"},
+    {"type": "block_actions", "actions": []},
+    {"type": "block_actions", "actions": [3]},
+    {"type": "block_actions", "actions": [{"action_id": "a"}], "command": "/workflows"},
+    {"type": "view_submission", "view": 3},
+    {"type": "view_submission", "view": {"callback_id": "c", "type": "workflow_step"}},
+    {"type": "view_submission", "view": {"callback_id": "c", "type": "modal"}, "response_urls": None},
+    {"type": "view_submission", "view": {"callback_id": "c", "type": "modal"}, "response_urls": [7]},
+    {"type": "block_suggestion"},
+    {"type": "of_tomorrow", "command": {}},
+    {"type": "of_tomorrow", "event": 5},
+    {"type": "interactive_message", "callback_id": "c"},
+    {"type": "interactive_message", "callback_id": "c", "actions": []},
+    {"type": "interactive_message", "callback_id": "c", "actions": {}},
+    {"type": "interactive_message", "callback_id": 7, "actions": [{"name": "n"}]},
+    {"type": "dialog_submission", "callback_id": 7},
+    {"type": "dialog_cancellation", "callback_id": ["c"]},
+    {"type": "dialog_suggestion", "callback_id": {}},
+    {"type": "workflow_step_edit", "callback_id": "c"},
+    {"type": "workflow_step_edit", "callback_id": 7, "workflow_step": {}},
+]
+
+
+@pytest.mark.parametrize("payload", INCOMPLETE, ids=json.dumps)
+async def test_an_incomplete_interaction_gets_400_and_no_retry(door: Door, payload: dict[str, Any]) -> None:
+    response = await door.post(urlencode({"payload": json.dumps(payload)}).encode(), content_type=FORM)
+    ack = await door.sockets.acknowledgement({"type": "interactive", "envelope_id": "e", "payload": payload})
+
+    assert (response.status, ack) == (400, {"envelope_id": "e"})
     assert door.inner.payloads == []
+    assert door.count('bridge_rejected_requests_total{reason="malformed"} 2.0')
 
 
 async def test_metadata_of_other_apps_may_have_any_shape(door: Door) -> None:
