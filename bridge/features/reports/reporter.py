@@ -27,7 +27,7 @@ from bridge.features.stats.snapshots import Snapshot, snapshot_of
 from bridge.inbound import Report
 from bridge.project.models import Stats
 from bridge.slack.blockkit.mrkdwn import plain_command_text
-from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.blockkit.reply import Audience
 
 log = logging.getLogger(__name__)
 
@@ -78,11 +78,9 @@ class Reporter:
         schedule, zone, now = kept.spec.schedule, kept.clock, self._now()
         slot = last_due(schedule, zone, kept.due, now)
         following = next_due(schedule, zone, slot)
-        if is_too_late(schedule, zone, slot, now):
-            claimed = await self._store.claim(kept, following=following, slot=None, skipped=kept.due)
-        else:
-            skipped = kept.due if kept.due < slot else None
-            claimed = await self._store.claim(kept, following=following, slot=slot, skipped=skipped)
+        is_late = is_too_late(schedule, zone, slot, now)
+        skipped = kept.due if is_late or kept.due < slot else None
+        claimed = await self._store.claim(kept, following=following, slot=None if is_late else slot, skipped=skipped)
         if claimed != "taken":
             log.info("a report was due", extra={"report": kept.id, "claimed": claimed})
 
@@ -97,7 +95,11 @@ async def post(reports: Reports, report: Report) -> Result:
         return Done("the report is not kept any more")
     if kept.paused and not report.is_asked_for:
         return Done("the report is paused")
-    if _is_too_late(kept, report, reports.now()):
+    if report.is_asked_for:
+        is_late = reports.now() - report.slot > _ASKED_FOR
+    else:
+        is_late = is_too_late(kept.spec.schedule, kept.clock, report.slot, reports.now())
+    if is_late:
         if not report.is_asked_for:
             await reports.store.skip(kept.id, report.slot)
         return Done("it is too late for the report")
@@ -111,15 +113,18 @@ async def post(reports: Reports, report: Report) -> Result:
 
 
 async def _post(reports: Reports, kept: StoredReport, report: Report, stats: Stats) -> Outcome:
-    spec, channel = kept.spec, report.channel
+    spec, last = kept.spec, None
+    if kept.numbers and not spec.compare:
+        with suppress(RecordNotUnderstood):
+            last = Snapshot.from_text(kept.numbers)
     card = await reports.statistics.card(
         stats,
         since=reports.now() - span_of(spec.compare) if spec.compare else None,
-        last=None if spec.compare else _last(kept),
+        last=last,
         only=spec.only or PARTS,
         audience=Audience.CHANNEL,
     )
-    default = await reports.sessions.channel_default(spec.team, channel)
+    default = await reports.sessions.channel_default(spec.team, report.channel)
     posted = PostedReport(
         report=kept.id,
         called=kept.called,
@@ -128,24 +133,7 @@ async def _post(reports: Reports, kept: StoredReport, report: Report, stats: Sta
         numbers=snapshot_of(stats, reports.now()).to_text(),
         binds=default is not None or reports.has_default_agent,
     )
-    reply = _above(card, small_print(kept))
-    return Outcome(what="report", reply=reply, mark=MARK, after=(posted,), concerns=f"report {kept.id}")
-
-
-def _above(card: Reply, below: list[Block]) -> Reply:
-    """Put the same blocks below each form that the statistics may take."""
+    below = small_print(kept)  # below each form that the card may take
     plainer = tuple((*form, *below) for form in card.plainer)
-    return card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
-
-
-def _last(kept: StoredReport) -> Snapshot | None:
-    try:
-        return Snapshot.from_text(kept.numbers) if kept.numbers else None
-    except RecordNotUnderstood:
-        return None
-
-
-def _is_too_late(kept: StoredReport, report: Report, now: datetime) -> bool:
-    if report.is_asked_for:
-        return now - report.slot > _ASKED_FOR
-    return is_too_late(kept.spec.schedule, kept.clock, report.slot, now)
+    reply = card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
+    return Outcome(what="report", reply=reply, mark=MARK, after=(posted,), concerns=f"report {kept.id}")
