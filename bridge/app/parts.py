@@ -38,13 +38,12 @@ from bridge.listeners.token_watch import TokenWatch
 from bridge.project import Catalog
 from bridge.queue.inbox import Inbox
 from bridge.queue.journal import Journal
-from bridge.queue.limits import Limits
 from bridge.queue.namespace import Namespace
-from bridge.queue.patience import Patience
+from bridge.queue.patience import Patience, Slots
 from bridge.queue.queued_reactions import QueuedReactionClaims
+from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
-from bridge.queue.slots import Slots
-from bridge.queue.watching import Watches
+from bridge.queue.stops import Watches
 from bridge.queue.worker import Worker
 from bridge.settings import Settings
 from bridge.slack.api import Identity

@@ -72,13 +72,14 @@ class Activity:
             found.append(append(self._keys.audit(), entry, AUDIT_LENGTH, self._audit_lifetime))
         return found
 
-    async def refresh_home(self, turn: Turn, writes: list[Write], answers: list[str]) -> None:
-        """Draw the Home tab of the turn's person anew, once for each turn, where *writes* have changed what it shows.
+    @staticmethod
+    def changes_home(writes: list[Write], answers: list[str]) -> bool:
+        """Whether *writes* have changed what Home shows; *answers* is what Redis said to each of them."""
+        how = writes[0][0] if writes else ""
+        return how == "push" or (how == "rank" and answers[0] == "1")
 
-        *answers* is what Redis said to each of them.
-        """
-        if not writes or not (writes[0][0] == "push" or (writes[0][0] == "rank" and answers[0] == "1")):
-            return
+    async def refresh_home(self, turn: Turn) -> None:
+        """Draw the Home tab of the turn's person anew, once for each turn, if they may be looking at it."""
         with translated():
             left = int(await self._redis.pttl(self._keys.home(PersonKey(turn.team, turn.user))))
         if left > milliseconds(SHOWN_LATELY - LOOKS):

@@ -41,22 +41,17 @@ from bridge.features.reply_poster import (
     place_of,
     whom_of,
 )
-from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
+from bridge.features.results import Done, Form, HomeView, Outcome, TryLater, Wait
 from bridge.features.routing import Features
 from bridge.ids import ThreadKey, TurnId, aside
 from bridge.inbound import HomeOpened, InboundMessage, Notice, Report
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.journal import Journal, TurnChanged
-from bridge.queue.lanes import Unreadable
-from bridge.queue.lease import Lease
-from bridge.queue.line import Line
-from bridge.queue.patience import Draining, Patience
-from bridge.queue.records import Record, Step
-from bridge.queue.slots import Slots
-from bridge.queue.stops import TurnStopped
-from bridge.queue.turn import NothingBegins, Turn
-from bridge.queue.watching import Watches
+from bridge.queue.patience import Draining, Line, Patience, Slots
+from bridge.queue.records import Record, Step, Unreadable
+from bridge.queue.stops import TurnStopped, Watches
+from bridge.queue.turn import Lease, NothingBegins, Turn
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.history import MessageTag
@@ -148,13 +143,12 @@ class Turns:
 
     async def _handle(self, turn: Turn) -> bool:
         """Run the handler, and do what it returns; False where the turn is to be taken anew."""
-
-        async def handled() -> Result:
-            await turn.begin()
-            return await self.features.handle(self.deps, turn)
-
+        await turn.begin()
         try:
-            result = await self.patience.through_outages(handled)
+            result = await self.features.handle(self.deps, turn)
+        except StoreUnavailable:
+            await self.patience.wait_for_redis()
+            return await self._handle(turn)
         except TryLater as exc:
             async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
                 await self.patience.pause(exc.after)
@@ -164,7 +158,7 @@ class Turns:
                 await self._wait_for_service(turn, exc)
                 return False
             result = _failed(turn, exc)
-        except (LaneLost, StoreUnavailable):
+        except LaneLost:
             raise
         except BridgeError as exc:
             result = _failed(turn, exc)
@@ -252,7 +246,8 @@ class Turns:
     ) -> None:
         writes = self.activity.writes(turn.id, turn.record, what, about=about, outcome=outcome, posted=posted)
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
-        await self.patience.through_outages(lambda: self.activity.refresh_home(turn, writes, answers))
+        if self.activity.changes_home(writes, answers):
+            await self.patience.through_outages(lambda: self.activity.refresh_home(turn))
         await self._take_mark_away(turn.record)
         took = (self.deps.now() - turn.record.accepted_at).total_seconds()
         self.metrics.turn(turn.body.kind, what, took)

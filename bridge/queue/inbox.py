@@ -35,8 +35,7 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lan
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.queue.deliveries import Delivery, PassedOver
 from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
-from bridge.queue.lanes import Head, Held, InDoubt, Offer, read_head
-from bridge.queue.limits import UNLIMITED, Limits, person
+from bridge.queue.records import UNLIMITED, Head, Held, InDoubt, Limits, Offer, person, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.refusals import Refusals
 from bridge.queue.scripting import Scripts, epoch_ms, or_empty

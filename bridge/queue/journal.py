@@ -24,12 +24,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from bridge.errors import LaneLost, TooOften
+from bridge.errors import LaneLost, StoreUnavailable, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.queue.keys import DEAD, TRACE, milliseconds
-from bridge.queue.lanes import Head, Held, Taken, read_head
-from bridge.queue.limits import UNLIMITED, Limits, person
 from bridge.queue.patience import Patience
+from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, person, read_head
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import TurnStopped
 from bridge.queue.writes import Write, to_json
@@ -166,12 +165,14 @@ class Journal:
         await self._run("card", taken.held, taken.record.id, _identity(taken, ts), milliseconds(TRACE))
 
     async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
-        async def step() -> Any:
-            return await self._scripts.run(
-                name, held.entry, self._consumer, held.lane, *args, confirmed=confirmed, repeatable=confirmed
-            )
-
-        answer = await self._patience.through_outages(step)
+        while True:
+            try:
+                answer = await self._scripts.run(
+                    name, held.entry, self._consumer, held.lane, *args, confirmed=confirmed, repeatable=confirmed
+                )
+                break
+            except StoreUnavailable:
+                await self._patience.wait_for_redis()
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer

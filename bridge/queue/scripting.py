@@ -22,7 +22,7 @@ from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.queue.keys import Keys, helpers
 from bridge.queue.records import VERSION
-from bridge.queue.redis.connection import translated
+from bridge.queue.redis.connection import stop_if_cancelled, translated, translation
 
 MOST_AT_ONCE = 128
 _REPLICA_WAIT_MS = 50
@@ -88,9 +88,7 @@ class Batches:
                     if waiting.done():
                         pass  # whoever waited has given up
                     elif isinstance(answer, MovedError) and not was_moved:
-                        moved.append(
-                            (command, waiting, True)
-                        )  # not carried out; the connections know by now where to go
+                        moved.append((command, waiting, True))  # and the connections know by now where to go
                     elif isinstance(answer, BaseException):
                         waiting.set_exception(answer)
                     else:
@@ -150,11 +148,16 @@ class Scripts:
         """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
         waits = confirmed and self.has_replicas
         send = self._send_and_wait if waits else self._batches.run
-        with translated():
+        try:
             try:
                 answer = await send("EVALSHA", digest(name), 1, self.keys.prefix, *args)
             except NoScriptError:  # it has not run
                 answer = await send("EVAL", source(name), 1, self.keys.prefix, *args)
+        except (RedisError, RuntimeError) as exc:
+            if (found := translation(exc)) is exc:
+                raise
+            raise found from exc
+        stop_if_cancelled()
         if not waits:
             return answer
         answer, replicas = answer

@@ -4,21 +4,26 @@ A handler is a coroutine that may run again from its beginning, for as long as i
 another process; after Redis was away in the middle of it; after its message was edited. So whatever it awaits must be
 repeatable, or idempotent by turn, except what goes through `Turn.once`. What it wants written with its outcome it
 stages; nothing of that is written before, and nothing twice (`tests/model`).
+
+The lease of its lane is the clock that keeps a suspended process from acting. The fence protects Redis; it cannot call
+back a request that is already out. So each worker also keeps the time of its own last renewal, on its own monotonic
+clock, and looks at it immediately before each outside effect. A process that was suspended for longer than the lease
+and wakes up finds its lease over, and does nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import Any, TypeVar
 
-from bridge.errors import DID_NOT_ARRIVE, ProjectError
+from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, Notice
 from bridge.queue.journal import FirstAgent, Journal
-from bridge.queue.lanes import Taken
-from bridge.queue.lease import Lease
-from bridge.queue.watching import Watches
+from bridge.queue.records import Head, Held, Taken
+from bridge.queue.stops import Watches
 from bridge.queue.writes import Write
 
 T = TypeVar("T")
@@ -111,3 +116,63 @@ def _thread_of(body: object) -> ThreadKey | None:
             return ThreadKey(body.team, body.channel, body.thread_ts)
         case _:
             return None
+
+
+LEASE = timedelta(seconds=15)
+"""How long a lane stays with a worker that does not renew it. With the search for abandoned lanes once a second,
+another process goes on within 20 s."""
+
+SLACK_TIMEOUT = timedelta(seconds=10)
+"""The longest that one post may take. When a successor looks into the thread, an earlier post has to be over, one
+way or the other: so a post begins only while the lease has at least this long to go."""
+
+
+class Lease:
+    """The lease of one *held* lane, last renewed at *renewed_at* (seconds of *monotonic*); *renew* renews it now.
+
+    *head* is what was found in it, where it was handed over with its head taken.
+    """
+
+    def __init__(
+        self,
+        held: Held,
+        *,
+        monotonic: Callable[[], float],
+        renewed_at: float,
+        renew: Callable[[], Awaitable[None]],
+        head: Head | None = None,
+    ) -> None:
+        self.held = held
+        self.lane = held.lane
+        self.monotonic = monotonic
+        self.is_lost = False  # another worker has it
+        self._head = head
+        self._renewed_at = renewed_at
+        self._renew = renew
+
+    def pop_head(self) -> Head | None:
+        """Give the head that was taken with the lane, once: later it is taken anew."""
+        head, self._head = self._head, None
+        return head
+
+    def was_outlived(self, since: float) -> bool:
+        """Whether what began at *since* took longer than a lease lasts, and so longer than it may."""
+        return self.monotonic() - since > LEASE.total_seconds()
+
+    def renewed(self, at: float) -> None:
+        """It was renewed by a command that began at *at*."""
+        self._renewed_at = max(self._renewed_at, at)
+
+    def check(self, needs: timedelta = timedelta(0)) -> None:
+        """Raise `LaneLost` if it is over: to be called with nothing between this and the effect outside."""
+        age = self.monotonic() - self._renewed_at
+        if self.is_lost or age + needs.total_seconds() > LEASE.total_seconds():
+            raise LaneLost(self.lane)
+
+    async def ensure(self, needs: timedelta) -> None:
+        """See to it that it lasts for *needs*, renewing it where it has to. Raises `LaneLost`."""
+        try:
+            self.check(needs)
+        except LaneLost:
+            await self._renew()
+            self.check(needs)

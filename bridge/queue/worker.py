@@ -3,7 +3,7 @@
 Five loops in one TaskGroup: new lanes (a blocking read), lanes of the dead (every second), renewal of the leases
 held here (every quarter of the lease), the heartbeat of the namespace, and a subscription to stops. Redis being away
 ends none of them: each waits and goes on by itself. Most lanes come another way: while a place is free, whoever takes
-a message in, in this process, hands its lane over (`bridge.queue.lanes.Offer`).
+a message in, in this process, hands its lane over (`bridge.queue.records.Offer`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from bridge.errors import LaneLost, StoreUnavailable, StoreWiped
 from bridge.logs import facts, new_reference
 from bridge.queue.inbox import Inbox
 from bridge.queue.journal import Journal
-from bridge.queue.lanes import Head, Held, InDoubt, Offer
-from bridge.queue.lease import LEASE, Lease
 from bridge.queue.namespace import Namespace
-from bridge.queue.patience import Patience
+from bridge.queue.patience import Patience, Slots
+from bridge.queue.records import Head, Held, InDoubt, Offer
 from bridge.queue.redis.connection import stop_if_cancelled
-from bridge.queue.slots import Slots
-from bridge.queue.watching import Watches
+from bridge.queue.stops import Watches
+from bridge.queue.turn import LEASE, Lease
 
 log = logging.getLogger(__name__)
 

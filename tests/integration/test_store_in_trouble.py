@@ -13,7 +13,7 @@ from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Duplicate, Queued
-from bridge.queue.lanes import Taken
+from bridge.queue.records import Taken
 from bridge.queue.redis.connection import connect
 from support.real_redis import RealRedis
 from support.store import CHANNEL, TEAM, USER, a_store, message

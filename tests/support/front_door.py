@@ -32,7 +32,7 @@ from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.listeners.token_watch import TokenWatch
 from bridge.metrics import Metrics
 from bridge.project import Catalog
-from bridge.queue.limits import UNLIMITED, Limits
+from bridge.queue.records import UNLIMITED, Limits
 from bridge.slack.api import SlackWeb
 from bridge.slack.guard import Guard
 from bridge.slack.http import EVENTS_PATH

@@ -33,9 +33,8 @@ from bridge.metrics import Metrics
 from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.project import Catalog, ProjectClient
-from bridge.queue.lease import Lease
-from bridge.queue.turn import Turn
-from bridge.queue.watching import Watches
+from bridge.queue.stops import Watches
+from bridge.queue.turn import Lease, Turn
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.people import Directory
 from support.reports import reports_of

@@ -24,9 +24,8 @@ from bridge.inbound import InboundMessage
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.journal import TurnChanged
 from bridge.queue.keys import PERMANENT_PATTERNS
-from bridge.queue.lanes import Held, InDoubt, Taken
-from bridge.queue.lease import LEASE
-from bridge.queue.records import Record, Step
+from bridge.queue.records import Held, InDoubt, Record, Step, Taken
+from bridge.queue.turn import LEASE
 from bridge.queue.writes import push
 from support.lifetimes import keys_without_lifetime
 from support.store import PREFIX, Process, Store, a_store, message

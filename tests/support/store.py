@@ -15,10 +15,9 @@ from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Condition, Inbox, Put, Queued
 from bridge.queue.journal import Journal
-from bridge.queue.lanes import Held, Offer, Taken
-from bridge.queue.limits import UNLIMITED, Limits
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
+from bridge.queue.records import UNLIMITED, Held, Limits, Offer, Taken
 from bridge.queue.scripting import Scripts
 
 NAMESPACE = "test"

@@ -34,12 +34,10 @@ from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Inbound, InboundMessage
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
-from bridge.queue.lanes import Held
-from bridge.queue.lease import Lease
-from bridge.queue.patience import Patience
-from bridge.queue.slots import Slots
-from bridge.queue.turn import Turn
-from bridge.queue.watching import Watches
+from bridge.queue.patience import Patience, Slots
+from bridge.queue.records import Held
+from bridge.queue.stops import Watches
+from bridge.queue.turn import Lease, Turn
 from bridge.queue.worker import Worker
 from bridge.slack.blockkit.reply import Reply, View
 from bridge.slack.history import MessageTag, Place, Recalled, ThreadRead

@@ -17,7 +17,7 @@ from bridge.errors import BridgeError
 from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.queue.audit import SUBCOMMANDS, AuditEntry, audit_since
-from bridge.queue.limits import Limits
+from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
 from bridge.slack.api import SlackWeb
 from support.front_door import FrontDoor, a_front_door

@@ -10,7 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.conversations import notices
-from bridge.queue.limits import Limits
+from bridge.queue.records import Limits
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit.reply import Audience
 from support.front_door import FrontDoor, a_front_door

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
 from bridge.queue.journal import Journal
-from bridge.queue.lanes import Taken
+from bridge.queue.records import Taken
 from bridge.queue.writes import set_value
 from support.store import THREAD, Store, a_store, message, ts
 

@@ -8,8 +8,7 @@ from redis.asyncio import Redis
 from bridge.errors import StoreUnavailable
 from bridge.inbound import SlashCommand
 from bridge.queue.inbox import Duplicate, Queued
-from bridge.queue.lanes import Held, InDoubt, Offer, Taken
-from bridge.queue.records import Step
+from bridge.queue.records import Held, InDoubt, Offer, Step, Taken
 from support.losing import Losing
 from support.store import CHANNEL, LANE, TEAM, USER, Store, a_store, message, ts
 

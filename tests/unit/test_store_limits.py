@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.queue.inbox import Condition, Paused, Put, Queued
-from bridge.queue.limits import Limits
+from bridge.queue.records import Limits
 from support.store import THREAD, Store, a_store, message, ts
 
 

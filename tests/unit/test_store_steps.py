@@ -11,8 +11,7 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
 from bridge.queue.journal import FirstAgent, TurnChanged
-from bridge.queue.lanes import Unreadable
-from bridge.queue.records import VERSION, Conversation, Step
+from bridge.queue.records import VERSION, Conversation, Step, Unreadable
 from support.store import LANE, PREFIX, ROOT, START, THREAD, a_store, message, ts
 
 

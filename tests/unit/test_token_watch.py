@@ -9,8 +9,8 @@ from redis.asyncio import Redis
 
 from bridge.errors import SlackTokenRefused
 from bridge.listeners.token_watch import TokenWatch
-from bridge.queue.lanes import Taken
-from bridge.queue.lease import Lease
+from bridge.queue.records import Taken
+from bridge.queue.turn import Lease
 from bridge.slack.api import SlackWeb
 from support.saying import US
 from support.store import message

@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost, SlackRefused, SlackUnreachable
-from bridge.queue.lease import LEASE
+from bridge.queue.turn import LEASE
 from support.store import message, ts
 from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 from redis.asyncio import Redis
 
-from bridge.queue.lease import Lease
-from bridge.queue.slots import Slots
+from bridge.queue.patience import Slots
+from bridge.queue.turn import Lease
 from bridge.queue.worker import Work
 from support.store import message
 from support.turns import Bench, a_bench

@@ -46,6 +46,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
 
     Raises `ProjectError`, `StoreUnavailable`, `TryLater`, and what `Turn.once` raises.
     """
+    if turn.record.follows:
+        await _take_in_what_came_before(deps, message.thread, turn.record.follows)
     conversation, read = turn.conversation, None
     if conversation.agent is None and not message.is_root:
         read = await _search(deps, message)
@@ -176,7 +178,7 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
     return read
 
 
-async def take_in_what_came_before(deps: Deps, thread: ThreadKey, replies: Sequence[str]) -> None:
+async def _take_in_what_came_before(deps: Deps, thread: ThreadKey, replies: Sequence[str]) -> None:
     """Take in replies that came before the refused root of their thread. Raises `TryLater`."""
     try:
         await deps.follow(thread, replies)

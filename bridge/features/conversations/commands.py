@@ -9,7 +9,7 @@ import re
 
 from bridge.errors import ProjectError
 from bridge.features.conversations import layout, notices
-from bridge.features.conversations.answering import answer, default_of, take_in_what_came_before, unknown_answer
+from bridge.features.conversations.answering import answer, default_of, unknown_answer
 from bridge.features.conversations.buttons import conversations as conversations  # noqa: PLC0414 - the feature is whole here
 from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
@@ -26,12 +26,7 @@ from bridge.queue.turn import Turn
 conversations.outcome_unknown(has_note=False)(unknown_answer)
 
 
-@conversations.kind(InboundMessage)
-async def message_came(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
-    """Answer a message that is no command; first what came before it is taken in."""
-    if turn.record.follows:
-        await take_in_what_came_before(deps, message.thread, turn.record.follows)
-    return await answer(deps, turn, message)
+conversations.kind(InboundMessage)(answer)
 
 
 @conversations.kind(Notice)

@@ -109,21 +109,27 @@ def stop_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-@contextmanager
-def translated() -> Iterator[None]:
+def translation(exc: RedisError | RuntimeError) -> Exception:
     """Turn what redis-py raises into `StoreUnavailable`, whose reason is one word.
 
-    What says that this program is wrong (an unknown command, a key of another type) passes as it is, and so
-    does NOGROUP or NOSCRIPT, which the caller can mend.
+    What says that this program is wrong (an unknown command, a key of another type) stays as it is, and so does
+    NOGROUP or NOSCRIPT, which the caller can mend.
     """
+    stop_if_cancelled()
+    reason = _reason(exc)
+    return exc if reason is None else StoreUnavailable(reason)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise `translation` of what redis-py raises in the block, and what `stop_if_cancelled` raises after it."""
     try:
         yield
     except (RedisError, RuntimeError) as exc:
-        stop_if_cancelled()
-        reason = _reason(exc)
-        if reason is None:
+        if (found := translation(exc)) is exc:
             raise
-        raise StoreUnavailable(reason) from exc
+        raise found from exc
+    stop_if_cancelled()
 
 
 _REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
