@@ -74,6 +74,7 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
     ours: dict[str, Any] = {
         "client_name": "bridge",
         "decode_responses": True,
+        "driver_info": None,  # else each connection looks up redis-py's version on the disk, for 2 ms
         "health_check_interval": HEALTH_CHECK_SECONDS,
         "max_connections": connections,
         "protocol": 2,
