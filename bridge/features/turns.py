@@ -41,7 +41,7 @@ from bridge.features.reply_poster import (
     place_of,
     whom_of,
 )
-from bridge.features.results import Done, Form, HomeView, Outcome, TryLater, Wait
+from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
 from bridge.features.routing import Features
 from bridge.ids import ThreadKey, TurnId, aside
 from bridge.inbound import HomeOpened, InboundMessage, Notice, Report
@@ -143,25 +143,26 @@ class Turns:
 
     async def _handle(self, turn: Turn) -> bool:
         """Run the handler, and do what it returns; False where the turn is to be taken anew."""
-        await turn.begin()
-        try:
-            result = await self.features.handle(self.deps, turn)
-        except StoreUnavailable:
-            await self.patience.wait_for_redis()
-            return await self._handle(turn)
-        except TryLater as exc:
-            async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
-                await self.patience.pause(exc.after)
-            return False
-        except ProjectError as exc:
-            if isinstance(turn.body, InboundMessage) and _passes(exc):
-                await self._wait_for_service(turn, exc)
+        result: Result | None = None
+        while result is None:
+            await turn.begin()
+            try:
+                result = await self.features.handle(self.deps, turn)
+            except StoreUnavailable:
+                await self.patience.wait_for_redis()
+            except TryLater as exc:
+                async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
+                    await self.patience.pause(exc.after)
                 return False
-            result = _failed(turn, exc)
-        except LaneLost:
-            raise
-        except BridgeError as exc:
-            result = _failed(turn, exc)
+            except ProjectError as exc:
+                if isinstance(turn.body, InboundMessage) and _passes(exc):
+                    await self._wait_for_service(turn, exc)
+                    return False
+                result = _failed(turn, exc)
+            except LaneLost:
+                raise
+            except BridgeError as exc:
+                result = _failed(turn, exc)
         if not self.deps.say.token.is_accepted and not turn.has_sent:  # nothing may begin since it was taken
             await self.journal.release(turn.lease.held)
             return True

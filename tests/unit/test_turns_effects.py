@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import SlackAmbiguous, SlackRefused
+from bridge.errors import SlackAmbiguous, SlackRefused, StoreUnavailable
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.notices import SEND_AGAIN
 from bridge.ids import TurnId
 from bridge.inbound import Click, Inbound, SlashCommand
 from bridge.queue.inbox import Queued
 from bridge.queue.records import Conversation
+from bridge.queue.writes import push
 from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message
 from support.turns import SALES, SUPPORT, Bench, a_bench, killed
 from support.waiting import wait_until
@@ -194,3 +196,53 @@ async def test_a_text_that_is_no_longer_kept_is_not_sent(redis: Redis) -> None:
 
         assert bench.service.messages == ["first"]
         assert len(bench.say.whispers) == 1
+
+
+class AwayFor:
+    """People whose language can't be looked up for some time, because Redis is away."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    async def __call__(self, _user: str) -> str:
+        self.left -= 1
+        if self.left >= 0:
+            raise StoreUnavailable("away")
+        return ""
+
+
+async def test_a_handler_waits_for_redis_however_long_it_is_away(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_bench(redis) as bench:
+        away = AwayFor(3000)
+        monkeypatch.setattr(bench.directory, "user_locale", away)
+        await queue(bench, command("/stats"))
+
+        await bench.work()
+
+        assert away.left == -1
+        assert "4,321 runs" in bench.say.whispers[0][1].text
+
+
+async def test_what_a_failed_handler_staged_is_not_written(redis: Redis) -> None:
+    async with a_bench(redis) as bench:
+        turn = await bench.turn(message("hello"), agent=7)
+        turn.stage(push(f"{PREFIX}staged", "x", 10, timedelta(days=1)))
+
+        await turn.begin()
+
+        assert turn.staged == []
+
+
+async def test_a_handler_has_one_effect_only(redis: Redis) -> None:
+    async def effect() -> str:
+        return "done"
+
+    async with a_bench(redis) as bench:
+        turn = await bench.turn(message("hello"), agent=7)
+        assert await turn.once(effect) == "done"
+
+        with pytest.raises(RuntimeError, match="one effect"):
+            await turn.once(effect)
+
+        await turn.begin()
+        assert await turn.once(effect) == "done"
