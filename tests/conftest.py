@@ -28,6 +28,7 @@ LONGEST = (
     "test_killed_everywhere",
     "test_socket_mode",
     "test_killed",
+    "test_inbox_machine",
     "test_sentinel",
     "test_cluster",
 )
