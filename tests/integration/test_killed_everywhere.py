@@ -23,7 +23,7 @@ from support.real_redis import RealRedis
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.timeout(300),  # the first has 58 lives before it: 25 s of two quiet cores, 140 s of two that nine share
+    pytest.mark.timeout(300),  # the first waits for 58 lives: half a minute, or 140 s on a machine that others use
     pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="bridges are forked, and their ends are told by Linux"),
 ]
 
