@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.queue.inbox import Condition
 from bridge.slack.blockkit.quotation import BEFORE, NOW, SINCE
 from bridge.slack.history import ThreadMessage, ThreadRead
 from support.store import ROOT, THREAD, message, ts
-from support.turns import BOT, SALES, SUPPORT, Bench, a_bench
+from support.turns import BOT, SALES, SUPPORT, Bench
 
 TALK = ThreadRead(
     root=ThreadMessage("U1", "", "the <@U2> problem"), newest=(ThreadMessage("U2", "", "it is <#C2>", ("log.txt",)),)
@@ -37,152 +36,144 @@ def named(bench: Bench) -> None:
     bench.directory.channels["C2"] = "general"
 
 
-async def test_what_was_said_before_goes_along_by_name_and_as_a_quotation(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        named(bench)
-        bench.say.thread = TALK
+async def test_what_was_said_before_goes_along_by_name_and_as_a_quotation(bench: Bench) -> None:
+    named(bench)
+    bench.say.thread = TALK
 
-        await mentioned(bench)
+    await mentioned(bench)
 
-        assert bench.service.messages == [
-            f"{BEFORE}\n> Alice: the @Bob problem\n> Bob: it is #general\n> [attached: log.txt]\n\n{NOW}\nAlice: help"
-        ]
-        assert bench.say.looks == 1  # the same look finds a lost session and what was said
-
-
-async def test_it_is_read_once_and_what_follows_goes_alone(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.thread = TALK
-        await mentioned(bench)
-
-        await replied(bench, "and then?", 6)
-
-        assert bench.service.messages[1] == "and then?"
-        assert bench.say.looks == 1
+    assert bench.service.messages == [
+        f"{BEFORE}\n> Alice: the @Bob problem\n> Bob: it is #general\n> [attached: log.txt]\n\n{NOW}\nAlice: help"
+    ]
+    assert bench.say.looks == 1  # the same look finds a lost session and what was said
 
 
-async def test_a_thread_that_begins_with_the_question_is_never_read(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.thread = TALK
-        await bench.store.queue(message(f"<@{BOT}> hello", is_mention=True), is_limited=True)
-        await bench.work()
+async def test_it_is_read_once_and_what_follows_goes_alone(bench: Bench) -> None:
+    bench.say.thread = TALK
+    await mentioned(bench)
 
-        await mentioned(bench, "and this?")
+    await replied(bench, "and then?", 6)
 
-        assert bench.service.messages == ["hello", "and this?"]
-        assert bench.say.looks == 0
+    assert bench.service.messages[1] == "and then?"
+    assert bench.say.looks == 1
 
 
-async def test_switched_off_it_reads_for_a_lost_session_and_tells_nothing(redis: Redis) -> None:
-    async with a_bench(redis, has_context=False) as bench:
-        bench.say.thread = TALK
+async def test_a_thread_that_begins_with_the_question_is_never_read(bench: Bench) -> None:
+    bench.say.thread = TALK
+    await bench.store.queue(message(f"<@{BOT}> hello", is_mention=True), is_limited=True)
+    await bench.work()
 
-        await mentioned(bench)
+    await mentioned(bench, "and this?")
 
-        assert bench.service.messages == ["help"]
+    assert bench.service.messages == ["hello", "and this?"]
+    assert bench.say.looks == 0
+
+
+async def test_switched_off_it_reads_for_a_lost_session_and_tells_nothing(bench: Bench) -> None:
+    bench.has_context = False
+    bench.say.thread = TALK
+
+    await mentioned(bench)
+
+    assert bench.service.messages == ["help"]
 
 
 @pytest.mark.parametrize("trouble", [SlackRefused("r", "missing_scope"), SlackUnreachable("r")])
 @pytest.mark.parametrize("was_searched", [False, True])
 async def test_a_thread_that_cannot_be_read_is_answered_all_the_same(
-    redis: Redis, trouble: SlackRefused | SlackUnreachable, *, was_searched: bool
+    bench: Bench, trouble: SlackRefused | SlackUnreachable, *, was_searched: bool
 ) -> None:
-    async with a_bench(redis, store_since=lambda: None) as bench:
-        bench.say.look_troubles = [trouble, trouble]
-        if was_searched:
-            await bench.store.sessions.mark_searched(THREAD)
-
-        await mentioned(bench)
-
-        assert bench.service.messages == ["help"]
-        assert bench.say.words == ["re: help"]
-
-
-async def test_a_thread_that_was_searched_lately_is_read_for_the_agent_all_the_same(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.thread = TALK
+    bench.store_since = lambda: None
+    bench.say.look_troubles = [trouble, trouble]
+    if was_searched:
         await bench.store.sessions.mark_searched(THREAD)
 
-        await mentioned(bench)
+    await mentioned(bench)
 
-        assert bench.service.messages[0].startswith(BEFORE)
-
-
-async def test_while_people_choose_an_agent_the_message_waits_with_all_that_goes_along(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        bench.say.thread = TALK
-        await mentioned(bench)
-
-        await bench.store.sessions.choose_agent(THREAD, 8)
-        await bench.work()
-
-        assert bench.service.messages[0].startswith(BEFORE)
+    assert bench.service.messages == ["help"]
+    assert bench.say.words == ["re: help"]
 
 
-async def test_an_agent_that_is_named_first_is_named_before_the_quotation_is_put_there(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        bench.say.thread = TALK
+async def test_a_thread_that_was_searched_lately_is_read_for_the_agent_all_the_same(bench: Bench) -> None:
+    bench.say.thread = TALK
+    await bench.store.sessions.mark_searched(THREAD)
 
-        await mentioned(bench, "Sales: help")
+    await mentioned(bench)
 
-        assert bench.service.asked[0]["agent"] == 8
-        assert bench.service.messages[0].endswith(f"{NOW}\nU1: help")
+    assert bench.service.messages[0].startswith(BEFORE)
 
 
-async def test_where_replies_need_a_mention_what_was_said_since_the_last_answer_goes_along(redis: Redis) -> None:
-    async with a_bench(redis, mentions_only=True) as bench:
-        await bench.store.queue(message(f"<@{BOT}> hello", is_mention=True), is_limited=True)
-        await bench.work()
-        bench.say.thread = ThreadRead(newest=(ThreadMessage("U1", "", "never mind that"),))
+async def test_while_people_choose_an_agent_the_message_waits_with_all_that_goes_along(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    bench.say.thread = TALK
+    await mentioned(bench)
 
-        await mentioned(bench, "so?")
+    await bench.store.sessions.choose_agent(THREAD, 8)
+    await bench.work()
 
-        assert bench.service.messages[1] == f"{SINCE}\n> U1: never mind that\n\n{NOW}\nso?"
-        assert bench.say.windows == [(ROOT, ts(5))]
-
-
-async def test_a_message_that_is_sent_again_does_not_turn_back_what_the_agent_knows(redis: Redis) -> None:
-    async with a_bench(redis, mentions_only=True) as bench:
-        await mentioned(bench, "first", 5)
-        await mentioned(bench, "older, and delivered late", 3)
-
-        conversation = await bench.store.sessions.thread(THREAD)
-
-        assert conversation is not None
-        assert conversation.heard == ts(5)
+    assert bench.service.messages[0].startswith(BEFORE)
 
 
-async def test_in_the_direct_message_all_is_said_to_the_agent_so_nothing_is_read(redis: Redis) -> None:
-    async with a_bench(redis, mentions_only=True) as bench:
-        await bench.store.queue(message("hello", is_direct=True), is_limited=True)
-        await bench.work()
+async def test_an_agent_that_is_named_first_is_named_before_the_quotation_is_put_there(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    bench.say.thread = TALK
 
-        await replied(bench, "and?", 5, is_direct=True)
+    await mentioned(bench, "Sales: help")
 
-        assert bench.say.looks == 0
-
-
-async def test_once_a_second_person_speaks_the_agent_is_told_who_does(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        named(bench)
-        await bench.store.queue(message("Support: hello"), is_limited=True)
-        await bench.work()
-        await replied(bench, "are you there?", 1)
-
-        await replied(bench, "me too", 2, user="U2")
-        await replied(bench, "and I again", 3)
-
-        assert bench.service.messages == ["hello", "are you there?", "Bob: me too", "Alice: and I again"]
+    assert bench.service.asked[0]["agent"] == 8
+    assert bench.service.messages[0].endswith(f"{NOW}\nU1: help")
 
 
-async def test_what_is_no_message_to_the_agent_makes_nobody_a_speaker(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await bench.store.queue(message("hello"), is_limited=True)
-        await bench.store.queue(message("!stats", ts(1), user="U2"), in_order=False)  # a command, as the door puts it
-        await bench.work()
+async def test_where_replies_need_a_mention_what_was_said_since_the_last_answer_goes_along(bench: Bench) -> None:
+    bench.mentions_only = True
+    await bench.store.queue(message(f"<@{BOT}> hello", is_mention=True), is_limited=True)
+    await bench.work()
+    bench.say.thread = ThreadRead(newest=(ThreadMessage("U1", "", "never mind that"),))
 
-        await replied(bench, "go on", 2)
+    await mentioned(bench, "so?")
 
-        assert bench.service.messages == ["hello", "go on"]
+    assert bench.service.messages[1] == f"{SINCE}\n> U1: never mind that\n\n{NOW}\nso?"
+    assert bench.say.windows == [(ROOT, ts(5))]
+
+
+async def test_a_message_that_is_sent_again_does_not_turn_back_what_the_agent_knows(bench: Bench) -> None:
+    bench.mentions_only = True
+    await mentioned(bench, "first", 5)
+    await mentioned(bench, "older, and delivered late", 3)
+
+    conversation = await bench.store.sessions.thread(THREAD)
+
+    assert conversation is not None
+    assert conversation.heard == ts(5)
+
+
+async def test_in_the_direct_message_all_is_said_to_the_agent_so_nothing_is_read(bench: Bench) -> None:
+    bench.mentions_only = True
+    await bench.store.queue(message("hello", is_direct=True), is_limited=True)
+    await bench.work()
+
+    await replied(bench, "and?", 5, is_direct=True)
+
+    assert bench.say.looks == 0
+
+
+async def test_once_a_second_person_speaks_the_agent_is_told_who_does(bench: Bench) -> None:
+    named(bench)
+    await bench.store.queue(message("Support: hello"), is_limited=True)
+    await bench.work()
+    await replied(bench, "are you there?", 1)
+
+    await replied(bench, "me too", 2, user="U2")
+    await replied(bench, "and I again", 3)
+
+    assert bench.service.messages == ["hello", "are you there?", "Bob: me too", "Alice: and I again"]
+
+
+async def test_what_is_no_message_to_the_agent_makes_nobody_a_speaker(bench: Bench) -> None:
+    await bench.store.queue(message("hello"), is_limited=True)
+    await bench.store.queue(message("!stats", ts(1), user="U2"), in_order=False)  # a command, as the door puts it
+    await bench.work()
+
+    await replied(bench, "go on", 2)
+
+    assert bench.service.messages == ["hello", "go on"]

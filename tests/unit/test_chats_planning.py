@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.features.conversations.choosing import configured, named_first
@@ -19,7 +18,7 @@ from bridge.queue.records import Conversation
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.history import MessageTag, Place
 from support.store import CHANNEL, ROOT, START, TEAM, THREAD, message, ts
-from support.turns import BOT, SALES, SUPPORT, Bench, Posted, a_bench
+from support.turns import BOT, SALES, SUPPORT, Bench, Posted
 
 AGENTS = [
     Agent.model_validate(one)
@@ -84,86 +83,79 @@ def test_a_configured_name_that_two_agents_have_chooses_neither() -> None:
     ],
 )
 async def test_which_agent_answers_a_conversation_that_begins(
-    redis: Redis, text: str, in_channel: int | None, by_default: str, expected: tuple[int, str]
+    bench: Bench, text: str, in_channel: int | None, by_default: str, expected: tuple[int, str]
 ) -> None:
-    async with a_bench(redis, default_agent=by_default) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        await bench.store.sessions.set_channel_default(TEAM, CHANNEL, in_channel)
+    bench.default_agent = by_default
+    bench.service.agents = [SUPPORT, SALES]
+    await bench.store.sessions.set_channel_default(TEAM, CHANNEL, in_channel)
 
-        await bench.answer(message(text, is_mention=True))
+    await bench.answer(message(text, is_mention=True))
 
-        assert bench.service.asked == asked(*expected)
-
-
-async def test_the_only_agent_needs_no_choice(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await bench.answer(message("hello"))
-
-        assert bench.service.asked == asked(7, "hello")
+    assert bench.service.asked == asked(*expected)
 
 
-async def test_where_nothing_chooses_a_menu_is_shown(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
+async def test_the_only_agent_needs_no_choice(bench: Bench) -> None:
+    await bench.answer(message("hello"))
 
-        result = await bench.answer(message("hello"))
-
-        assert isinstance(result, Wait)
-        assert result.menu.audience is Audience.THREAD
-        assert "Sales" in str(result.menu.blocks)
-        assert await bench.store.sessions.thread(THREAD) == Conversation()
+    assert bench.service.asked == asked(7, "hello")
 
 
-async def test_a_project_without_agents_says_so(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = []
+async def test_where_nothing_chooses_a_menu_is_shown(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
 
-        result = await bench.answer(message("hello"))
+    result = await bench.answer(message("hello"))
 
-        assert isinstance(result, Reply)
-        assert "no agents" in result.text
-
-
-async def test_naming_an_agent_and_saying_nothing_shows_help(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        assert isinstance(await bench.answer(message(f"<@{BOT}> Support:")), Reply)
-        assert bench.service.asked == []
+    assert isinstance(result, Wait)
+    assert result.menu.audience is Audience.THREAD
+    assert "Sales" in str(result.menu.blocks)
+    assert await bench.store.sessions.thread(THREAD) == Conversation()
 
 
-async def test_in_a_bound_thread_a_name_and_a_colon_are_ordinary_text(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        await bench.store.conversation(agent=7)
-        process = bench.store.process()
-        await process.journal.done(await process.take())
-        await bench.store.sessions.rebind(THREAD, expected=None, session=42)
+async def test_a_project_without_agents_says_so(bench: Bench) -> None:
+    bench.service.agents = []
 
-        await bench.answer(message("Sales: hello", ts(1)))
+    result = await bench.answer(message("hello"))
 
-        assert bench.service.asked == asked(7, "Sales: hello", 42)
+    assert isinstance(result, Reply)
+    assert "no agents" in result.text
 
 
-async def test_a_handler_that_runs_again_asks_once_and_says_the_same(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        turn, deps = await bench.turn(message("Sales: hello")), bench.deps(bench.store.process("a"))
-
-        first = await features.handle(deps, turn)
-        await turn.begin()  # Redis was away in the middle of it
-        again = await features.handle(deps, turn)
-
-        assert again == first
-        assert bench.service.asked == asked(8, "hello")
+async def test_naming_an_agent_and_saying_nothing_shows_help(bench: Bench) -> None:
+    assert isinstance(await bench.answer(message(f"<@{BOT}> Support:")), Reply)
+    assert bench.service.asked == []
 
 
-async def test_whoever_takes_over_before_the_request_asks_the_same_agent(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        await bench.turn(message("Sales: hello"))  # and dies
+async def test_in_a_bound_thread_a_name_and_a_colon_are_ordinary_text(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    await bench.store.conversation(agent=7)
+    process = bench.store.process()
+    await process.journal.done(await process.take())
+    await bench.store.sessions.rebind(THREAD, expected=None, session=42)
 
-        await bench.take_over("b")
+    await bench.answer(message("Sales: hello", ts(1)))
 
-        assert bench.service.asked == asked(8, "hello")
+    assert bench.service.asked == asked(7, "Sales: hello", 42)
+
+
+async def test_a_handler_that_runs_again_asks_once_and_says_the_same(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    turn, deps = await bench.turn(message("Sales: hello")), bench.deps(bench.store.process("a"))
+
+    first = await features.handle(deps, turn)
+    await turn.begin()  # Redis was away in the middle of it
+    again = await features.handle(deps, turn)
+
+    assert again == first
+    assert bench.service.asked == asked(8, "hello")
+
+
+async def test_whoever_takes_over_before_the_request_asks_the_same_agent(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    await bench.turn(message("Sales: hello"))  # and dies
+
+    await bench.take_over("b")
+
+    assert bench.service.asked == asked(8, "hello")
 
 
 @pytest.mark.parametrize(
@@ -175,23 +167,21 @@ async def test_whoever_takes_over_before_the_request_asks_the_same_agent(redis: 
         ("1 &lt; 2 &gt; 0", "1 < 2 > 0"),
     ],
 )
-async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(redis: Redis, text: str, words: str) -> None:
-    async with a_bench(redis) as bench:
-        bench.directory.users["U2"] = "Anna"
-        bench.directory.channels["C2"] = "general"
+async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(bench: Bench, text: str, words: str) -> None:
+    bench.directory.users["U2"] = "Anna"
+    bench.directory.channels["C2"] = "general"
 
-        await bench.answer(message(text))
+    await bench.answer(message(text))
 
-        assert bench.service.messages == [words]
+    assert bench.service.messages == [words]
 
 
-async def test_a_file_without_text_is_answered_in_private(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        result = await bench.answer(message("", has_files=True))
+async def test_a_file_without_text_is_answered_in_private(bench: Bench) -> None:
+    result = await bench.answer(message("", has_files=True))
 
-        assert isinstance(result, Reply)
-        assert result.audience is Audience.PRIVATE
-        assert "only read text" in result.text
+    assert isinstance(result, Reply)
+    assert result.audience is Audience.PRIVATE
+    assert "only read text" in result.text
 
 
 def answered_earlier(bench: Bench) -> None:
@@ -202,51 +192,47 @@ def answered_earlier(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("condition", [Condition.SEARCH, Condition.START])
-async def test_a_binding_that_was_lost_is_found_in_the_thread(redis: Redis, condition: Condition) -> None:
-    async with a_bench(redis) as bench:
-        answered_earlier(bench)
+async def test_a_binding_that_was_lost_is_found_in_the_thread(bench: Bench, condition: Condition) -> None:
+    answered_earlier(bench)
 
-        await bench.answer(message("go on", ts(1)), condition=condition)
+    await bench.answer(message("go on", ts(1)), condition=condition)
 
-        assert bench.service.asked == asked(8, "go on", 41)
-        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=41)
+    assert bench.service.asked == asked(8, "go on", 41)
+    assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=41)
 
 
-async def test_a_thread_that_was_never_bound_is_left_alone_and_searched_once(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        result = await bench.answer(message("to my friends", ts(1)), condition=Condition.SEARCH)
+async def test_a_thread_that_was_never_bound_is_left_alone_and_searched_once(bench: Bench) -> None:
+    result = await bench.answer(message("to my friends", ts(1)), condition=Condition.SEARCH)
 
-        assert isinstance(result, Done)
-        assert await bench.store.sessions.was_searched(THREAD)
-        assert await bench.store.sessions.thread(THREAD) is None
-        assert bench.say.looks == 1
+    assert isinstance(result, Done)
+    assert await bench.store.sessions.was_searched(THREAD)
+    assert await bench.store.sessions.thread(THREAD) is None
+    assert bench.say.looks == 1
 
 
 @pytest.mark.parametrize("after", [None, timedelta(seconds=30)])
-async def test_a_thread_that_cannot_be_read_now_is_read_later(redis: Redis, after: timedelta | None) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.look_troubles = [SlackUnreachable("conversations.replies", "", after)]
+async def test_a_thread_that_cannot_be_read_now_is_read_later(bench: Bench, after: timedelta | None) -> None:
+    bench.say.look_troubles = [SlackUnreachable("conversations.replies", "", after)]
 
-        with pytest.raises(TryLater) as caught:
-            await bench.answer(message("go on", ts(1)), condition=Condition.SEARCH)
+    with pytest.raises(TryLater) as caught:
+        await bench.answer(message("go on", ts(1)), condition=Condition.SEARCH)
 
-        assert caught.value.after == (after or timedelta(seconds=5))
-        assert not await bench.store.sessions.was_searched(THREAD)
-
-
-async def test_where_reading_is_not_allowed_a_mention_begins_anew(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.look_troubles = [SlackRefused("conversations.replies", "missing_scope")]
-
-        await bench.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
-
-        assert bench.service.asked == asked(7, "hello")
+    assert caught.value.after == (after or timedelta(seconds=5))
+    assert not await bench.store.sessions.was_searched(THREAD)
 
 
-async def test_a_young_thread_does_not_wait_for_slack_to_be_searched(redis: Redis) -> None:
-    async with a_bench(redis, store_since=lambda: START - timedelta(days=9000)) as bench:
-        bench.say.look_troubles = [SlackUnreachable("conversations.replies")]
+async def test_where_reading_is_not_allowed_a_mention_begins_anew(bench: Bench) -> None:
+    bench.say.look_troubles = [SlackRefused("conversations.replies", "missing_scope")]
 
-        await bench.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
+    await bench.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
 
-        assert bench.service.asked == asked(7, "hello")
+    assert bench.service.asked == asked(7, "hello")
+
+
+async def test_a_young_thread_does_not_wait_for_slack_to_be_searched(bench: Bench) -> None:
+    bench.store_since = lambda: START - timedelta(days=9000)
+    bench.say.look_troubles = [SlackUnreachable("conversations.replies")]
+
+    await bench.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
+
+    assert bench.service.asked == asked(7, "hello")

@@ -22,7 +22,7 @@ from bridge.queue.dead import DeadLetter, DeadLetters, Retried
 from bridge.queue.records import Step
 from bridge.queue.trace import Owner, trace_of
 from bridge.slack.history import Place
-from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
+from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
 from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until
 
@@ -57,8 +57,7 @@ async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tupl
         yield bench, turn
 
 
-async def test_a_dead_letter_lists_who_where_when_and_why(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_dead_letter_lists_who_where_when_and_why(store: Store) -> None:
     await store.conversation()
     await store.queue(message("my secret words", ts(1)))
     first = await dead_in(store, Step.POSTING)
@@ -98,22 +97,21 @@ async def test_a_retry_posts_a_recorded_answer_without_asking(redis: Redis) -> N
         assert 6.9 < await bench.store.days_left(f"turn:{turn}") <= 7
 
 
-async def test_a_retry_does_not_repeat_a_posted_answer(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        turn = await bench.store.queue(message("what is it?"))
-        bench.say.after.clear()  # it arrives, and the worker never hears of it
-        task = await bench.begin("a")
-        await wait_until(lambda: bench.say.messages, "the answer is there")
-        await killed(task)
-        bench.say.after.set()
-        other = bench.store.process("b")
-        await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
+async def test_a_retry_does_not_repeat_a_posted_answer(bench: Bench) -> None:
+    turn = await bench.store.queue(message("what is it?"))
+    bench.say.after.clear()  # it arrives, and the worker never hears of it
+    task = await bench.begin("a")
+    await wait_until(lambda: bench.say.messages, "the answer is there")
+    await killed(task)
+    bench.say.after.set()
+    other = bench.store.process("b")
+    await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
 
-        await letters(bench.store).retry(turn)
-        await bench.work("b")
+    await letters(bench.store).retry(turn)
+    await bench.work("b")
 
-        assert bench.say.words == ["re: what is it?"]
-        assert (bench.say.attempts, bench.say.looks) == (1, 1)
+    assert bench.say.words == ["re: what is it?"]
+    assert (bench.say.attempts, bench.say.looks) == (1, 1)
 
 
 async def test_a_dead_letter_is_queued_once_however_often_asked(redis: Redis) -> None:
@@ -152,9 +150,8 @@ async def test_one_that_dies_again_can_be_retried_again(redis: Redis) -> None:
     ],
 )
 async def test_only_a_retry_sends_a_doubtful_message_again(
-    redis: Redis, step: Step, what: str, *, asks_again: bool
+    store: Store, step: Step, what: str, *, asks_again: bool
 ) -> None:
-    store = await a_store(redis)
     await store.queue(message(), agent=7)
     turn = await dead_in(store, step, what)
 
@@ -172,49 +169,46 @@ async def test_only_a_retry_sends_a_doubtful_message_again(
     assert await letters(store).retry(turn) == (Retried.UNKNOWN, 0)
 
 
-async def test_a_resent_message_is_answered_after_its_notice(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        turn = await bench.store.queue(message("what is it?"))
-        bench.service.chats = [httpx.Response(500)]
-        bench.say.after.clear()  # the notice is there, and the worker never hears of it
-        task = await bench.begin("a")
-        await wait_until(lambda: bench.say.messages, "the notice is there")
-        await killed(task)
-        other = bench.store.process("b")
-        await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
-        await letters(bench.store).retry(turn)
-        task = await bench.begin("b")  # its answer arrives, too, and its worker dies, too
-        await wait_until(lambda: len(bench.say.messages) > 1, "the answer is there")
-        await killed(task)
-        bench.say.after.set()
+async def test_a_resent_message_is_answered_after_its_notice(bench: Bench) -> None:
+    turn = await bench.store.queue(message("what is it?"))
+    bench.service.chats = [httpx.Response(500)]
+    bench.say.after.clear()  # the notice is there, and the worker never hears of it
+    task = await bench.begin("a")
+    await wait_until(lambda: bench.say.messages, "the notice is there")
+    await killed(task)
+    other = bench.store.process("b")
+    await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
+    await letters(bench.store).retry(turn)
+    task = await bench.begin("b")  # its answer arrives, too, and its worker dies, too
+    await wait_until(lambda: len(bench.say.messages) > 1, "the answer is there")
+    await killed(task)
+    bench.say.after.set()
 
-        await bench.take_over("c")
+    await bench.take_over("c")
 
-        assert bench.service.messages == ["what is it?", "what is it?"]
-        assert "not known" in bench.say.words[0]
-        assert bench.say.words[1:] == ["re: what is it?"]
-        assert len((await trace_of(bench.store.scripts, key_of(ROOT))).turns) == 2
-
-
-async def test_what_a_button_resent_is_not_retried(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        turn = await bench.store.queue(message("what is it?"), agent=7)
-        process = bench.store.process()
-        taken = await process.take()
-        await process.journal.sent(taken)
-        outcome = Outcome(what="unknown", reply=notices.outcome_unknown(turn), keeps_text=True)
-        await process.journal.outcome(taken, outcome.model_dump_json(), what=outcome.what)
-        await process.inbox.again(turn)
-        await process.journal.bury(taken.held, turn, reason="begun again and again")
-
-        assert await letters(bench.store).retry(turn) == (Retried.GONE, 0)
-        await bench.work()
-
-        assert bench.service.messages == ["what is it?"]
+    assert bench.service.messages == ["what is it?", "what is it?"]
+    assert "not known" in bench.say.words[0]
+    assert bench.say.words[1:] == ["re: what is it?"]
+    assert len((await trace_of(bench.store.scripts, key_of(ROOT))).turns) == 2
 
 
-async def test_a_retried_turn_goes_to_the_end_of_its_lane(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_what_a_button_resent_is_not_retried(bench: Bench) -> None:
+    turn = await bench.store.queue(message("what is it?"), agent=7)
+    process = bench.store.process()
+    taken = await process.take()
+    await process.journal.sent(taken)
+    outcome = Outcome(what="unknown", reply=notices.outcome_unknown(turn), keeps_text=True)
+    await process.journal.outcome(taken, outcome.model_dump_json(), what=outcome.what)
+    await process.inbox.again(turn)
+    await process.journal.bury(taken.held, turn, reason="begun again and again")
+
+    assert await letters(bench.store).retry(turn) == (Retried.GONE, 0)
+    await bench.work()
+
+    assert bench.service.messages == ["what is it?"]
+
+
+async def test_a_retried_turn_goes_to_the_end_of_its_lane(store: Store) -> None:
     await store.conversation()
     waiting = await store.queue(message("second", ts(1)))
     turn = await dead_in(store, Step.QUEUED)
@@ -225,20 +219,18 @@ async def test_a_retried_turn_goes_to_the_end_of_its_lane(redis: Redis) -> None:
     assert await store.entries() == 1
 
 
-async def test_an_old_dead_letter_is_sent_all_the_same(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await bench.store.queue(message("what is it?"))
-        turn = await dead_in(bench.store, Step.QUEUED)
-        bench.store.clock.time = START + timedelta(days=20)
-        await letters(bench.store).retry(turn)
+async def test_an_old_dead_letter_is_sent_all_the_same(bench: Bench) -> None:
+    await bench.store.queue(message("what is it?"))
+    turn = await dead_in(bench.store, Step.QUEUED)
+    bench.store.clock.time = START + timedelta(days=20)
+    await letters(bench.store).retry(turn)
 
-        await bench.work()
+    await bench.work()
 
-        assert bench.service.messages == ["what is it?"]
+    assert bench.service.messages == ["what is it?"]
 
 
-async def test_a_command_is_retried_in_a_lane_of_its_own(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_command_is_retried_in_a_lane_of_its_own(store: Store) -> None:
     command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
     await store.process().inbox.put(command, event="trigger:1")
     turn = await dead_in(store, Step.QUEUED)
@@ -249,8 +241,7 @@ async def test_a_command_is_retried_in_a_lane_of_its_own(redis: Redis) -> None:
     assert (await store.process().take()).record.body == command
 
 
-async def test_a_full_lane_takes_no_retry(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_full_lane_takes_no_retry(store: Store) -> None:
     await store.conversation()
     turn = await dead_in(store, Step.QUEUED)
     for number in range(50):
@@ -263,8 +254,7 @@ async def test_a_full_lane_takes_no_retry(redis: Redis) -> None:
 
 
 @pytest.mark.parametrize("lost", ["texts", "record"])
-async def test_a_letter_without_texts_is_not_queued(redis: Redis, lost: str) -> None:
-    store = await a_store(redis)
+async def test_a_letter_without_texts_is_not_queued(store: Store, redis: Redis, lost: str) -> None:
     await store.conversation()
     turn = await dead_in(store, Step.QUEUED)
     key = f"{PREFIX}turn:{turn}"
@@ -278,8 +268,7 @@ async def test_a_letter_without_texts_is_not_queued(redis: Redis, lost: str) -> 
     assert await letters(store).all() == []
 
 
-async def test_a_dropped_letter_loses_its_texts(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_dropped_letter_loses_its_texts(store: Store) -> None:
     await store.queue(message("my secret words"))
     turn = await dead_in(store, Step.POSTING)
 
@@ -291,8 +280,7 @@ async def test_a_dropped_letter_loses_its_texts(redis: Redis) -> None:
     assert await store.box(LANE) == []
 
 
-async def test_dropping_an_expired_letter_makes_no_record(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_dropping_an_expired_letter_makes_no_record(store: Store, redis: Redis) -> None:
     await store.conversation()
     turn = await dead_in(store, Step.QUEUED)
     await redis.delete(f"{PREFIX}turn:{turn}")
@@ -302,8 +290,7 @@ async def test_dropping_an_expired_letter_makes_no_record(redis: Redis) -> None:
     assert not await redis.exists(f"{PREFIX}turn:{turn}")
 
 
-async def test_nobody_can_retry_what_is_not_dead(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_nobody_can_retry_what_is_not_dead(store: Store) -> None:
     turn = await store.conversation()
     before = await store.dump()
 
@@ -313,8 +300,7 @@ async def test_nobody_can_retry_what_is_not_dead(redis: Redis) -> None:
     assert await store.dump() == before
 
 
-async def test_a_retried_message_may_be_edited_and_withdrawn(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_retried_message_may_be_edited_and_withdrawn(store: Store) -> None:
     await store.conversation()
     await letters(store).retry(await dead_in(store, Step.QUEUED))
 

@@ -18,7 +18,7 @@ from bridge.metrics import Metrics
 from bridge.queue.scripting import Scripts
 from bridge.slack.parts import parts_of
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER, message
-from support.turns import Bench, a_bench
+from support.turns import Bench
 
 AGES = START - timedelta(days=400)
 
@@ -44,63 +44,59 @@ async def pressed(bench: Bench, value: str, event: str, user: str = USER) -> Non
     await bench.work()
 
 
-async def test_a_vote_is_kept_with_agent_and_session(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        buttons = await answered(bench)
-        (posted,) = bench.say.replies()
+async def test_a_vote_is_kept_with_agent_and_session(bench: Bench, redis: Redis) -> None:
+    buttons = await answered(bench)
+    (posted,) = bench.say.replies()
 
-        await pressed(bench, buttons["positive_button"]["value"], "1")
+    await pressed(bench, buttons["positive_button"]["value"], "1")
 
-        (vote,) = await votes(redis)
-        assert vote == Vote(at=START, vote="up", user=USER, agent=7, session=42, turn=posted.tag.turn)
-        assert b'bridge_feedback_total{how="new",vote="up"} 1.0' in bench.metrics.exposition()
-        assert not await bench.store.holds_words("my very own words")
-        whom, thanks = bench.say.whispers[-1]
-        assert (whom.user, "noted" in thanks.text) == (USER, True)
-
-
-async def test_a_person_has_one_vote_and_may_change_it(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        buttons = await answered(bench)
-        up, down = buttons["positive_button"]["value"], buttons["negative_button"]["value"]
-
-        for event, value in enumerate((up, up, down)):
-            await pressed(bench, value, str(event))
-        await pressed(bench, up, "another's", user="U2")
-
-        assert sorted((vote.user, vote.vote) for vote in await votes(redis)) == [("U1", "down"), ("U2", "up")]
-        counted = bench.metrics.exposition()
-        assert b'bridge_feedback_total{how="same",vote="up"} 1.0' in counted
-        assert b'bridge_feedback_total{how="changed",vote="down"} 1.0' in counted
+    (vote,) = await votes(redis)
+    assert vote == Vote(at=START, vote="up", user=USER, agent=7, session=42, turn=posted.tag.turn)
+    assert b'bridge_feedback_total{how="new",vote="up"} 1.0' in bench.metrics.exposition()
+    assert not await bench.store.holds_words("my very own words")
+    whom, thanks = bench.say.whispers[-1]
+    assert (whom.user, "noted" in thanks.text) == (USER, True)
 
 
-async def test_votes_are_kept_for_ninety_days(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        buttons = await answered(bench)
-        await pressed(bench, buttons["negative_button"]["value"], "1")
-        (vote,) = await votes(redis)
+async def test_a_person_has_one_vote_and_may_change_it(bench: Bench, redis: Redis) -> None:
+    buttons = await answered(bench)
+    up, down = buttons["positive_button"]["value"], buttons["negative_button"]["value"]
 
-        assert 89.9 < await bench.store.days_left(f"votes:{vote.turn}") <= 90
-        assert 89.9 < await bench.store.days_left("voted") <= 90
-        assert await votes(redis, START + timedelta(seconds=1)) == []
+    for event, value in enumerate((up, up, down)):
+        await pressed(bench, value, str(event))
+    await pressed(bench, up, "another's", user="U2")
 
-        bench.store.clock.time += timedelta(days=91)
-        value = f"up:{'x' * 16}:7:43"
-        await pressed(bench, value, "2")
-        assert [one.session for one in await votes(redis)] == [43]
+    assert sorted((vote.user, vote.vote) for vote in await votes(redis)) == [("U1", "down"), ("U2", "up")]
+    counted = bench.metrics.exposition()
+    assert b'bridge_feedback_total{how="same",vote="up"} 1.0' in counted
+    assert b'bridge_feedback_total{how="changed",vote="down"} 1.0' in counted
+
+
+async def test_votes_are_kept_for_ninety_days(bench: Bench, redis: Redis) -> None:
+    buttons = await answered(bench)
+    await pressed(bench, buttons["negative_button"]["value"], "1")
+    (vote,) = await votes(redis)
+
+    assert 89.9 < await bench.store.days_left(f"votes:{vote.turn}") <= 90
+    assert 89.9 < await bench.store.days_left("voted") <= 90
+    assert await votes(redis, START + timedelta(seconds=1)) == []
+
+    bench.store.clock.time += timedelta(days=91)
+    value = f"up:{'x' * 16}:7:43"
+    await pressed(bench, value, "2")
+    assert [one.session for one in await votes(redis)] == [43]
 
 
 @pytest.mark.parametrize(
     "value", ["", "up", "up:turn:seven:42", "sideways:turn:7:42", "up:turn:7:42:more", "up:a b:7:"]
 )
-async def test_a_button_of_another_release_does_nothing(redis: Redis, value: str) -> None:
-    async with a_bench(redis) as bench:
-        assert read_vote(value) is None
+async def test_a_button_of_another_release_does_nothing(bench: Bench, redis: Redis, value: str) -> None:
+    assert read_vote(value) is None
 
-        await pressed(bench, value, "1")
+    await pressed(bench, value, "1")
 
-        assert await votes(redis) == []
-        assert bench.say.whispers == []
+    assert await votes(redis) == []
+    assert bench.say.whispers == []
 
 
 def test_the_buttons_say_which_answer_they_are_about() -> None:

@@ -16,7 +16,7 @@ from bridge.playground.emulator.limits import check_view
 from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Condition, Queued
 from support.store import CHANNEL, ROOT, TEAM, USER, message
-from support.turns import SUPPORT, WORKFLOW, Bench, a_bench
+from support.turns import SUPPORT, WORKFLOW, Bench
 
 DIRECT = "D1"
 OPENED = HomeOpened(team=TEAM, channel=DIRECT, user=USER, view_hash="h1")
@@ -195,12 +195,12 @@ async def test_a_refused_person_sees_only_why(bench: Bench) -> None:
     assert bench.say.whispers == []
 
 
-async def test_home_of_no_runner_has_no_run_buttons(redis: Redis) -> None:
-    async with a_bench(redis, runners=frozenset({"U9"})) as bench:
-        view = await home_of(bench)
+async def test_home_of_no_runner_has_no_run_buttons(bench: Bench) -> None:
+    bench.runners = frozenset({"U9"})
+    view = await home_of(bench)
 
-        assert not buttons(view, "run:form")
-        assert buttons(view, "workflow:details")
+    assert not buttons(view, "run:form")
+    assert buttons(view, "workflow:details")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.features.registry import features
 from bridge.features.reports import layout as blocks
@@ -17,7 +16,7 @@ from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Block, Reply
 from support.reports import report_store
 from support.store import CHANNEL, TEAM, USER
-from support.turns import Bench, a_bench
+from support.turns import Bench
 
 MOMENT = datetime(2026, 3, 5, 8, tzinfo=UTC)
 URL = "https://slack.test/response"
@@ -75,14 +74,13 @@ async def test_an_unknown_time_zone_is_utc_and_said_so(bench: Bench) -> None:
     assert "UTC (Slack does not tell your time zone)" in reply.text
 
 
-async def test_a_command_that_is_carried_out_twice_keeps_one_report(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await bench.store.process().inbox.put(typed("report daily 09:00"), event="1")
-        await features.handle(bench.deps(bench.store.process("a")), await bench.taken("a"))  # and dies
+async def test_a_command_that_is_carried_out_twice_keeps_one_report(bench: Bench) -> None:
+    await bench.store.process().inbox.put(typed("report daily 09:00"), event="1")
+    await features.handle(bench.deps(bench.store.process("a")), await bench.taken("a"))  # and dies
 
-        await bench.take_over("b")
+    await bench.take_over("b")
 
-        assert len(await kept(bench)) == 1
+    assert len(await kept(bench)) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,21 +104,21 @@ async def test_a_command_is_answered_with_what_came_of_it(bench: Bench, words: s
     assert [one.spec.channel for one in await kept(bench)] == (["C2"] if said == "Scheduled: " else [])
 
 
-async def test_only_runners_and_owners_change_reports(redis: Redis) -> None:
-    async with a_bench(redis, runners=frozenset({"URUNNER"})) as bench:
-        assert "certain people only" in (await does(bench, typed("report daily 09:00"), "1")).text
-        assert "certain people only" in (await does(bench, typed("report"), "2")).text
-        await does(bench, typed("report daily 09:00", "URUNNER"), "3")
-        (one,) = await kept(bench)
+async def test_only_runners_and_owners_change_reports(bench: Bench) -> None:
+    bench.runners = frozenset({"URUNNER"})
+    assert "certain people only" in (await does(bench, typed("report daily 09:00"), "1")).text
+    assert "certain people only" in (await does(bench, typed("report"), "2")).text
+    await does(bench, typed("report daily 09:00", "URUNNER"), "3")
+    (one,) = await kept(bench)
 
-        refused = await does(bench, click(blocks.DELETE, f"0:{one.id}"), "4")
-        assert "Only the person who started this" in refused.text
-        assert len(await kept(bench)) == 1
+    refused = await does(bench, click(blocks.DELETE, f"0:{one.id}"), "4")
+    assert "Only the person who started this" in refused.text
+    assert len(await kept(bench)) == 1
 
-        bench.runners = frozenset({"UOTHER"})
-        await does(bench, click(blocks.PAUSE, f"0:{one.id}", "URUNNER"), "5")
-        await does(bench, click(blocks.DELETE, f"0:{one.id}", "UOTHER"), "6")
-        assert await kept(bench) == []
+    bench.runners = frozenset({"UOTHER"})
+    await does(bench, click(blocks.PAUSE, f"0:{one.id}", "URUNNER"), "5")
+    await does(bench, click(blocks.DELETE, f"0:{one.id}", "UOTHER"), "6")
+    assert await kept(bench) == []
 
 
 async def test_the_list_pauses_resumes_runs_and_deletes(bench: Bench) -> None:

@@ -19,7 +19,7 @@ from bridge.queue.inbox import Condition
 from bridge.slack.history import Place
 from support.reports import report_store
 from support.store import CHANNEL, TEAM, USER, message
-from support.turns import SALES, SUPPORT, Bench, Posted, a_bench, killed
+from support.turns import SALES, SUPPORT, Bench, Posted, killed
 from support.waiting import wait_until
 
 SLOT = datetime(2026, 3, 5, 9, tzinfo=UTC)  # the next after the clock of the store begins
@@ -260,18 +260,18 @@ async def test_the_first_question_in_its_thread_carries_the_numbers(bench: Bench
 
 
 @pytest.mark.parametrize("default", ["", "8"])
-async def test_its_thread_is_bound_where_an_agent_is_chosen(redis: Redis, default: str) -> None:
-    async with a_bench(redis, default_agent=default) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        await keep(bench)
-        await at(bench, SLOT)
-        reply = message("why so many?", ts="1700009000.000100", thread_ts=posts(bench)[0].ts)
+async def test_its_thread_is_bound_where_an_agent_is_chosen(bench: Bench, default: str) -> None:
+    bench.default_agent = default
+    bench.service.agents = [SUPPORT, SALES]
+    await keep(bench)
+    await at(bench, SLOT)
+    reply = message("why so many?", ts="1700009000.000100", thread_ts=posts(bench)[0].ts)
 
-        put = await bench.store.put(reply)
-        await bench.work()
+    put = await bench.store.put(reply)
+    await bench.work()
 
-        assert type(put).__name__ == ("Queued" if default else "Unbound")
-        assert [asked["agent"] for asked in bench.service.asked] == ([8] if default else [])
+    assert type(put).__name__ == ("Queued" if default else "Unbound")
+    assert [asked["agent"] for asked in bench.service.asked] == ([8] if default else [])
 
 
 async def test_a_question_carries_the_report_after_the_menu(bench: Bench) -> None:

@@ -22,7 +22,7 @@ from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.history import Place, ThreadMessage, ThreadRead
 from support.saying import US
 from support.store import CHANNEL, ROOT, TEAM, USER
-from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, a_bench, killed
+from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, killed
 from support.waiting import wait_until
 
 DIRECT = "D1"
@@ -53,203 +53,189 @@ def sent(view: Any, **values: str) -> Submission:
     return parse_submission(body, US).model_copy(update={"team": TEAM})
 
 
-async def test_a_global_shortcut_asks_where_the_result_is_to_be(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        form = await after(bench, Shortcut(**FIELDS, channel="", name="run"))
+async def test_a_global_shortcut_asks_where_the_result_is_to_be(bench: Bench) -> None:
+    form = await after(bench, Shortcut(**FIELDS, channel="", name="run"))
 
-        assert field(form, "channel")["default_to_current_conversation"] is True
-        await after(bench, sent(form, workflow="3", input="x", kind="text", channel="C7"))
+    assert field(form, "channel")["default_to_current_conversation"] is True
+    await after(bench, sent(form, workflow="3", input="x", kind="text", channel="C7"))
 
-        (card,) = bench.say.replies("bridge_run")
-        assert card.place.channel == "C7"
-
-
-async def test_who_has_opened_home_is_offered_the_direct_message(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await after(bench, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
-
-        form = await after(bench, Shortcut(**FIELDS, channel="", name="ask"))
-
-        assert field(form, "where")["initial_conversation"] == DIRECT
+    (card,) = bench.say.replies("bridge_run")
+    assert card.place.channel == "C7"
 
 
-async def test_a_conversation_begins_where_the_form_says(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        form = await after(bench, Shortcut(**FIELDS, channel="", name="ask"))
-        await after(bench, sent(form, agent="8", message="1 < 2, <!here>?", where="C7"))
+async def test_who_has_opened_home_is_offered_the_direct_message(bench: Bench) -> None:
+    await after(bench, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
 
-        root, answer = bench.say.messages
-        assert (root.place.channel, root.place.thread_ts) == ("C7", "")
-        assert (answer.place.channel, answer.place.thread_ts) == ("C7", root.ts)
-        assert bench.service.asked == [{"message": "1 < 2, <!here>?", "agent": 8}]
+    form = await after(bench, Shortcut(**FIELDS, channel="", name="ask"))
+
+    assert field(form, "where")["initial_conversation"] == DIRECT
 
 
-async def test_the_text_of_a_message_becomes_the_input(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        form = await after(bench, Shortcut(**FIELDS, **HERE, name="run_with", text="a &lt; b <https://a.example|a>"))
+async def test_a_conversation_begins_where_the_form_says(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    form = await after(bench, Shortcut(**FIELDS, channel="", name="ask"))
+    await after(bench, sent(form, agent="8", message="1 < 2, <!here>?", where="C7"))
 
-        assert field(form, "input")["initial_value"] == "a < b https://a.example"
-        await after(bench, sent(form, workflow="3", input="a < b", kind="text"))
-        assert bench.service.runs == ["a < b"]
-        assert bench.say.replies("bridge_run")[0].place.channel == CHANNEL
-
-
-async def test_a_message_that_is_too_long_for_the_form_says_so(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        form = await after(bench, Shortcut(**FIELDS, **HERE, name="run_with", text="x" * 5000))
-
-        assert len(field(form, "input")["initial_value"]) == 3000
-        assert "Only the first 3,000 characters" in str(form)
+    root, answer = bench.say.messages
+    assert (root.place.channel, root.place.thread_ts) == ("C7", "")
+    assert (answer.place.channel, answer.place.thread_ts) == ("C7", root.ts)
+    assert bench.service.asked == [{"message": "1 < 2, <!here>?", "agent": 8}]
 
 
-async def test_a_question_about_a_message_goes_into_its_thread_with_what_was_said_there(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.directory.users = {"U2": "Bob", USER: "Alice"}
-        bench.say.thread = ThreadRead(root=ThreadMessage("U2", "", "It is red."))
-        form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U2>."))
-        assert field(form, "about")["initial_value"] == "It is red, @Bob."
-        await after(bench, sent(form, agent="7", message="Why?", about="It is red, @Bob.", where="thread"))
+async def test_the_text_of_a_message_becomes_the_input(bench: Bench) -> None:
+    form = await after(bench, Shortcut(**FIELDS, **HERE, name="run_with", text="a &lt; b <https://a.example|a>"))
 
-        question, answer = bench.say.messages
-        assert {question.place.thread_ts, answer.place.thread_ts} == {ROOT}
-        assert "Alice asks Support" in question.reply.text
-        (asked,) = bench.service.messages
-        assert "Why?\n\nThis is about a message by Bob:\n> It is red, @Bob." in asked
-        assert "> Bob: It is red." in asked
+    assert field(form, "input")["initial_value"] == "a < b https://a.example"
+    await after(bench, sent(form, workflow="3", input="a < b", kind="text"))
+    assert bench.service.runs == ["a < b"]
+    assert bench.say.replies("bridge_run")[0].place.channel == CHANNEL
 
 
-async def test_in_a_thread_that_has_its_agent_that_one_is_asked(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        await bench.store.sessions.choose_agent(ThreadKey(TEAM, CHANNEL, ROOT), 8)
-        form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red."))
-        await after(bench, sent(form, agent="7", message="Why?", where="thread"))
+async def test_a_message_that_is_too_long_for_the_form_says_so(bench: Bench) -> None:
+    form = await after(bench, Shortcut(**FIELDS, **HERE, name="run_with", text="x" * 5000))
 
-        assert bench.service.asked[0]["agent"] == 8
-        assert "asks Sales" in bench.say.messages[0].reply.text
+    assert len(field(form, "input")["initial_value"]) == 3000
+    assert "Only the first 3,000 characters" in str(form)
 
 
-async def test_a_question_in_private_takes_the_thread_along(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await after(bench, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
-        bench.say.thread = ThreadRead(root=ThreadMessage("U2", "", "We ship on Friday."))
-        below = HERE | {"message_ts": ABOVE}
-        form = await after(bench, Shortcut(**FIELDS, **below, name="ask_about", text="Too early."))
-        await after(bench, sent(form, agent="7", message="Is it?", about="Too early.", where="direct"))
+async def test_a_question_about_a_message_goes_into_its_thread_with_what_was_said_there(bench: Bench) -> None:
+    bench.directory.users = {"U2": "Bob", USER: "Alice"}
+    bench.say.thread = ThreadRead(root=ThreadMessage("U2", "", "It is red."))
+    form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U2>."))
+    assert field(form, "about")["initial_value"] == "It is red, @Bob."
+    await after(bench, sent(form, agent="7", message="Why?", about="It is red, @Bob.", where="thread"))
 
-        assert {one.place.channel for one in bench.say.messages} == {DIRECT}
-        assert bench.say.windows == [("", ABOVE)]
-        (asked,) = bench.service.messages
-        assert "> U2: We ship on Friday." in asked
-        assert "> Too early." in asked
+    question, answer = bench.say.messages
+    assert {question.place.thread_ts, answer.place.thread_ts} == {ROOT}
+    assert "Alice asks Support" in question.reply.text
+    (asked,) = bench.service.messages
+    assert "Why?\n\nThis is about a message by Bob:\n> It is red, @Bob." in asked
+    assert "> Bob: It is red." in asked
+
+
+async def test_in_a_thread_that_has_its_agent_that_one_is_asked(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    await bench.store.sessions.choose_agent(ThreadKey(TEAM, CHANNEL, ROOT), 8)
+    form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red."))
+    await after(bench, sent(form, agent="7", message="Why?", where="thread"))
+
+    assert bench.service.asked[0]["agent"] == 8
+    assert "asks Sales" in bench.say.messages[0].reply.text
+
+
+async def test_a_question_in_private_takes_the_thread_along(bench: Bench) -> None:
+    await after(bench, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
+    bench.say.thread = ThreadRead(root=ThreadMessage("U2", "", "We ship on Friday."))
+    below = HERE | {"message_ts": ABOVE}
+    form = await after(bench, Shortcut(**FIELDS, **below, name="ask_about", text="Too early."))
+    await after(bench, sent(form, agent="7", message="Is it?", about="Too early.", where="direct"))
+
+    assert {one.place.channel for one in bench.say.messages} == {DIRECT}
+    assert bench.say.windows == [("", ABOVE)]
+    (asked,) = bench.service.messages
+    assert "> U2: We ship on Friday." in asked
+    assert "> Too early." in asked
 
 
 @pytest.mark.parametrize("name", ["run", "run_with", "ask", "ask_about"])
-async def test_who_may_not_is_told_in_a_modal_and_nowhere_else(redis: Redis, name: str) -> None:
-    async with a_bench(redis) as bench:
-        page = await after(bench, Shortcut(**FIELDS, **HERE, name=name, refusal="stranger"))
+async def test_who_may_not_is_told_in_a_modal_and_nowhere_else(bench: Bench, name: str) -> None:
+    page = await after(bench, Shortcut(**FIELDS, **HERE, name=name, refusal="stranger"))
 
-        assert (page["callback_id"], len(page["blocks"])) == ("page", 1)
-        assert bench.service.requests == 0
+    assert (page["callback_id"], len(page["blocks"])) == ("page", 1)
+    assert bench.service.requests == 0
 
 
 @pytest.mark.parametrize(("name", "form"), [("run", "page"), ("run_with", "page"), ("ask", "ask")])
-async def test_only_runners_get_the_form_that_runs(redis: Redis, name: str, form: str) -> None:
-    async with a_bench(redis, runners=frozenset({"U9"})) as bench:
-        assert (await after(bench, Shortcut(**FIELDS, channel="", name=name)))["callback_id"] == form
+async def test_only_runners_get_the_form_that_runs(bench: Bench, name: str, form: str) -> None:
+    bench.runners = frozenset({"U9"})
+    assert (await after(bench, Shortcut(**FIELDS, channel="", name=name)))["callback_id"] == form
 
 
-async def test_a_global_shortcut_that_came_too_late_ends_quietly(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await after(bench, Shortcut(team=TEAM, user=USER, channel="", name="run"))
+async def test_a_global_shortcut_that_came_too_late_ends_quietly(bench: Bench, redis: Redis) -> None:
+    await after(bench, Shortcut(team=TEAM, user=USER, channel="", name="run"))
 
-        assert (bench.say.forms, bench.say.whispers) == ([], [])
-        assert await redis.zcard("{test}:dead") == 0
-
-
-async def test_an_input_is_remembered_by_who_wants_that_until_they_do_not(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        asked = SlashCommand(**FIELDS, channel=CHANNEL, command="/workflows", text="run 3")
-        form = await after(bench, asked)
-        await after(bench, sent(form, workflow="3", input="[1]", kind="json", remember="yes"))
-        again = await after(bench, asked)
-
-        assert field(again, "input")["initial_value"] == "[1]"
-        assert field(again, "kind")["initial_option"]["value"] == "json"
-        assert field(again, "remember")["initial_options"]
-        assert "initial_value" not in field(await after(bench, asked.model_copy(update={"user": "U2"})), "input")
-        await after(bench, sent(again, workflow="3", input="[2]", kind="json"))
-        assert "initial_value" not in field(await after(bench, asked), "input")
+    assert (bench.say.forms, bench.say.whispers) == ([], [])
+    assert await redis.zcard("{test}:dead") == 0
 
 
-async def test_the_default_of_a_channel_is_chosen_in_a_form(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.directory.channels = {"C7": "support"}
-        form = await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", view="home"))
-        await after(bench, sent(form, channel="C7", agent="7"))
+async def test_an_input_is_remembered_by_who_wants_that_until_they_do_not(bench: Bench) -> None:
+    asked = SlashCommand(**FIELDS, channel=CHANNEL, command="/workflows", text="run 3")
+    form = await after(bench, asked)
+    await after(bench, sent(form, workflow="3", input="[1]", kind="json", remember="yes"))
+    again = await after(bench, asked)
 
-        assert await bench.store.sessions.channel_default(TEAM, "C7") == 7
-        whom, reply = bench.say.whispers[-1]
-        assert (whom.channel, reply.text) == (DIRECT, "Support answers mentions in #support from now on.")
-        await after(bench, sent(form, channel="C7", agent="none"))
-        assert await bench.store.sessions.channel_default(TEAM, "C7") is None
-
-
-async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_direct_message(redis: Redis) -> None:
-    async with a_bench(redis, runners=frozenset({"U9"})) as bench:
-        typed = SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
-        await after(bench, typed)
-        assert "permission" in bench.say.whispers[-1][1].text
-        await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", view="home"))
-        await after(bench, typed.model_copy(update={"channel": DIRECT}))
-
-        assert await bench.store.sessions.channel_default(TEAM, CHANNEL) is None
-        assert await bench.store.sessions.channel_default(TEAM, DIRECT) == 7
-        assert (bench.say.forms, bench.say.messages) == ([], [])
+    assert field(again, "input")["initial_value"] == "[1]"
+    assert field(again, "kind")["initial_option"]["value"] == "json"
+    assert field(again, "remember")["initial_options"]
+    assert "initial_value" not in field(await after(bench, asked.model_copy(update={"user": "U2"})), "input")
+    await after(bench, sent(again, workflow="3", input="[2]", kind="json"))
+    assert "initial_value" not in field(await after(bench, asked), "input")
 
 
-async def test_a_channel_is_told_of_a_change_once_although_its_process_is_killed(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.troubles = [SlackUnreachable("chat.postEphemeral")]
-        bench.on_sleep = asyncio.Event().wait  # whoever wants to try again is killed there
-        put = await bench.store.process().inbox.put(
-            SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
-        )
-        assert isinstance(put, Queued)
-        task = await bench.begin()
-        await wait_until(lambda: bench.slept, "it waits for Slack")
-        await killed(task)
-        bench.on_sleep = None
-        await bench.take_over()
-        await bench.work()
+async def test_the_default_of_a_channel_is_chosen_in_a_form(bench: Bench) -> None:
+    bench.directory.channels = {"C7": "support"}
+    form = await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", view="home"))
+    await after(bench, sent(form, channel="C7", agent="7"))
 
-        assert [one.words for one in bench.say.messages] == [
-            "Support now answers mentions in this channel. Changed by somebody."
-        ]
-        assert bench.say.messages[0].place == Place(CHANNEL)
+    assert await bench.store.sessions.channel_default(TEAM, "C7") == 7
+    whom, reply = bench.say.whispers[-1]
+    assert (whom.channel, reply.text) == (DIRECT, "Support answers mentions in #support from now on.")
+    await after(bench, sent(form, channel="C7", agent="none"))
+    assert await bench.store.sessions.channel_default(TEAM, "C7") is None
+
+
+async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_direct_message(bench: Bench) -> None:
+    bench.runners = frozenset({"U9"})
+    typed = SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
+    await after(bench, typed)
+    assert "permission" in bench.say.whispers[-1][1].text
+    await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", view="home"))
+    await after(bench, typed.model_copy(update={"channel": DIRECT}))
+
+    assert await bench.store.sessions.channel_default(TEAM, CHANNEL) is None
+    assert await bench.store.sessions.channel_default(TEAM, DIRECT) == 7
+    assert (bench.say.forms, bench.say.messages) == ([], [])
+
+
+async def test_a_channel_is_told_of_a_change_once_although_its_process_is_killed(bench: Bench) -> None:
+    bench.say.troubles = [SlackUnreachable("chat.postEphemeral")]
+    bench.on_sleep = asyncio.Event().wait  # whoever wants to try again is killed there
+    put = await bench.store.process().inbox.put(
+        SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
+    )
+    assert isinstance(put, Queued)
+    task = await bench.begin()
+    await wait_until(lambda: bench.slept, "it waits for Slack")
+    await killed(task)
+    bench.on_sleep = None
+    await bench.take_over()
+    await bench.work()
+
+    assert [one.words for one in bench.say.messages] == [
+        "Support now answers mentions in this channel. Changed by somebody."
+    ]
+    assert bench.say.messages[0].place == Place(CHANNEL)
 
 
 @pytest.mark.parametrize(
     ("is_ephemeral", "channel", "replaces"), [(True, "C1", True), (False, "D1", True), (False, "C1", False)]
 )
 async def test_a_list_that_everybody_sees_is_not_turned_by_one(
-    redis: Redis, *, is_ephemeral: bool, channel: str, replaces: bool
+    bench: Bench, *, is_ephemeral: bool, channel: str, replaces: bool
 ) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.workflows = [WORKFLOW | {"id": number, "name": f"Flow {number:03d}"} for number in range(50)]
-        value = '{"page": 1, "words": "flow"}'
-        await after(
-            bench,
-            Click(
-                **FIELDS, channel=channel, action_id="list:workflows:next", value=value, is_ephemeral=is_ephemeral,
-                message_ts=ROOT, response_url="https://slack.test/response",
-            ),
-        )  # fmt: skip
+    bench.service.workflows = [WORKFLOW | {"id": number, "name": f"Flow {number:03d}"} for number in range(50)]
+    value = '{"page": 1, "words": "flow"}'
+    await after(
+        bench,
+        Click(
+            **FIELDS, channel=channel, action_id="list:workflows:next", value=value, is_ephemeral=is_ephemeral,
+            message_ts=ROOT, response_url="https://slack.test/response",
+        ),
+    )  # fmt: skip
 
-        replies = [reply for _, reply in bench.say.whispers] + [reply for _, reply in bench.say.updates]
-        assert replies[0].replaces_original == replaces
-        assert "Flow 020" in str(replies[0].blocks)
+    replies = [reply for _, reply in bench.say.whispers] + [reply for _, reply in bench.say.updates]
+    assert replies[0].replaces_original == replaces
+    assert "Flow 020" in str(replies[0].blocks)
 
 
 def test_what_slack_sends_of_a_shortcut_on_a_message_is_read() -> None:

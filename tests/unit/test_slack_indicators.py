@@ -19,7 +19,7 @@ from bridge.slack.indicators import REACTION, RENEW, SETS_A_MINUTE, SHOWN_A_MINU
 from bridge.slack.post import Say
 from support.clocks import Clock
 from support.saying import US
-from support.store import CHANNEL, PREFIX, Store, a_store, message, ts
+from support.store import CHANNEL, PREFIX, Store, message, ts
 from support.waiting import wait_until
 from support.wire_slack import CutOff, Json, Raw, Reaction, WireSlack, limited, refused
 
@@ -252,9 +252,8 @@ def reacted(slack: WireSlack, method: str = ADD) -> list[str]:
 
 
 async def test_a_queued_message_gets_one_reaction_whoever_took_it_in(
-    redis: Redis, slack: WireSlack, web: SlackWeb, clock: Clock
+    store: Store, slack: WireSlack, web: SlackWeb, clock: Clock
 ) -> None:
-    store = await a_store(redis)
     await store.conversation()
     may = "reactions:write"
     async with reactions_at_work(store, web, clock, may) as one, reactions_at_work(store, web, clock, may) as other:
@@ -269,9 +268,8 @@ async def test_a_queued_message_gets_one_reaction_whoever_took_it_in(
 
 
 async def test_without_reactions_a_queued_message_gets_its_place_in_line(
-    redis: Redis, slack: WireSlack, web: SlackWeb, clock: Clock
+    store: Store, slack: WireSlack, web: SlackWeb, clock: Clock
 ) -> None:
-    store = await a_store(redis)
     await store.conversation()
     async with reactions_at_work(store, web, clock) as reactions:
         for number in (1, 2):
@@ -281,8 +279,7 @@ async def test_without_reactions_a_queued_message_gets_its_place_in_line(
     assert [line["text"].split(" in line")[0][-3:] for line in slack.calls(EPHEMERAL)] == ["2nd", "3rd"]
 
 
-async def test_a_reaction_is_claimed_once_and_only_while_queued(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_reaction_is_claimed_once_and_only_while_queued(store: Store) -> None:
     claims = QueuedReactionClaims(store.scripts)
     head = await store.conversation()
     queued, withdrawn = [await store.queue(message("more", ts(number))) for number in (1, 2)]
@@ -295,9 +292,8 @@ async def test_a_reaction_is_claimed_once_and_only_while_queued(redis: Redis) ->
 
 
 async def test_a_reaction_that_comes_after_the_answer_is_removed(
-    redis: Redis, slack: WireSlack, web: SlackWeb, clock: Clock
+    store: Store, redis: Redis, slack: WireSlack, web: SlackWeb, clock: Clock
 ) -> None:
-    store = await a_store(redis)
     await store.conversation()
     turns: list[TurnId] = []
 
@@ -311,8 +307,7 @@ async def test_a_reaction_that_comes_after_the_answer_is_removed(
         await wait_until(lambda: reacted(slack, REMOVE) == [ts(1)], "it is removed")
 
 
-async def test_twenty_reactions_a_minute_are_shown(redis: Redis, slack: WireSlack, web: SlackWeb, clock: Clock) -> None:
-    store = await a_store(redis)
+async def test_twenty_reactions_a_minute_are_shown(store: Store, slack: WireSlack, web: SlackWeb, clock: Clock) -> None:
     await store.conversation()
     async with reactions_at_work(store, web, clock, "reactions:write") as reactions:
         for number in range(1, SHOWN_A_MINUTE + 5):

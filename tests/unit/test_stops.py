@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.errors import SlackUnreachable, StoreUnavailable
 from bridge.features.access import Access
@@ -19,17 +17,11 @@ from bridge.features.conversations.stops import DROP, GO_ON, SHOW
 from bridge.inbound import Click, StopRequest
 from bridge.queue.inbox import Queued
 from support.store import CHANNEL, LANE, ROOT, START, TEAM, USER, message, ts
-from support.turns import BOT, REFUSED, SALES, SUPPORT, Bench, a_bench, killed
+from support.turns import BOT, REFUSED, SALES, SUPPORT, Bench, killed
 from support.waiting import wait_until
 
 LATER = "1700000900.000000"
 EARLIER = "1600000000.000000"
-
-
-@pytest.fixture
-async def bench(redis: Redis) -> AsyncIterator[Bench]:
-    async with a_bench(redis) as bench:
-        yield bench
 
 
 def a_click(action: str, **changes: Any) -> Click:

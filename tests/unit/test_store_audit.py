@@ -99,8 +99,7 @@ async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None
     assert 89 < await audited.days_left("audit") <= 90
 
 
-async def test_without_a_lifetime_nothing_is_kept(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_without_a_lifetime_nothing_is_kept(store: Store, redis: Redis) -> None:
     await store.conversation()
     taken, inbox = await store.process().take(), store.process().inbox
     activity = Activity(store.scripts, inbox, audit_lifetime=timedelta(0), now=store.clock)

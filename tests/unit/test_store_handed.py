@@ -28,9 +28,7 @@ def handed(offer: Offer) -> Taken:
     return taken
 
 
-async def test_who_is_free_has_the_lane_with_its_head_taken(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_who_is_free_has_the_lane_with_its_head_taken(store: Store) -> None:
     offer = await store.process().offer()
     turn = await store.queue()
 
@@ -54,8 +52,7 @@ async def test_what_is_handed_over_goes_its_way_as_what_is_taken(redis: Redis) -
     assert (await process.take()).record.body == message("and more", ts(2))
 
 
-async def test_behind_others_it_waits(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_behind_others_it_waits(store: Store) -> None:
     await store.queue()
 
     offer = await store.process().offer()
@@ -65,8 +62,7 @@ async def test_behind_others_it_waits(redis: Redis) -> None:
     assert await store.entries() == 1
 
 
-async def test_a_lane_that_has_waited_for_longer_comes_first(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_lane_that_has_waited_for_longer_comes_first(store: Store) -> None:
     waits = message("of another thread", "1600000000.000100")
     await store.queue(waits)
 
@@ -80,8 +76,7 @@ async def test_a_lane_that_has_waited_for_longer_comes_first(redis: Redis) -> No
 
 
 @pytest.mark.parametrize("kind", ["duplicate", "unbound"])
-async def test_what_is_not_queued_is_handed_to_nobody(redis: Redis, kind: str) -> None:
-    store = await a_store(redis)
+async def test_what_is_not_queued_is_handed_to_nobody(store: Store, kind: str) -> None:
     if kind == "duplicate":
         await store.queue()
         await store.process().journal.done(await store.process().take())
@@ -94,8 +89,7 @@ async def test_what_is_not_queued_is_handed_to_nobody(redis: Redis, kind: str) -
     assert await store.entries() == 0
 
 
-async def test_nobody_is_asked_for_a_command(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_nobody_is_asked_for_a_command(store: Store) -> None:
     command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
 
     offer = await store.process().offer()
@@ -104,8 +98,7 @@ async def test_nobody_is_asked_for_a_command(redis: Redis) -> None:
     assert not offer.answer.done(), "whoever typed it is told that it failed where its answer is lost"
 
 
-async def test_a_store_that_was_wiped_hands_nothing_over(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_store_that_was_wiped_hands_nothing_over(store: Store, redis: Redis) -> None:
     await redis.flushdb()
 
     offer = await store.process().offer()

@@ -30,8 +30,7 @@ async def test_all_processes_count_together(limited: Store) -> None:
     assert timedelta(seconds=50) < puts[2].wait <= timedelta(minutes=1)
 
 
-async def test_without_limits_nothing_is_counted(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_without_limits_nothing_is_counted(store: Store, redis: Redis) -> None:
     await store.queue(message(), is_limited=True)
 
     assert not [key async for key in redis.scan_iter("*pace*")]

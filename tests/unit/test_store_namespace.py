@@ -12,11 +12,10 @@ from bridge.metrics import Metrics
 from bridge.queue.namespace import Namespace
 from bridge.queue.redis.connection import connect
 from bridge.queue.scripting import Scripts
-from support.store import NAMESPACE, PREFIX, START, a_store, message, ts
+from support.store import NAMESPACE, PREFIX, START, Store, a_store, message, ts
 
 
-async def test_a_namespace_remembers_when_it_was_first_opened(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_namespace_remembers_when_it_was_first_opened(store: Store, redis: Redis) -> None:
     store.clock.time = START + timedelta(days=3)
 
     again = await a_store(redis, store.clock)
@@ -26,8 +25,7 @@ async def test_a_namespace_remembers_when_it_was_first_opened(redis: Redis) -> N
 
 
 @pytest.mark.parametrize(("team", "bot"), [("T2", "UBOT"), ("T1", "UOTHER")])
-async def test_another_bots_namespace_is_refused(redis: Redis, team: str, bot: str) -> None:
-    store = await a_store(redis)
+async def test_another_bots_namespace_is_refused(store: Store, team: str, bot: str) -> None:
     other = Namespace(store.scripts, name=NAMESPACE, team=team, bot=bot, now=store.clock)
     before = await store.dump()
 
@@ -39,8 +37,7 @@ async def test_another_bots_namespace_is_refused(redis: Redis, team: str, bot: s
     assert await store.dump() == before
 
 
-async def test_two_namespaces_share_nothing(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_two_namespaces_share_nothing(store: Store, redis: Redis) -> None:
     await store.queue()
     before = await store.dump()
     scripts = Scripts(redis, "other", Metrics())
@@ -51,8 +48,7 @@ async def test_two_namespaces_share_nothing(redis: Redis) -> None:
     assert {key: value for key, value in (await store.dump()).items() if key.startswith(PREFIX)} == before
 
 
-async def test_a_wiped_store_is_set_up_again(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_wiped_store_is_set_up_again(store: Store, redis: Redis) -> None:
     await redis.flushdb()
     store.clock.time = START + timedelta(hours=1)
 
@@ -64,8 +60,7 @@ async def test_a_wiped_store_is_set_up_again(redis: Redis) -> None:
     assert len(await store.process().hold()) == 1
 
 
-async def test_a_message_between_wipe_and_heartbeat_is_taken(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_message_between_wipe_and_heartbeat_is_taken(store: Store, redis: Redis) -> None:
     await redis.flushdb()
     turn = await store.queue()
 
@@ -74,8 +69,7 @@ async def test_a_message_between_wipe_and_heartbeat_is_taken(redis: Redis) -> No
     assert (await store.process().take()).record.id == turn
 
 
-async def test_a_store_that_is_away_is_not_held(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_store_that_is_away_is_not_held(store: Store) -> None:
     async with connect("redis://127.0.0.1:1") as nowhere:
         gone = Namespace(Scripts(nowhere, NAMESPACE, Metrics()), name=NAMESPACE, team="T1", bot="UBOT", now=store.clock)
         with pytest.raises(StoreUnavailable):
@@ -84,8 +78,7 @@ async def test_a_store_that_is_away_is_not_held(redis: Redis) -> None:
     assert not gone.is_held
 
 
-async def test_dead_consumers_that_hold_nothing_are_pruned(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_dead_consumers_that_hold_nothing_are_pruned(store: Store, redis: Redis) -> None:
     await store.conversation()
     await store.queue(message("x", "1700000009.000100"))
     holder, idler = store.process("holder"), store.process("idler")
@@ -100,8 +93,7 @@ async def test_dead_consumers_that_hold_nothing_are_pruned(redis: Redis) -> None
     assert [consumer["name"] for consumer in consumers] == ["holder"]
 
 
-async def test_a_script_that_redis_forgot_is_sent_whole(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_script_that_redis_forgot_is_sent_whole(store: Store, redis: Redis) -> None:
     await store.queue()
     await redis.script_flush()
     await redis.config_resetstat()

@@ -12,11 +12,10 @@ from bridge.ids import own_lane
 from bridge.inbound import Click, HomeOpened, Inbound, Notice, Shortcut, StopRequest
 from bridge.queue.inbox import Condition, Duplicate, Full, Queued, Unbound
 from bridge.queue.records import VERSION
-from support.store import CHANNEL, LANE, ROOT, SPARE, TEAM, THREAD, USER, a_store, key_of, message, ts
+from support.store import CHANNEL, LANE, ROOT, SPARE, TEAM, THREAD, USER, Store, key_of, message, ts
 
 
-async def test_the_one_in_work_does_not_count_among_those_that_wait(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_the_one_in_work_does_not_count_among_those_that_wait(store: Store) -> None:
     await store.conversation()
     taken = await store.process().take()
     await store.process().journal.sent(taken)
@@ -26,9 +25,7 @@ async def test_the_one_in_work_does_not_count_among_those_that_wait(redis: Redis
     assert await store.put(message("one too many", ts(51))) == Full()
 
 
-async def test_a_message_is_queued_with_one_entry_for_its_lane(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_message_is_queued_with_one_entry_for_its_lane(store: Store) -> None:
     turn = await store.queue(message("hello"))
 
     assert await store.box() == [turn]
@@ -36,8 +33,7 @@ async def test_a_message_is_queued_with_one_entry_for_its_lane(redis: Redis) -> 
     assert (await store.process().take()).record.body == message("hello")
 
 
-async def test_messages_behind_the_first_add_no_entry_and_say_how_many_wait(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_messages_behind_the_first_add_no_entry_and_say_how_many_wait(store: Store) -> None:
     first = await store.queue()
 
     second = await store.put(message("more", ts(1)))
@@ -48,8 +44,7 @@ async def test_messages_behind_the_first_add_no_entry_and_say_how_many_wait(redi
     assert await store.entries() == 1
 
 
-async def test_an_event_that_is_delivered_again_is_a_duplicate(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_an_event_that_is_delivered_again_is_a_duplicate(store: Store) -> None:
     turn = await store.queue()
     came = await store.field(turn, "came")
 
@@ -62,8 +57,7 @@ async def test_an_event_that_is_delivered_again_is_a_duplicate(redis: Redis) -> 
 
 
 @pytest.mark.parametrize("first", ["message", "app_mention"])
-async def test_the_two_events_of_one_mention_become_one_turn(redis: Redis, first: str) -> None:
-    store = await a_store(redis)
+async def test_the_two_events_of_one_mention_become_one_turn(store: Store, first: str) -> None:
     turn = await store.queue(message(event_id=first))
 
     twin = await store.put(message(event_id="the other one"))
@@ -72,8 +66,7 @@ async def test_the_two_events_of_one_mention_become_one_turn(redis: Redis, first
     assert await store.box() == [turn]
 
 
-async def test_an_event_is_recognised_by_its_id_alone(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_an_event_is_recognised_by_its_id_alone(store: Store) -> None:
     click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id="a")
     inbox = store.process().inbox
     turn = await inbox.put(click, event="trigger-1")
@@ -93,17 +86,14 @@ async def test_an_event_is_recognised_by_its_id_alone(redis: Redis) -> None:
     ],
     ids=lambda inbound: inbound.kind,
 )
-async def test_every_record_bears_the_version(redis: Redis, inbound: Inbound) -> None:
-    store = await a_store(redis)
-
+async def test_every_record_bears_the_version(store: Store, inbound: Inbound) -> None:
     put = await store.process().inbox.put(inbound, event="Ev1")
 
     assert isinstance(put, Queued)
     assert await store.field(put.turn, "v") == str(VERSION)
 
 
-async def test_what_has_a_lane_of_its_own_waits_for_nobody(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_what_has_a_lane_of_its_own_waits_for_nobody(store: Store) -> None:
     await store.queue()
 
     turn = await store.queue(message("!stats", ts(1)), in_order=False)
@@ -112,8 +102,7 @@ async def test_what_has_a_lane_of_its_own_waits_for_nobody(redis: Redis) -> None
     assert await store.entries() == 2
 
 
-async def test_the_fifty_first_message_is_refused_and_leaves_nothing(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_the_fifty_first_message_is_refused_and_leaves_nothing(store: Store) -> None:
     for number in range(50):
         await store.queue(message(f"number {number}", ROOT if number == 0 else ts(number)))
     before = await store.dump()
@@ -123,8 +112,7 @@ async def test_the_fifty_first_message_is_refused_and_leaves_nothing(redis: Redi
     assert await store.dump() == before
 
 
-async def test_a_refused_message_is_taken_once_there_is_room(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_refused_message_is_taken_once_there_is_room(store: Store) -> None:
     for number in range(50):
         await store.queue(message(f"number {number}", ROOT if number == 0 else ts(number)))
     await store.put(message("one too many", ts(50)))
@@ -134,8 +122,7 @@ async def test_a_refused_message_is_taken_once_there_is_room(redis: Redis) -> No
     assert isinstance(await store.put(message("one too many", ts(50))), Queued)
 
 
-async def test_a_reply_in_an_unbound_thread_leaves_nothing_behind(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_reply_in_an_unbound_thread_leaves_nothing_behind(store: Store) -> None:
     before = await store.dump()
 
     assert await store.put(message("a reply", ts(1))) == Unbound()
@@ -143,9 +130,7 @@ async def test_a_reply_in_an_unbound_thread_leaves_nothing_behind(redis: Redis) 
     assert await store.dump() == before
 
 
-async def test_a_thread_is_bound_when_its_first_message_is_accepted(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_thread_is_bound_when_its_first_message_is_accepted(store: Store) -> None:
     await store.queue()
 
     assert await store.sessions.thread(THREAD) is not None
@@ -153,8 +138,7 @@ async def test_a_thread_is_bound_when_its_first_message_is_accepted(redis: Redis
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
 
-async def test_every_message_renews_its_threads_lifetime(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_every_message_renews_its_threads_lifetime(store: Store, redis: Redis) -> None:
     await store.queue()
     await redis.pexpire(f"{{test}}:thread:{THREAD}", 1_000_000)
 
@@ -163,8 +147,7 @@ async def test_every_message_renews_its_threads_lifetime(redis: Redis) -> None:
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
 
-async def test_an_unbound_thread_is_searched_until_that_is_remembered(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_an_unbound_thread_is_searched_until_that_is_remembered(store: Store) -> None:
     searched = await store.put(message("old thread", ts(1)), condition=Condition.SEARCH)
     await store.sessions.mark_searched(THREAD)
 
@@ -174,17 +157,14 @@ async def test_an_unbound_thread_is_searched_until_that_is_remembered(redis: Red
     assert await store.sessions.thread(THREAD) is None
 
 
-async def test_only_the_first_message_of_a_thread_may_choose_its_agent(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_only_the_first_message_of_a_thread_may_choose_its_agent(store: Store) -> None:
     first = await store.queue()
     second = await store.queue(message("<@UBOT> more", ts(1)), condition=Condition.START)
 
     assert [await store.field(turn, "starts") for turn in (first, second)] == ["1", None]
 
 
-async def test_a_thread_that_begins_with_its_agent_leaves_nothing_to_choose(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_thread_that_begins_with_its_agent_leaves_nothing_to_choose(store: Store) -> None:
     turn = await store.queue(agent=7)
 
     assert await store.field(turn, "starts") is None
@@ -193,8 +173,7 @@ async def test_a_thread_that_begins_with_its_agent_leaves_nothing_to_choose(redi
     assert conversation.agent == 7
 
 
-async def test_what_comes_too_late_is_not_kept(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_what_comes_too_late_is_not_kept(store: Store) -> None:
     store.scripts.clock_ahead -= SPARE + timedelta(seconds=10)  # the server reads the command ten seconds later
     before = await store.dump()
 
@@ -204,15 +183,13 @@ async def test_what_comes_too_late_is_not_kept(redis: Redis) -> None:
     assert await store.dump() == before
 
 
-async def test_what_comes_in_time_is_kept(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_what_comes_in_time_is_kept(store: Store) -> None:
     assert isinstance(await store.put(within=timedelta(seconds=3)), Queued)
 
 
-async def test_an_event_is_known_for_25_hours_its_message_for_7_days_and_what_waits_for_ever(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_an_event_is_known_for_25_hours_its_message_for_7_days_and_what_waits_for_ever(
+    store: Store, redis: Redis
+) -> None:
     turn = await store.queue()
 
     assert 24.9 < 24 * await store.days_left(f"seen:e:Ev{ROOT}") <= 25
@@ -221,8 +198,7 @@ async def test_an_event_is_known_for_25_hours_its_message_for_7_days_and_what_wa
     assert await redis.ttl(f"{{test}}:box:{LANE}") == -1
 
 
-async def test_a_private_line_in_place_of_a_message_marks_it_as_seen(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_private_line_in_place_of_a_message_marks_it_as_seen(store: Store) -> None:
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
     put = await store.process().inbox.put(
         notice, event=f"Ev{ROOT}", message=key_of(ROOT), thread=THREAD, in_order=False

@@ -8,17 +8,14 @@ from redis.asyncio import Redis
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import TurnId
 from bridge.queue.records import Conversation
-from support.store import PREFIX, THREAD, a_store
+from support.store import PREFIX, THREAD, Store
 
 
-async def test_a_thread_that_nobody_wrote_in_is_not_bound(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_thread_that_nobody_wrote_in_is_not_bound(store: Store) -> None:
     assert await store.sessions.thread(THREAD) is None
 
 
-async def test_a_session_is_replaced_only_by_who_saw_it(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_session_is_replaced_only_by_who_saw_it(store: Store) -> None:
     await store.conversation(agent=7)
 
     assert await store.sessions.rebind(THREAD, expected=None, session=1)
@@ -29,17 +26,14 @@ async def test_a_session_is_replaced_only_by_who_saw_it(redis: Redis) -> None:
     assert await store.sessions.thread(THREAD) == Conversation(agent=8, session=3)
 
 
-async def test_a_binding_that_was_lost_can_be_written_anew(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_binding_that_was_lost_can_be_written_anew(store: Store) -> None:
     assert await store.sessions.rebind(THREAD, expected=None, session=1, agent=7)
 
     assert await store.sessions.thread(THREAD) == Conversation(agent=7, session=1)
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
 
-async def test_a_fresh_session_keeps_the_agent(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_fresh_session_keeps_the_agent(store: Store) -> None:
     await store.conversation(agent=7)
     await store.sessions.rebind(THREAD, expected=None, session=1)
 
@@ -48,8 +42,7 @@ async def test_a_fresh_session_keeps_the_agent(redis: Redis) -> None:
     assert await store.sessions.thread(THREAD) == Conversation(agent=7)
 
 
-async def test_a_fresh_session_binds_no_thread(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_fresh_session_binds_no_thread(store: Store) -> None:
     before = await store.dump()
 
     await store.sessions.restart(THREAD)
@@ -57,9 +50,7 @@ async def test_a_fresh_session_binds_no_thread(redis: Redis) -> None:
     assert await store.dump() == before
 
 
-async def test_a_channels_default_is_kept_for_ever_until_it_is_taken_away(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_channels_default_is_kept_for_ever_until_it_is_taken_away(store: Store, redis: Redis) -> None:
     await store.sessions.set_channel_default("T1", "C1", 7)
 
     assert await store.sessions.channel_default("T1", "C1") == 7
@@ -69,9 +60,7 @@ async def test_a_channels_default_is_kept_for_ever_until_it_is_taken_away(redis:
     assert await store.sessions.channel_default("T1", "C1") is None
 
 
-async def test_telling_a_thread_of_an_outage_binds_nothing_and_is_forgotten_in_the_end(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_telling_a_thread_of_an_outage_binds_nothing_and_is_forgotten_in_the_end(store: Store) -> None:
     assert await store.sessions.may_tell(THREAD, TurnId("turn"))
     await store.sessions.told(THREAD)
 
@@ -79,8 +68,7 @@ async def test_telling_a_thread_of_an_outage_binds_nothing_and_is_forgotten_in_t
     assert 0 < await store.days_left(f"told:{THREAD}") < 2
 
 
-async def test_a_search_is_remembered_for_a_day(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_search_is_remembered_for_a_day(store: Store) -> None:
     assert not await store.sessions.was_searched(THREAD)
 
     await store.sessions.mark_searched(THREAD)
@@ -89,8 +77,7 @@ async def test_a_search_is_remembered_for_a_day(redis: Redis) -> None:
     assert 1 < await store.days_left(f"looked:{THREAD}") < 1.1
 
 
-async def test_results_that_cannot_be_read_say_so(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_results_that_cannot_be_read_say_so(store: Store, redis: Redis) -> None:
     await redis.set(f"{PREFIX}results:t", "{", ex=60)
 
     with pytest.raises(RecordNotUnderstood):

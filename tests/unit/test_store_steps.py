@@ -12,11 +12,10 @@ from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
 from bridge.queue.journal import FirstAgent, TurnChanged
 from bridge.queue.records import VERSION, Conversation, Step, Unreadable
-from support.store import LANE, PREFIX, ROOT, START, THREAD, a_store, message, ts
+from support.store import LANE, PREFIX, ROOT, START, THREAD, Store, message, ts
 
 
-async def test_taking_reads_the_head_and_what_its_thread_is_bound_to(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_taking_reads_the_head_and_what_its_thread_is_bound_to(store: Store) -> None:
     turn = await store.conversation(agent=7)
     await store.queue(message("behind", ts(1)))
 
@@ -27,8 +26,7 @@ async def test_taking_reads_the_head_and_what_its_thread_is_bound_to(redis: Redi
     assert taken.conversation == Conversation(agent=7)
 
 
-async def test_an_empty_lane_is_left_without_an_entry(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_an_empty_lane_is_left_without_an_entry(store: Store, redis: Redis) -> None:
     await redis.xadd(f"{PREFIX}ready", {"lane": LANE})
     held = (await store.process().hold())[0]
 
@@ -37,8 +35,7 @@ async def test_an_empty_lane_is_left_without_an_entry(redis: Redis) -> None:
     assert await store.entries() == 0
 
 
-async def test_a_worker_that_waits_and_looks_again_has_not_taken_it_twice(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_worker_that_waits_and_looks_again_has_not_taken_it_twice(store: Store) -> None:
     await store.conversation()
     process = store.process()
     first = await process.take()
@@ -48,8 +45,7 @@ async def test_a_worker_that_waits_and_looks_again_has_not_taken_it_twice(redis:
     assert (again.record.takes, again.record.handed_out) == (1, 1)
 
 
-async def test_each_worker_that_takes_over_is_counted(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_each_worker_that_takes_over_is_counted(store: Store) -> None:
     await store.conversation()
     await store.process("a").take()
 
@@ -62,8 +58,7 @@ async def test_each_worker_that_takes_over_is_counted(redis: Redis) -> None:
     ("field", "value"),
     [("v", str(VERSION + 1)), ("body", "{"), ("step", "asleep"), ("at", ""), ("body", '{"kind": "telepathy"}')],
 )
-async def test_a_record_that_cannot_be_read_is_named(redis: Redis, field: str, value: str) -> None:
-    store = await a_store(redis)
+async def test_a_record_that_cannot_be_read_is_named(store: Store, redis: Redis, field: str, value: str) -> None:
     turn = await store.conversation()
     await redis.hset(f"{PREFIX}turn:{turn}", field, value)
     process = store.process()
@@ -76,8 +71,7 @@ async def test_a_record_that_cannot_be_read_is_named(redis: Redis, field: str, v
     assert await store.box() == []
 
 
-async def test_fields_of_a_later_release_are_left_alone(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_fields_of_a_later_release_are_left_alone(store: Store, redis: Redis) -> None:
     turn = await store.conversation()
     await redis.hset(f"{PREFIX}turn:{turn}", "later", "1")
 
@@ -87,8 +81,7 @@ async def test_fields_of_a_later_release_are_left_alone(redis: Redis) -> None:
     assert await store.field(turn, "later") == "1"
 
 
-async def test_sent_is_written_once_and_may_be_repeated_by_the_same_take(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_sent_is_written_once_and_may_be_repeated_by_the_same_take(store: Store) -> None:
     turn = await store.conversation()
     journal = store.process().journal
     taken = await store.process().take()
@@ -102,8 +95,7 @@ async def test_sent_is_written_once_and_may_be_repeated_by_the_same_take(redis: 
         await journal.sent(replace(taken, token="another"))
 
 
-async def test_what_is_sent_first_gives_its_thread_the_agent(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_what_is_sent_first_gives_its_thread_the_agent(store: Store) -> None:
     await store.queue()
     process = store.process()
     taken = await process.take()
@@ -114,8 +106,7 @@ async def test_what_is_sent_first_gives_its_thread_the_agent(redis: Redis) -> No
     assert await store.sessions.thread(THREAD) == Conversation(agent=7)
 
 
-async def test_where_another_agent_was_faster_nothing_is_sent(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_where_another_agent_was_faster_nothing_is_sent(store: Store) -> None:
     turn = await store.queue()
     process = store.process()
     taken = await process.take()
@@ -128,16 +119,14 @@ async def test_where_another_agent_was_faster_nothing_is_sent(redis: Redis) -> N
     assert await store.sessions.thread(THREAD) == Conversation(agent=8)
 
 
-async def test_a_take_tells_who_answers_in_the_channel(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_take_tells_who_answers_in_the_channel(store: Store) -> None:
     await store.sessions.set_channel_default(THREAD.team, THREAD.channel, 9)
     await store.queue()
 
     assert (await store.process().take()).channel_default == 9
 
 
-async def test_sent_waits_for_a_second_look_when_the_text_was_edited_meanwhile(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_sent_waits_for_a_second_look_when_the_text_was_edited_meanwhile(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -151,8 +140,7 @@ async def test_sent_waits_for_a_second_look_when_the_text_was_edited_meanwhile(r
     await process.journal.sent(again)
 
 
-async def test_a_withdrawn_message_is_never_marked_as_sent(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_withdrawn_message_is_never_marked_as_sent(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -164,8 +152,7 @@ async def test_a_withdrawn_message_is_never_marked_as_sent(redis: Redis) -> None
     assert (await process.take(taken.held)).record.is_withdrawn
 
 
-async def test_what_surely_did_not_arrive_waits_as_before(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_what_surely_did_not_arrive_waits_as_before(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -180,8 +167,7 @@ async def test_what_surely_did_not_arrive_waits_as_before(redis: Redis) -> None:
     await process.journal.sent(again)
 
 
-async def test_what_is_recorded_stays_recorded(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_what_is_recorded_stays_recorded(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -200,9 +186,8 @@ async def test_what_is_recorded_stays_recorded(redis: Redis) -> None:
     [(None, None, 42), (41, 41, 42), (41, None, 41), (None, 41, None), (43, 41, 43)],
 )
 async def test_the_first_session_wins_and_a_later_one_replaces_what_its_turn_began_with(
-    redis: Redis, bound_to: int | None, expected: int | None, kept: int | None
+    store: Store, bound_to: int | None, expected: int | None, kept: int | None
 ) -> None:
-    store = await a_store(redis)
     await store.conversation()
     await store.sessions.rebind(THREAD, expected=None, session=bound_to)
     taken = await store.process().take()
@@ -216,8 +201,7 @@ async def test_the_first_session_wins_and_a_later_one_replaces_what_its_turn_beg
     assert conversation.session == kept
 
 
-async def test_an_answer_renews_its_threads_lifetime(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_an_answer_renews_its_threads_lifetime(store: Store, redis: Redis) -> None:
     await store.conversation()
     taken = await store.process().take()
     await redis.pexpire(f"{PREFIX}thread:{THREAD}", 1_000_000)
@@ -229,8 +213,7 @@ async def test_an_answer_renews_its_threads_lifetime(redis: Redis) -> None:
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
 
-async def test_an_answer_ends_what_the_thread_was_told_of_an_outage(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_an_answer_ends_what_the_thread_was_told_of_an_outage(store: Store) -> None:
     await store.conversation()
     taken = await store.process().take()
 
@@ -244,8 +227,7 @@ async def test_an_answer_ends_what_the_thread_was_told_of_an_outage(redis: Redis
     assert await store.sessions.may_tell(THREAD, taken.record.id)
 
 
-async def test_node_results_are_kept_for_a_week(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_node_results_are_kept_for_a_week(store: Store) -> None:
     turn = await store.conversation()
     taken = await store.process().take()
 
@@ -258,8 +240,7 @@ async def test_node_results_are_kept_for_a_week(redis: Redis) -> None:
     assert await store.results.get(taken.record.id.__class__("nobody")) is None
 
 
-async def test_a_finished_turn_hands_the_lane_on(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_finished_turn_hands_the_lane_on(store: Store) -> None:
     await store.conversation()
     second = await store.queue(message("more", ts(1)))
     process = store.process()
@@ -270,8 +251,7 @@ async def test_a_finished_turn_hands_the_lane_on(redis: Redis) -> None:
     assert (await process.take()).record.id == second
 
 
-async def test_lanes_take_turns(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_lanes_take_turns(store: Store) -> None:
     threads = [ThreadKey("T1", "C1", f"1700000{n}.000100") for n in range(3)]
     for thread in threads:
         await store.queue(message(f"first of {thread.root}", thread.root))
@@ -288,8 +268,7 @@ async def test_lanes_take_turns(redis: Redis) -> None:
     assert order == [thread_lane(thread) for thread in threads] * 2
 
 
-async def test_the_last_turn_leaves_an_empty_lane_and_the_next_message_wakes_it(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_the_last_turn_leaves_an_empty_lane_and_the_next_message_wakes_it(store: Store) -> None:
     await store.conversation()
     process = store.process()
     await process.journal.done(await process.take())
@@ -299,8 +278,7 @@ async def test_the_last_turn_leaves_an_empty_lane_and_the_next_message_wakes_it(
     assert await store.entries() == 1
 
 
-async def test_what_people_wrote_leaves_with_done_and_ids_stay_for_a_week(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_what_people_wrote_leaves_with_done_and_ids_stay_for_a_week(store: Store) -> None:
     turn = await store.queue(message("my secret words"), agent=7)
     process = store.process()
     taken = await process.take()
@@ -319,8 +297,7 @@ async def test_what_people_wrote_leaves_with_done_and_ids_stay_for_a_week(redis:
     }  # fmt: skip
 
 
-async def test_a_text_that_a_button_may_send_again_stays_a_week_at_most(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_text_that_a_button_may_send_again_stays_a_week_at_most(store: Store) -> None:
     turn = await store.queue(message("my secret words"), agent=7)
     process = store.process()
 
@@ -330,8 +307,7 @@ async def test_a_text_that_a_button_may_send_again_stays_a_week_at_most(redis: R
     assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
 
 
-async def test_a_dead_letter_keeps_its_reason_and_the_lane_goes_on(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_dead_letter_keeps_its_reason_and_the_lane_goes_on(store: Store, redis: Redis) -> None:
     turn = await store.conversation()
     second = await store.queue(message("more", ts(1)))
     process = store.process()
@@ -346,8 +322,7 @@ async def test_a_dead_letter_keeps_its_reason_and_the_lane_goes_on(redis: Redis)
     assert (await process.take()).record.id == second
 
 
-async def test_dead_letters_leave_the_list_with_their_records(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_dead_letters_leave_the_list_with_their_records(store: Store, redis: Redis) -> None:
     process = store.process()
     for number, days in enumerate((0, 31)):
         store.clock.time = START + timedelta(days=days)
@@ -358,8 +333,7 @@ async def test_dead_letters_leave_the_list_with_their_records(redis: Redis) -> N
     assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
 
 
-async def test_a_lane_that_is_given_back_is_taken_by_another(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_lane_that_is_given_back_is_taken_by_another(store: Store) -> None:
     turn = await store.conversation()
     taken = await store.process("a").take()
 
@@ -370,8 +344,7 @@ async def test_a_lane_that_is_given_back_is_taken_by_another(redis: Redis) -> No
     assert (over.record.id, over.record.takes, over.record.handed_out) == (turn, 2, 1)
 
 
-async def test_the_card_of_a_turn_is_remembered(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_the_card_of_a_turn_is_remembered(store: Store) -> None:
     await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -381,8 +354,7 @@ async def test_the_card_of_a_turn_is_remembered(redis: Redis) -> None:
     assert (await process.take(taken.held)).record.card == "1700000000.000900"
 
 
-async def test_only_leases_that_are_over_are_taken_and_renewing_keeps_them(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_only_leases_that_are_over_are_taken_and_renewing_keeps_them(store: Store) -> None:
     await store.conversation()
     a, b = store.process("a"), store.process("b")
     held = (await a.hold())[0]
@@ -396,8 +368,7 @@ async def test_only_leases_that_are_over_are_taken_and_renewing_keeps_them(redis
     assert await b.inbox.claim_from_the_dead(lease=lease, most=10) == [held]
 
 
-async def test_renewing_never_takes_a_lane_back(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_renewing_never_takes_a_lane_back(store: Store) -> None:
     await store.conversation()
     a, b = store.process("a"), store.process("b")
     held = (await a.hold())[0]
@@ -411,8 +382,7 @@ async def test_renewing_never_takes_a_lane_back(redis: Redis) -> None:
     assert await a.inbox.renew([]) == []
 
 
-async def test_the_depth_is_the_number_of_lanes_with_work(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_the_depth_is_the_number_of_lanes_with_work(store: Store) -> None:
     for root in (ROOT, "1700000001.000100"):
         await store.queue(message("x", root))
     await store.queue(message("y", ts(1)))
@@ -421,8 +391,7 @@ async def test_the_depth_is_the_number_of_lanes_with_work(redis: Redis) -> None:
 
 
 @pytest.mark.parametrize("change", ["edited", "withdrawn"])
-async def test_an_outcome_of_a_message_that_was_changed_meanwhile_is_not_recorded(redis: Redis, change: str) -> None:
-    store = await a_store(redis)
+async def test_an_outcome_of_a_message_that_was_changed_meanwhile_is_not_recorded(store: Store, change: str) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -438,8 +407,7 @@ async def test_an_outcome_of_a_message_that_was_changed_meanwhile_is_not_recorde
     assert await store.field(turn, "outcome") is None
 
 
-async def test_an_outcome_of_what_was_sent_stands_whatever_is_edited_later(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_an_outcome_of_what_was_sent_stands_whatever_is_edited_later(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()
     taken = await process.take()

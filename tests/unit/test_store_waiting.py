@@ -8,11 +8,10 @@ from redis.asyncio import Redis
 from bridge.ids import TurnId
 from bridge.inbound import Notice
 from bridge.queue.records import Step
-from support.store import CHANNEL, LANE, PREFIX, ROOT, TEAM, THREAD, USER, Process, Store, a_store, key_of, message, ts
+from support.store import CHANNEL, LANE, PREFIX, ROOT, TEAM, THREAD, USER, Process, Store, key_of, message, ts
 
 
-async def test_the_new_text_of_a_waiting_message_is_what_is_taken(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_the_new_text_of_a_waiting_message_is_what_is_taken(store: Store) -> None:
     await store.conversation()
 
     assert await store.process().inbox.edit(message("better words")) == "edited"
@@ -22,8 +21,7 @@ async def test_the_new_text_of_a_waiting_message_is_what_is_taken(redis: Redis) 
     assert not await store.holds_words("hello there")
 
 
-async def test_an_edit_does_not_take_away_that_a_message_may_choose_the_agent(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_an_edit_does_not_take_away_that_a_message_may_choose_the_agent(store: Store) -> None:
     await store.queue()
     await store.sessions.choose_agent(THREAD, 7)
 
@@ -35,8 +33,7 @@ async def test_an_edit_does_not_take_away_that_a_message_may_choose_the_agent(re
 
 
 @pytest.mark.parametrize("progress", ["sent", "posting", "done"])
-async def test_after_it_was_sent_what_was_sent_can_be_neither_edited_nor_withdrawn(redis: Redis, progress: str) -> None:
-    store = await a_store(redis)
+async def test_after_it_was_sent_what_was_sent_can_be_neither_edited_nor_withdrawn(store: Store, progress: str) -> None:
     await store.conversation()
     process = store.process()
     taken = await process.take()
@@ -54,15 +51,12 @@ async def test_after_it_was_sent_what_was_sent_can_be_neither_edited_nor_withdra
     assert await store.box() == ([] if progress == "done" else [taken.record.id])
 
 
-async def test_an_unknown_message_can_be_neither_edited_nor_withdrawn(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_an_unknown_message_can_be_neither_edited_nor_withdrawn(store: Store) -> None:
     assert await store.process().inbox.edit(message("never seen")) == "unknown"
     assert await store.process().inbox.withdraw(message().key) == "unknown"
 
 
-async def test_editing_a_refused_message_does_not_bring_it_in(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_editing_a_refused_message_does_not_bring_it_in(store: Store) -> None:
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
     await store.process().inbox.put(notice, message=key_of(ROOT), event=f"Ev{ROOT}")
 
@@ -71,8 +65,7 @@ async def test_editing_a_refused_message_does_not_bring_it_in(redis: Redis) -> N
     assert (await store.process().take()).record.body == notice
 
 
-async def test_a_withdrawn_message_is_marked_and_those_around_it_stay(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_withdrawn_message_is_marked_and_those_around_it_stay(store: Store) -> None:
     turns = [await store.conversation(), await store.queue(message("second", ts(1)))]
 
     assert await store.process().inbox.withdraw(key_of(ts(1))) == "withdrawn"
@@ -93,8 +86,7 @@ async def parked(store: Store) -> Process:
     return process
 
 
-async def test_a_parked_lane_has_no_entry_and_messages_wait_behind_it(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_parked_lane_has_no_entry_and_messages_wait_behind_it(store: Store) -> None:
     process = await parked(store)
 
     await store.queue(message("more", ts(1)))
@@ -104,8 +96,7 @@ async def test_a_parked_lane_has_no_entry_and_messages_wait_behind_it(redis: Red
     assert await process.take_over() == []
 
 
-async def test_the_choice_wakes_a_parked_lane(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_the_choice_wakes_a_parked_lane(store: Store, redis: Redis) -> None:
     process = await parked(store)
 
     assert await store.sessions.choose_agent(THREAD, 7) == 7
@@ -115,8 +106,7 @@ async def test_the_choice_wakes_a_parked_lane(redis: Redis) -> None:
     assert await redis.hlen(f"{PREFIX}parked") == 0
 
 
-async def test_a_second_choice_changes_nothing_and_wakes_nobody(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_second_choice_changes_nothing_and_wakes_nobody(store: Store) -> None:
     await parked(store)
     await store.sessions.choose_agent(THREAD, 7)
 
@@ -125,17 +115,14 @@ async def test_a_second_choice_changes_nothing_and_wakes_nobody(redis: Redis) ->
     assert await store.entries() == 1
 
 
-async def test_a_choice_before_anything_waits_binds_the_thread(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_choice_before_anything_waits_binds_the_thread(store: Store) -> None:
     assert await store.sessions.choose_agent(THREAD, 7) == 7
 
     assert await store.entries() == 0
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
 
-async def test_a_choice_that_came_while_the_menu_was_shown_is_not_missed(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_choice_that_came_while_the_menu_was_shown_is_not_missed(store: Store) -> None:
     await store.queue()
     process = store.process()
     taken = await process.take()
@@ -147,8 +134,7 @@ async def test_a_choice_that_came_while_the_menu_was_shown_is_not_missed(redis: 
     assert await store.entries() == 1
 
 
-async def test_a_withdrawal_that_came_while_the_menu_was_shown_is_not_missed(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_withdrawal_that_came_while_the_menu_was_shown_is_not_missed(store: Store) -> None:
     await store.queue()
     process = store.process()
     taken = await process.take()
@@ -157,8 +143,7 @@ async def test_a_withdrawal_that_came_while_the_menu_was_shown_is_not_missed(red
     assert not await process.journal.park(taken, THREAD)
 
 
-async def test_withdrawing_the_message_that_waits_for_a_choice_lets_the_lane_go_on(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_withdrawing_the_message_that_waits_for_a_choice_lets_the_lane_go_on(store: Store, redis: Redis) -> None:
     process = await parked(store)
     await store.queue(message("more", ts(1)))
 
@@ -168,8 +153,7 @@ async def test_withdrawing_the_message_that_waits_for_a_choice_lets_the_lane_go_
     assert await redis.hlen(f"{PREFIX}parked") == 0
 
 
-async def test_withdrawing_a_message_behind_the_parked_one_wakes_nobody(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_withdrawing_a_message_behind_the_parked_one_wakes_nobody(store: Store) -> None:
     await parked(store)
     await store.queue(message("more", ts(1)))
 
@@ -186,8 +170,7 @@ async def unanswered(store: Store, text: str = "hello there") -> TurnId:
     return turn
 
 
-async def test_a_message_is_sent_again_at_the_end_of_its_thread(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_message_is_sent_again_at_the_end_of_its_thread(store: Store) -> None:
     turn = await unanswered(store)
     waiting = await store.queue(message("meanwhile", ts(1)))
 
@@ -201,8 +184,7 @@ async def test_a_message_is_sent_again_at_the_end_of_its_thread(redis: Redis) ->
     assert again.record.body == message()
 
 
-async def test_however_often_it_is_asked_for_a_message_is_sent_again_once(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_however_often_it_is_asked_for_a_message_is_sent_again_once(store: Store) -> None:
     turn = await unanswered(store, "my secret words")
     await store.process().inbox.again(turn)
     before = await store.dump()
@@ -216,9 +198,8 @@ async def test_however_often_it_is_asked_for_a_message_is_sent_again_once(redis:
 
 
 async def test_a_button_that_is_pressed_before_its_notice_is_noted_as_posted_sends_the_message_again(
-    redis: Redis,
+    store: Store,
 ) -> None:
-    store = await a_store(redis)
     turn = await store.queue(message("my secret words"), agent=7)
     process = store.process()
     taken = await process.take()
@@ -237,8 +218,7 @@ async def test_a_button_that_is_pressed_before_its_notice_is_noted_as_posted_sen
 
 
 @pytest.mark.parametrize("progress", ["never was", "waits", "answered"])
-async def test_what_is_not_kept_cannot_be_sent_again(redis: Redis, progress: str) -> None:
-    store = await a_store(redis)
+async def test_what_is_not_kept_cannot_be_sent_again(store: Store, progress: str) -> None:
     turn = TurnId("nobody") if progress == "never was" else await store.conversation()
     if progress == "answered":
         await store.process().journal.done(await store.process().take())
@@ -249,8 +229,7 @@ async def test_what_is_not_kept_cannot_be_sent_again(redis: Redis, progress: str
     assert await store.dump() == before
 
 
-async def test_a_full_thread_takes_nothing_again_until_there_is_room(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_full_thread_takes_nothing_again_until_there_is_room(store: Store) -> None:
     turn = await unanswered(store)
     for number in range(50):
         await store.queue(message("x", ts(number + 1)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.errors import SlackTokenRefused
 from bridge.listeners.token_watch import TokenWatch
@@ -14,7 +13,7 @@ from bridge.queue.turn import Lease
 from bridge.slack.api import SlackWeb
 from support.saying import US
 from support.store import message
-from support.turns import a_bench
+from support.turns import Bench
 from support.wire_slack import WireSlack, refused
 
 WORKS = {"ok": True, "team_id": US.team, "user_id": US.bot_user, "bot_id": US.bot_id}
@@ -56,24 +55,23 @@ async def test_no_call_is_made_with_a_token_that_is_refused(slack: WireSlack, we
     assert slack.methods() == ["chat.postMessage"]
 
 
-async def test_a_turn_that_was_handed_over_is_given_back_unsent(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        turn = await bench.store.queue(message("hello"), agent=7)
-        process = bench.store.process("a")
-        held = (await process.hold(most=1))[0]
-        head = await process.journal.take(held)
-        assert isinstance(head, Taken)
+async def test_a_turn_that_was_handed_over_is_given_back_unsent(bench: Bench) -> None:
+    turn = await bench.store.queue(message("hello"), agent=7)
+    process = bench.store.process("a")
+    held = (await process.hold(most=1))[0]
+    head = await process.journal.take(held)
+    assert isinstance(head, Taken)
 
-        async def renew() -> None:
-            raise AssertionError("nothing takes that long here")
+    async def renew() -> None:
+        raise AssertionError("nothing takes that long here")
 
-        lease = Lease(held, monotonic=lambda: 0.0, renewed_at=0.0, renew=renew, head=head)
-        bench.say.is_accepted = False
-        await bench.turns(process).work(lease)
+    lease = Lease(held, monotonic=lambda: 0.0, renewed_at=0.0, renew=renew, head=head)
+    bench.say.is_accepted = False
+    await bench.turns(process).work(lease)
 
-        assert bench.service.messages == []
-        assert await bench.store.field(turn, "step") == "queued"
+    assert bench.service.messages == []
+    assert await bench.store.field(turn, "step") == "queued"
 
-        bench.say.is_accepted = True
-        await bench.work()
-        assert bench.say.words == ["re: hello"]
+    bench.say.is_accepted = True
+    await bench.work()
+    assert bench.say.words == ["re: hello"]

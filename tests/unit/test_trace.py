@@ -18,8 +18,8 @@ from bridge.queue.deliveries import Delivery, PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
 from support.real_redis import away
-from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, a_store, key_of, message, ts
-from support.turns import a_bench
+from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
+from support.turns import Bench
 from support.waiting import wait_until
 
 C, TS = "C0123ABC", "1700000000.123456"
@@ -70,54 +70,50 @@ def detail(steps: list[TraceStep], what: str) -> str:
     return next(step.detail for step in steps if step.what == what)
 
 
-async def test_a_trace_goes_from_delivery_to_answer(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        store = bench.store
-        turn = await store.queue(message(event_id="Ev1", retry=1), why="it mentions the bot")
-        store.clock.time = START + timedelta(milliseconds=250)
-        await store.put(message(event_id="Ev2"))
-        store.clock.time = START + timedelta(seconds=1)
+async def test_a_trace_goes_from_delivery_to_answer(bench: Bench) -> None:
+    store = bench.store
+    turn = await store.queue(message(event_id="Ev1", retry=1), why="it mentions the bot")
+    store.clock.time = START + timedelta(milliseconds=250)
+    await store.put(message(event_id="Ev2"))
+    store.clock.time = START + timedelta(seconds=1)
 
-        await bench.work("b")
+    await bench.work("b")
 
-        steps = await told(store)
-        assert [(step.what, (step.at - START) / timedelta(milliseconds=1), step.process) for step in steps] == [
-            ("received", 0, "a"), ("decided", 0, "a"), ("queued", 0, "a"), ("duplicate", 250, "a"),
-            ("sent", 1000, "b"), ("answered", 1000, "b"), ("posted", 1000, "b"), ("done", 1000, "b"),
-        ]  # fmt: skip
-        assert [step.detail for step in steps] == [
-            "event Ev1, which Slack sent again (retry 1)", "it mentions the bot", f"turn {turn}, behind nobody",
-            f"event Ev2: taken in already, as turn {turn}", "to the project service", "the agent answered",
-            f"Slack ts {bench.say.messages[0].ts}", "",
-        ]  # fmt: skip
-
-
-async def test_an_answer_leads_to_its_messages_trace(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await bench.store.queue()
-        await bench.work()
-
-        answer = key_of(bench.say.messages[0].ts)
-
-        assert await told(bench.store, answer) == await told(bench.store)
-        assert 6.9 < await bench.store.days_left(f"shown:{answer}") <= 7
+    steps = await told(store)
+    assert [(step.what, (step.at - START) / timedelta(milliseconds=1), step.process) for step in steps] == [
+        ("received", 0, "a"), ("decided", 0, "a"), ("queued", 0, "a"), ("duplicate", 250, "a"),
+        ("sent", 1000, "b"), ("answered", 1000, "b"), ("posted", 1000, "b"), ("done", 1000, "b"),
+    ]  # fmt: skip
+    assert [step.detail for step in steps] == [
+        "event Ev1, which Slack sent again (retry 1)", "it mentions the bot", f"turn {turn}, behind nobody",
+        f"event Ev2: taken in already, as turn {turn}", "to the project service", "the agent answered",
+        f"Slack ts {bench.say.messages[0].ts}", "",
+    ]  # fmt: skip
 
 
-async def test_a_trace_never_says_what_was_said(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await bench.store.queue(message("my secret words"))
-        known = await trace_of(bench.store.scripts, key_of(ROOT))
-        assert "secret" not in for_programs(CHANNEL, ROOT, known)
-        await bench.work()
+async def test_an_answer_leads_to_its_messages_trace(bench: Bench) -> None:
+    await bench.store.queue()
+    await bench.work()
 
-        known = await trace_of(bench.store.scripts, key_of(ROOT))
+    answer = key_of(bench.say.messages[0].ts)
 
-        assert "secret" not in for_programs(CHANNEL, ROOT, known)
-        assert not await bench.store.holds_words("secret words")
+    assert await told(bench.store, answer) == await told(bench.store)
+    assert 6.9 < await bench.store.days_left(f"shown:{answer}") <= 7
 
 
-async def test_a_queued_message_tells_its_place_then_and_now(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_trace_never_says_what_was_said(bench: Bench) -> None:
+    await bench.store.queue(message("my secret words"))
+    known = await trace_of(bench.store.scripts, key_of(ROOT))
+    assert "secret" not in for_programs(CHANNEL, ROOT, known)
+    await bench.work()
+
+    known = await trace_of(bench.store.scripts, key_of(ROOT))
+
+    assert "secret" not in for_programs(CHANNEL, ROOT, known)
+    assert not await bench.store.holds_words("secret words")
+
+
+async def test_a_queued_message_tells_its_place_then_and_now(store: Store) -> None:
     await store.conversation()
     await store.queue(message("second", ts(1)))
     third = await store.queue(message("third", ts(2)))
@@ -136,21 +132,19 @@ async def test_a_queued_message_tells_its_place_then_and_now(redis: Redis) -> No
     assert words(await told(store, key_of(ts(2)))) == ["received", "decided", "queued"]
 
 
-async def test_a_message_that_waits_for_a_choice_says_so(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [{"id": 7, "name": "A", "model": "m"}, {"id": 8, "name": "B", "model": "m"}]
-        await bench.store.queue()
-        await bench.work()
+async def test_a_message_that_waits_for_a_choice_says_so(bench: Bench) -> None:
+    bench.service.agents = [{"id": 7, "name": "A", "model": "m"}, {"id": 8, "name": "B", "model": "m"}]
+    await bench.store.queue()
+    await bench.work()
 
-        steps = await told(bench.store)
+    steps = await told(bench.store)
 
-        assert detail(steps, "queued").endswith("it waits until somebody chooses an agent")
-        menu = key_of(bench.say.replies("bridge_menu")[0].ts)
-        assert await told(bench.store, menu) == steps
+    assert detail(steps, "queued").endswith("it waits until somebody chooses an agent")
+    menu = key_of(bench.say.replies("bridge_menu")[0].ts)
+    assert await told(bench.store, menu) == steps
 
 
-async def test_requests_that_did_not_arrive_are_counted(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_requests_that_did_not_arrive_are_counted(store: Store) -> None:
     await store.conversation()
     process = store.process()
     held = (await process.hold())[0]
@@ -168,76 +162,71 @@ async def test_requests_that_did_not_arrive_are_counted(redis: Redis) -> None:
     )
 
 
-async def test_a_takeover_shows_in_the_processes(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await bench.store.conversation()
-        taken = await bench.store.process("a").take()
-        await bench.store.process("a").journal.sent(taken)
-        bench.store.clock.time = START + timedelta(seconds=20)
+async def test_a_takeover_shows_in_the_processes(bench: Bench) -> None:
+    await bench.store.conversation()
+    taken = await bench.store.process("a").take()
+    await bench.store.process("a").journal.sent(taken)
+    bench.store.clock.time = START + timedelta(seconds=20)
 
-        await bench.take_over("b")
+    await bench.take_over("b")
 
-        steps = await told(bench.store)
-        assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
-            ("sent", "a"), ("answered", "b"), ("done", "b"),
-        ]  # fmt: skip
-        assert detail(steps, "answered") == "nobody knows whether it arrived; a button offers to send it again"
-
-
-async def test_a_resent_message_goes_on_in_its_new_turn(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.chats = [httpx.Response(500)]
-        old = await bench.store.queue()
-        await bench.work()
-        await bench.store.process().inbox.again(old)
-        bench.store.clock.time = START + timedelta(seconds=5)
-        await bench.work()
-
-        known = await trace_of(bench.store.scripts, key_of(ROOT))
-
-        assert len(known.turns) == 2
-        assert detail(steps_of(known), "done") == f"sent again as turn {known.turns[1].id}"
-        assert words(steps_of(known))[4:] == [
-            "answered", "posted", "done", "queued", "sent", "answered", "posted", "done",
-        ]  # fmt: skip
+    steps = await told(bench.store)
+    assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
+        ("sent", "a"), ("answered", "b"), ("done", "b"),
+    ]  # fmt: skip
+    assert detail(steps, "answered") == "nobody knows whether it arrived; a button offers to send it again"
 
 
-async def test_a_card_leads_to_its_run(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/workflows", text="run Import hello")
-        await bench.store.process().inbox.put(command, event="trigger:1")
-        await bench.work()
+async def test_a_resent_message_goes_on_in_its_new_turn(bench: Bench) -> None:
+    bench.service.chats = [httpx.Response(500)]
+    old = await bench.store.queue()
+    await bench.work()
+    await bench.store.process().inbox.again(old)
+    bench.store.clock.time = START + timedelta(seconds=5)
+    await bench.work()
 
-        steps = await told(bench.store, key_of(bench.say.messages[0].ts))
+    known = await trace_of(bench.store.scripts, key_of(ROOT))
 
-        assert words(steps) == ["received", "decided", "queued", "sent", "answered", "posted", "done"]
-        assert detail(steps, "received") == "a slash command"
-        assert detail(steps, "answered") == "the workflow ran"
-
-
-async def test_a_private_reply_is_traced_as_private(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id="run:nodes", value="gone", message_ts=ROOT)
-        put = await bench.store.process().inbox.put(click, event="trigger:1")
-        await bench.work()
-
-        turn = getattr(put, "turn", TurnId(""))
-        await redis.set(f"{PREFIX}shown:{key_of(ROOT)}", turn, ex=60)
-
-        assert detail(await told(bench.store), "posted") == "in private, or by the command's own address"
+    assert len(known.turns) == 2
+    assert detail(steps_of(known), "done") == f"sent again as turn {known.turns[1].id}"
+    assert words(steps_of(known))[4:] == [
+        "answered", "posted", "done", "queued", "sent", "answered", "posted", "done",
+    ]  # fmt: skip
 
 
-async def test_what_cannot_be_finished_says_why(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.troubles = [SlackRefused("chat.postMessage", "is_archived")]
-        await bench.store.queue()
-        await bench.work()
+async def test_a_card_leads_to_its_run(bench: Bench) -> None:
+    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/workflows", text="run Import hello")
+    await bench.store.process().inbox.put(command, event="trigger:1")
+    await bench.work()
 
-        steps = await told(bench.store)
+    steps = await told(bench.store, key_of(bench.say.messages[0].ts))
 
-        assert words(steps) == ["received", "decided", "queued", "sent", "answered", "dead"]
-        assert detail(steps, "answered") == "the agent answered"
-        assert detail(steps, "dead") == "slack: is_archived; see bridge dead list"
+    assert words(steps) == ["received", "decided", "queued", "sent", "answered", "posted", "done"]
+    assert detail(steps, "received") == "a slash command"
+    assert detail(steps, "answered") == "the workflow ran"
+
+
+async def test_a_private_reply_is_traced_as_private(bench: Bench, redis: Redis) -> None:
+    click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id="run:nodes", value="gone", message_ts=ROOT)
+    put = await bench.store.process().inbox.put(click, event="trigger:1")
+    await bench.work()
+
+    turn = getattr(put, "turn", TurnId(""))
+    await redis.set(f"{PREFIX}shown:{key_of(ROOT)}", turn, ex=60)
+
+    assert detail(await told(bench.store), "posted") == "in private, or by the command's own address"
+
+
+async def test_what_cannot_be_finished_says_why(bench: Bench) -> None:
+    bench.say.troubles = [SlackRefused("chat.postMessage", "is_archived")]
+    await bench.store.queue()
+    await bench.work()
+
+    steps = await told(bench.store)
+
+    assert words(steps) == ["received", "decided", "queued", "sent", "answered", "dead"]
+    assert detail(steps, "answered") == "the agent answered"
+    assert detail(steps, "dead") == "slack: is_archived; see bridge dead list"
 
 
 async def passed_over(store: Store, ts: str = ROOT, why: str = "not addressed to the bot", retry: int = 0) -> None:
@@ -249,9 +238,7 @@ async def passed_over(store: Store, ts: str = ROOT, why: str = "not addressed to
     await wait_until(is_written, "it is written down")
 
 
-async def test_an_ignored_message_says_why(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_an_ignored_message_says_why(store: Store) -> None:
     await passed_over(store, retry=2)
 
     assert [(step.what, step.detail, step.process) for step in await told(store)] == [
@@ -263,8 +250,7 @@ async def test_an_ignored_message_says_why(redis: Redis) -> None:
     assert not await trace_of(store.scripts, key_of(ts(1)))
 
 
-async def test_the_last_thousand_ignored_messages_stay_known(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_the_last_thousand_ignored_messages_stay_known(store: Store, redis: Redis) -> None:
     for number in range(PASSED_IN_A_DAY):
         store.process().inbox.pass_over(key_of(ts(number + 1)), event="", retry=0, why="no text")
     await passed_over(store, ts(PASSED_IN_A_DAY + 1))
@@ -276,16 +262,13 @@ async def test_the_last_thousand_ignored_messages_stay_known(redis: Redis) -> No
     assert not await trace_of(store.scripts, key_of(ts(1)))
 
 
-async def test_a_message_of_an_impossible_time_is_traced_too(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_message_of_an_impossible_time_is_traced_too(store: Store) -> None:
     await passed_over(store, "999999999999.000100")
 
     assert words(await told(store, key_of("999999999999.000100"))) == ["received", "decided"]
 
 
-async def test_many_duplicates_do_not_grow_a_record(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_many_duplicates_do_not_grow_a_record(store: Store) -> None:
     turn = await store.queue()
 
     for number in range(100):
@@ -294,8 +277,7 @@ async def test_many_duplicates_do_not_grow_a_record(redis: Redis) -> None:
     assert len(str(await store.field(turn, "came"))) < 2200
 
 
-async def test_a_duplicate_of_an_expired_turn_leaves_nothing(redis: Redis) -> None:
-    store = await a_store(redis)
+async def test_a_duplicate_of_an_expired_turn_leaves_nothing(store: Store, redis: Redis) -> None:
     turn = await store.queue()
     await store.process().journal.done(await store.process().take())
     await redis.delete(f"{PREFIX}turn:{turn}")
@@ -312,9 +294,7 @@ def test_a_line_that_is_none_is_left_out() -> None:
     assert [Delivery.from_line(line) for line in ("", "no", "[1]", "{}", '["x","a","",0,""]')] == [None] * 5
 
 
-async def test_a_namespace_tells_its_owner(redis: Redis) -> None:
-    store = await a_store(redis)
-
+async def test_a_namespace_tells_its_owner(store: Store) -> None:
     assert await owner_of(store.scripts) == Owner(TEAM)
 
 
@@ -338,18 +318,14 @@ def test_the_tables_times_are_exact_and_its_words_printable() -> None:
     assert "\x1b" not in lines
 
 
-async def test_ignored_messages_are_written_again_after_an_outage(redis: Redis) -> None:
-    store = await a_store(redis)
-    slept = asyncio.Event()
+async def test_ignored_messages_are_written_again_after_an_outage(store: Store, redis: Redis) -> None:
+    async def at_once(_seconds: float) -> None:
+        await asyncio.sleep(0)
 
-    async def sleep(_seconds: float) -> None:
-        slept.set()
-
-    passed = PassedOver(store.scripts, sleep)
+    passed = PassedOver(store.scripts, at_once)
     with away(redis):
         passed.add(key_of(ROOT), Delivery(START, "a"))
-        await slept.wait()
-        await asyncio.sleep(0)
+        await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
     passed.add(key_of(ts(1)), Delivery(START, "a", why="no text"))
 
     async def is_written() -> bool:

@@ -18,7 +18,7 @@ from bridge.queue.inbox import Queued
 from bridge.queue.records import Conversation
 from bridge.queue.writes import push
 from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message
-from support.turns import SALES, SUPPORT, Bench, a_bench, killed
+from support.turns import SALES, SUPPORT, Bench, killed
 from support.waiting import wait_until
 
 URL = "https://slack.test/response"
@@ -43,159 +43,147 @@ def click(action: str, value: str = "", **changes: Any) -> Click:
     return Click(action_id=action, value=value, **fields | changes)
 
 
-async def test_a_run_is_started_once_and_its_result_is_posted(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        turn = await queue(bench, command("/workflows run 3 my secret input"))
+async def test_a_run_is_started_once_and_its_result_is_posted(bench: Bench) -> None:
+    turn = await queue(bench, command("/workflows run 3 my secret input"))
 
-        await bench.work()
+    await bench.work()
 
-        assert bench.service.runs == ["my secret input"]
-        (card,) = bench.say.replies("bridge_run")
-        assert (card.tag.turn, card.place.thread_ts) == (turn, "")
-        assert await bench.store.results.get(turn) == {"n": 1}
-        assert not await bench.store.holds_words("my secret input")
+    assert bench.service.runs == ["my secret input"]
+    (card,) = bench.say.replies("bridge_run")
+    assert (card.tag.turn, card.place.thread_ts) == (turn, "")
+    assert await bench.store.results.get(turn) == {"n": 1}
+    assert not await bench.store.holds_words("my secret input")
 
 
 @pytest.mark.parametrize("answer", [httpx.Response(500), httpx.ReadTimeout("slow"), httpx.Response(400)])
-async def test_a_run_that_went_wrong_is_not_started_again(redis: Redis, answer: httpx.Response | Exception) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.run_answers = [answer]
-        await queue(bench, command("/workflows run 3 input"))
+async def test_a_run_that_went_wrong_is_not_started_again(bench: Bench, answer: httpx.Response | Exception) -> None:
+    bench.service.run_answers = [answer]
+    await queue(bench, command("/workflows run 3 input"))
 
-        await bench.work()
+    await bench.work()
 
-        assert len(bench.service.runs) == 1
-        assert len(bench.say.replies("bridge_run")) == 1
-
-
-async def test_who_takes_a_run_over_says_that_nobody_knows(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        turn = await queue(bench, command("/workflows run 3 input"))
-        process = bench.store.process("a")
-        taken = await process.take()
-        await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
-
-        await bench.take_over("b")
-
-        assert bench.service.runs == []
-        assert await bench.store.field(turn, "what") == "unknown"
-        assert len(bench.say.replies("bridge_run")) == 1
+    assert len(bench.service.runs) == 1
+    assert len(bench.say.replies("bridge_run")) == 1
 
 
-async def test_the_card_of_a_run_becomes_its_result_though_its_worker_was_killed(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await queue(bench, command("/workflows run 3 input"))
-        process = bench.store.process("a")
-        taken = await process.take()
-        await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
-        await process.journal.card(taken, "1700000800.000100")
+async def test_who_takes_a_run_over_says_that_nobody_knows(bench: Bench) -> None:
+    turn = await queue(bench, command("/workflows run 3 input"))
+    process = bench.store.process("a")
+    taken = await process.take()
+    await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
 
-        await bench.take_over("b")
+    await bench.take_over("b")
 
-        assert [ts for ts, _ in bench.say.updates] == ["1700000800.000100"]
-        assert bench.say.messages == []
-
-
-async def test_where_the_bot_may_not_post_the_response_url_is_used(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.troubles = [SlackRefused("chat.postMessage", "not_in_channel")]
-        await queue(bench, command("/workflows run 3 input"))
-
-        await bench.work()
-
-        assert [url for url, _ in bench.say.responses] == [URL]
-        assert bench.say.messages == []
+    assert bench.service.runs == []
+    assert await bench.store.field(turn, "what") == "unknown"
+    assert len(bench.say.replies("bridge_run")) == 1
 
 
-async def test_a_form_is_opened_with_the_trigger(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        turn = await queue(bench, command("/workflows run 3"))
+async def test_the_card_of_a_run_becomes_its_result_though_its_worker_was_killed(bench: Bench) -> None:
+    await queue(bench, command("/workflows run 3 input"))
+    process = bench.store.process("a")
+    taken = await process.take()
+    await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
+    await process.journal.card(taken, "1700000800.000100")
 
-        await bench.work()
+    await bench.take_over("b")
 
-        assert [trigger for trigger, _ in bench.say.forms] == ["trigger"]
-        assert await bench.store.field(turn, "what") == "form opened"
-
-
-async def test_a_trigger_that_is_too_old_brings_a_button_instead(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        await queue(bench, command("/workflows run 3"))
-        await bench.store.process("a").take()
-
-        await bench.take_over("b")
-
-        assert bench.say.forms == []
-        assert len(bench.say.whispers) == 1
+    assert [ts for ts, _ in bench.say.updates] == ["1700000800.000100"]
+    assert bench.say.messages == []
 
 
-async def test_a_chat_begun_by_command_is_one_thread_with_one_question(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.troubles = [SlackAmbiguous("chat.postMessage")]
-        bench.say.ambiguous_arrive = True
-        await queue(bench, command("/agents chat Support how are you?"))
+async def test_where_the_bot_may_not_post_the_response_url_is_used(bench: Bench) -> None:
+    bench.say.troubles = [SlackRefused("chat.postMessage", "not_in_channel")]
+    await queue(bench, command("/workflows run 3 input"))
 
-        await bench.work()
+    await bench.work()
 
-        (root,) = bench.say.replies("bridge_root")
-        (answer,) = bench.say.replies()
-        assert (root.place.thread_ts, answer.place.thread_ts) == ("", root.ts)
-        assert bench.service.asked == [{"message": "how are you?", "agent": 7}]
+    assert [url for url, _ in bench.say.responses] == [URL]
+    assert bench.say.messages == []
 
 
-async def test_a_chat_begun_by_command_is_asked_once_though_its_worker_was_killed(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.say.after.clear()
-        await queue(bench, command("/agents chat Support how are you?"))
-        task = await bench.begin("a")
-        await wait_until(lambda: bench.say.messages, "the root is there")
-        await killed(task)
-        bench.say.after.set()
+async def test_a_form_is_opened_with_the_trigger(bench: Bench) -> None:
+    turn = await queue(bench, command("/workflows run 3"))
 
-        await bench.take_over("b")
-        await bench.work("b")
+    await bench.work()
 
-        assert len(bench.say.replies("bridge_root")) == 1
-        assert bench.service.messages == ["how are you?"]
+    assert [trigger for trigger, _ in bench.say.forms] == ["trigger"]
+    assert await bench.store.field(turn, "what") == "form opened"
 
 
-async def test_the_choice_in_a_menu_lets_the_message_go_on(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.agents = [SUPPORT, SALES]
-        await bench.store.queue(message("first"))
-        await bench.work()
-        await queue(bench, click(CHOOSE, "8"))
+async def test_a_trigger_that_is_too_old_brings_a_button_instead(bench: Bench) -> None:
+    await queue(bench, command("/workflows run 3"))
+    await bench.store.process("a").take()
 
-        await bench.work()
+    await bench.take_over("b")
 
-        assert bench.service.asked == [{"message": "first", "agent": 8}]
-        assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=42, heard=ROOT)
+    assert bench.say.forms == []
+    assert len(bench.say.whispers) == 1
 
 
-async def test_the_button_of_an_unknown_outcome_sends_once_however_often_it_is_pressed(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.chats = [httpx.Response(500)]
-        turn = await bench.store.queue(message("first"))
-        await bench.work()
-        for number in range(3):
-            await queue(bench, click(SEND_AGAIN, turn), event=f"click-{number}")
+async def test_a_chat_begun_by_command_is_one_thread_with_one_question(bench: Bench) -> None:
+    bench.say.troubles = [SlackAmbiguous("chat.postMessage")]
+    bench.say.ambiguous_arrive = True
+    await queue(bench, command("/agents chat Support how are you?"))
 
-        await bench.work()
+    await bench.work()
 
-        assert bench.service.messages == ["first", "first"]
+    (root,) = bench.say.replies("bridge_root")
+    (answer,) = bench.say.replies()
+    assert (root.place.thread_ts, answer.place.thread_ts) == ("", root.ts)
+    assert bench.service.asked == [{"message": "how are you?", "agent": 7}]
 
 
-async def test_a_text_that_is_no_longer_kept_is_not_sent(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.chats = [httpx.Response(500)]
-        turn = await bench.store.queue(message("first"))
-        await bench.work()
-        await redis.delete(f"{PREFIX}turn:{turn}")
-        await queue(bench, click(SEND_AGAIN, turn))
+async def test_a_chat_begun_by_command_is_asked_once_though_its_worker_was_killed(bench: Bench) -> None:
+    bench.say.after.clear()
+    await queue(bench, command("/agents chat Support how are you?"))
+    task = await bench.begin("a")
+    await wait_until(lambda: bench.say.messages, "the root is there")
+    await killed(task)
+    bench.say.after.set()
 
-        await bench.work()
+    await bench.take_over("b")
+    await bench.work("b")
 
-        assert bench.service.messages == ["first"]
-        assert len(bench.say.whispers) == 1
+    assert len(bench.say.replies("bridge_root")) == 1
+    assert bench.service.messages == ["how are you?"]
+
+
+async def test_the_choice_in_a_menu_lets_the_message_go_on(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    await bench.store.queue(message("first"))
+    await bench.work()
+    await queue(bench, click(CHOOSE, "8"))
+
+    await bench.work()
+
+    assert bench.service.asked == [{"message": "first", "agent": 8}]
+    assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=42, heard=ROOT)
+
+
+async def test_the_button_of_an_unknown_outcome_sends_once_however_often_it_is_pressed(bench: Bench) -> None:
+    bench.service.chats = [httpx.Response(500)]
+    turn = await bench.store.queue(message("first"))
+    await bench.work()
+    for number in range(3):
+        await queue(bench, click(SEND_AGAIN, turn), event=f"click-{number}")
+
+    await bench.work()
+
+    assert bench.service.messages == ["first", "first"]
+
+
+async def test_a_text_that_is_no_longer_kept_is_not_sent(bench: Bench, redis: Redis) -> None:
+    bench.service.chats = [httpx.Response(500)]
+    turn = await bench.store.queue(message("first"))
+    await bench.work()
+    await redis.delete(f"{PREFIX}turn:{turn}")
+    await queue(bench, click(SEND_AGAIN, turn))
+
+    await bench.work()
+
+    assert bench.service.messages == ["first"]
+    assert len(bench.say.whispers) == 1
 
 
 class AwayFor:
@@ -211,38 +199,35 @@ class AwayFor:
         return ""
 
 
-async def test_a_handler_waits_for_redis_however_long_it_is_away(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with a_bench(redis) as bench:
-        away = AwayFor(3000)
-        monkeypatch.setattr(bench.directory, "user_locale", away)
-        await queue(bench, command("/stats"))
+async def test_a_handler_waits_for_redis_however_long_it_is_away(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = AwayFor(3000)
+    monkeypatch.setattr(bench.directory, "user_locale", away)
+    await queue(bench, command("/stats"))
 
-        await bench.work()
+    await bench.work()
 
-        assert away.left == -1
-        assert "4,321 runs" in bench.say.whispers[0][1].text
-
-
-async def test_what_a_failed_handler_staged_is_not_written(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        turn = await bench.turn(message("hello"), agent=7)
-        turn.stage(push(f"{PREFIX}staged", "x", 10, timedelta(days=1)))
-
-        await turn.begin()
-
-        assert turn.staged == []
+    assert away.left == -1
+    assert "4,321 runs" in bench.say.whispers[0][1].text
 
 
-async def test_a_handler_has_one_effect_only(redis: Redis) -> None:
+async def test_what_a_failed_handler_staged_is_not_written(bench: Bench) -> None:
+    turn = await bench.turn(message("hello"), agent=7)
+    turn.stage(push(f"{PREFIX}staged", "x", 10, timedelta(days=1)))
+
+    await turn.begin()
+
+    assert turn.staged == []
+
+
+async def test_a_handler_has_one_effect_only(bench: Bench) -> None:
     async def effect() -> str:
         return "done"
 
-    async with a_bench(redis) as bench:
-        turn = await bench.turn(message("hello"), agent=7)
-        assert await turn.once(effect) == "done"
+    turn = await bench.turn(message("hello"), agent=7)
+    assert await turn.once(effect) == "done"
 
-        with pytest.raises(RuntimeError, match="one effect"):
-            await turn.once(effect)
+    with pytest.raises(RuntimeError, match="one effect"):
+        await turn.once(effect)
 
-        await turn.begin()
-        assert await turn.once(effect) == "done"
+    await turn.begin()
+    assert await turn.once(effect) == "done"

@@ -5,30 +5,27 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from redis.asyncio import Redis
-
 from support.store import message
-from support.turns import REFUSED, a_bench
+from support.turns import REFUSED, Bench
 from support.waiting import wait_until
 
 THREADS = 12
 
 
-async def test_after_an_outage_the_oldest_message_is_sent_first(redis: Redis) -> None:
-    async with a_bench(redis) as bench:
-        bench.service.always = REFUSED
-        written = [f"words-{number}" for number in range(THREADS)]
-        process = bench.store.process()
-        turns = bench.turns(process)
-        workers = []
-        for number, words in enumerate(written):
-            bench.store.clock.time += timedelta(seconds=1)
-            await bench.store.queue(message(words, f"17000{number:05d}.000100"), agent=7)
-            (held,) = await process.hold(most=1)
-            workers.append(asyncio.create_task(turns.work(bench.lease(process, held))))
-        await wait_until(lambda: len(bench.say.replies("bridge_notice")) == THREADS, "each thread is told")
+async def test_after_an_outage_the_oldest_message_is_sent_first(bench: Bench) -> None:
+    bench.service.always = REFUSED
+    written = [f"words-{number}" for number in range(THREADS)]
+    process = bench.store.process()
+    turns = bench.turns(process)
+    workers = []
+    for number, words in enumerate(written):
+        bench.store.clock.time += timedelta(seconds=1)
+        await bench.store.queue(message(words, f"17000{number:05d}.000100"), agent=7)
+        (held,) = await process.hold(most=1)
+        workers.append(asyncio.create_task(turns.work(bench.lease(process, held))))
+    await wait_until(lambda: len(bench.say.replies("bridge_notice")) == THREADS, "each thread is told")
 
-        bench.service.always = None
-        await asyncio.gather(*workers)
+    bench.service.always = None
+    await asyncio.gather(*workers)
 
-        assert bench.service.messages == written
+    assert bench.service.messages == written
