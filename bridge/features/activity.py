@@ -17,15 +17,15 @@ from bridge.inbound import HomeOpened, InboundMessage
 from bridge.queue.audit import facts
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import AUDIT_LENGTH, SHOWN_LATELY, milliseconds
-from bridge.queue.records import Record
+from bridge.queue.records import Append, Record, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.turn import Turn
-from bridge.queue.writes import Write, append, push, rank
 
 LOOKS: Final = timedelta(hours=1)
 """Whoever has opened Home within that time may be looking at it."""
 
+_SHOWN_MS: Final = milliseconds(SHOWN_LATELY)
 _AUDITED = ("user", "channel", "thread", "did", "about", "allowed")
 
 
@@ -61,15 +61,17 @@ class Activity:
             if outcome.workflow is not None and outcome.ended:
                 card = (body.channel, posted) if posted else ("", "")
                 run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
-                found.append(push(self._keys.recent_runs(person), run.to_line(), MOST, SHOWN_LATELY))
+                found.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
             elif isinstance(body, InboundMessage) and outcome.session is not None:
                 score, thread = epoch_ms(self._now()), str(body.thread)
-                found.append(rank(self._keys.recent_threads(person), thread, score, MOST, SHOWN_LATELY))
+                found.append(("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST))
         if self._audit_lifetime:
             fields = dict(zip(_AUDITED, facts(record, about, what), strict=True))
             asked_at = str(epoch_ms(record.accepted_at)) if record else ""
             entry = {"v": "1", "at": asked_at, **fields, "outcome": what, "turn": turn}
-            found.append(append(self._keys.audit(), entry, AUDIT_LENGTH, self._audit_lifetime))
+            flat = tuple([part for field in entry.items() for part in field])
+            kept: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
+            found.append(kept)
         return found
 
     @staticmethod

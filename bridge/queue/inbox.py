@@ -10,7 +10,7 @@ the lane is empty, so no wake-up is lost. Entries of the dead are claimed when t
 Slack repeats what was refused, so messages may come in another order than they were written. One that comes late is put
 before those that were written after it and that nobody has begun to deal with. What became no turn may leave a mark
 where its turn would stand (`voids` in the scripts' prelude): it was deleted, or its earlier texts are void. What hangs
-on a message that was refused is refused too, or kept by its ``ts`` (`Early`, `Kept`); see `bridge.queue.refusals`.
+on a message that was refused is refused too, or kept by its ``ts`` (`Early`, `Kept`); see `bridge.queue.deliveries`.
 
 Where a worker of this very process is free, `put` and the take that would follow are one step: the entry is pending
 for it from the start (`hand_to`). Where the answer to such a put is lost, nobody knows whether it has run; the worker
@@ -33,15 +33,17 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
-from bridge.queue.deliveries import Delivery, PassedOver
+from bridge.queue.deliveries import Delivery, PassedOver, Refusals
 from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
 from bridge.queue.records import UNLIMITED, Head, Held, InDoubt, Limits, Offer, person, read_head
 from bridge.queue.redis.connection import translated
-from bridge.queue.refusals import Refusals
-from bridge.queue.scripting import Scripts, epoch_ms, or_empty
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
 
 _BATCH = 64
+_IN_LINE = 3  # what put answers about a turn whose lane it hands to nobody
+_SEEN_MS = milliseconds(SEEN)
+_TRACE_MS = milliseconds(TRACE)
 
 
 class Condition(StrEnum):
@@ -142,7 +144,7 @@ class Inbox:
         self._now = now
         self._limits = limits
         self._passed = PassedOver(scripts)
-        self._who_is_free: Callable[[], Offer | None] = _nobody
+        self._who_is_free: Callable[[], Offer | None] | None = None  # nobody works on lanes here, or not yet
         self.stops = Stops(scripts, now=now)
         self.refusals = Refusals(scripts)
 
@@ -175,50 +177,66 @@ class Inbox:
         *version* is when the message got this text, where that is not its first; *is_last*: Slack sends it no more.
         *why* it was decided so is for the trace.
         """
-        turn = new_turn_id()
-        answer = await self._keep(
-            turn,
-            thread_lane(thread) if thread and in_order else own_lane(turn),
-            event,
-            str(message or ""),
-            condition,
-            str(thread or ""),
-            WAITING_LIMIT,
-            epoch_ms(self._now()),
-            milliseconds(SEEN),
-            self._session_ms,
-            to_json(inbound),
-            or_empty(agent),
-            self._scripts.redis_time(self._now(), within) if within else "",
-            inbound.kind,
-            self._limits.thread_turns if is_limited and thread else 0,
-            person(inbound),
-            self._limits.user_turns if is_limited else 0,
-            self._delivery(inbound, event if message else "", why).to_line(),
-            milliseconds(TRACE),
-            inbound.user if is_limited and isinstance(inbound, InboundMessage) else "",
-            version,
-            int(is_last),
-            is_message=isinstance(inbound, InboundMessage),
-        )
-        return _put_answer(turn, answer)
-
-    async def _keep(self, turn: TurnId, *about: str | int, is_message: bool) -> Any:
-        """Put it in; a worker that is free gets its lane in the same step.
-
-        Slack sends messages again, and only them. So only a message that was refused may turn out to have been kept.
-        """
-        offer = self._who_is_free() if is_message else None
-        taken_by = (self.consumer, epoch_ms(self._now()), 1) if offer else ("",)
+        turn, now = new_turn_id(), self._now()
+        said = inbound if isinstance(inbound, InboundMessage) else None
+        delivery = Delivery(now, self.consumer, event if message else "", said.retry if said else 0, why)
+        # Slack sends messages again, and only them. So only a message that was refused may turn out to have been kept,
+        # and only its lane is handed to a worker that is free.
+        offer = self._who_is_free() if said and self._who_is_free else None
+        taken_by = (self.consumer, epoch_ms(now), 1) if offer else ("",)
         try:
-            answer = await self._scripts.run("put", turn, *about, *taken_by, confirmed=True, repeatable=is_message)
+            answer = await self._scripts.run(
+                "put",
+                turn,
+                thread_lane(thread) if thread and in_order else own_lane(turn),
+                event,
+                str(message or ""),
+                condition,
+                str(thread or ""),
+                WAITING_LIMIT,
+                epoch_ms(now),
+                _SEEN_MS,
+                self._session_ms,
+                to_json(inbound),
+                "" if agent is None else agent,
+                self._scripts.redis_time(now, within) if within else "",
+                inbound.kind,
+                self._limits.thread_turns if is_limited and thread else 0,
+                person(inbound),
+                self._limits.user_turns if is_limited else 0,
+                delivery.to_line(),
+                _TRACE_MS,
+                inbound.user if is_limited and said else "",
+                version,
+                int(is_last),
+                *taken_by,
+                confirmed=True,
+                repeatable=said is not None,
+            )
             if offer:
-                offer.accept(_handed(answer))
+                handed: Head | Held | None = None
+                if answer[0] == "queued" and len(answer) > _IN_LINE:
+                    _queued, _waiting, _ahead, entry, lane, *head = answer
+                    held = Held(entry, Lane(lane))
+                    handed = read_head(held, head[0]) if head else held
+                offer.accept(handed)
         except BaseException:  # whoever waited for it may also have given up
             if offer:
                 offer.accept(InDoubt(turn))
             raise
-        return answer
+        match answer:
+            case ["queued", waiting, ahead, *_handed]:
+                return Queued(turn, int(waiting), int(ahead))
+            case ["duplicate", of]:
+                return Duplicate(TurnId(of))
+            case ["late"]:
+                raise StoreUnavailable("late")
+            case ["paused", limited, wait, first]:
+                return Paused(str(limited), timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
+            case ["void", because]:
+                return Void(str(because))
+            case _:
+                return _PLAINLY[answer[0]]
 
     async def settle(self, doubt: InDoubt) -> Head | None:
         """Find out what came of a put that may have handed its lane to us; if it did, its lease is renewed.
@@ -232,10 +250,6 @@ class Inbox:
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
         """Note for the trace *why* a message became no turn; nobody waits for that."""
         self._passed.add(message, Delivery(self._now(), self.consumer, event, retry, why))
-
-    def _delivery(self, inbound: Inbound, event: str, why: str) -> Delivery:
-        retry = inbound.retry if isinstance(inbound, InboundMessage) else 0
-        return Delivery(self._now(), self.consumer, event, retry, why)
 
     async def edit(self, message: InboundMessage, *, is_young: bool = False) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
@@ -307,33 +321,33 @@ class Inbox:
                 count=min(most, _BATCH),
                 block=max(1, milliseconds(block)),
             )
-        return [held for entries in _stream_entries(answer) for held in _held(entries)]
+        if not answer:
+            return []
+        # A list of streams in RESP2 and a map in RESP3.
+        lists = answer.values() if isinstance(answer, dict) else [[entries] for _stream, entries in answer]
+        return [held for groups in lists for entries in groups for held in _held(entries)]
 
     async def claim_from_the_dead(self, *, lease: timedelta, most: int) -> list[Held]:
         """Take over lanes whose holder has not renewed for longer than *lease*; about *most* of them."""
         claimed: list[Held] = []
         cursor = "0-0"
         while len(claimed) < most:  # one call looks at ten times COUNT entries, and more may be in work
-            cursor, entries = await self._claim(lease, cursor)
+            try:
+                with _noticing_a_wipe():
+                    cursor, entries, *_deleted = await self._scripts.redis.xautoclaim(
+                        self._ready,
+                        GROUP,
+                        self.consumer,
+                        min_idle_time=milliseconds(lease),
+                        start_id=cursor,
+                        count=_BATCH,
+                    )
+            except StoreWiped:
+                break
             claimed += _held(entries)
             if cursor == "0-0":
                 break
         return claimed
-
-    async def _claim(self, lease: timedelta, cursor: str) -> tuple[str, Any]:
-        try:
-            with _noticing_a_wipe():
-                answer = await self._scripts.redis.xautoclaim(
-                    self._ready,
-                    GROUP,
-                    self.consumer,
-                    min_idle_time=milliseconds(lease),
-                    start_id=cursor,
-                    count=_BATCH,
-                )
-        except StoreWiped:
-            return "0-0", []
-        return str(answer[0]), answer[1]
 
     async def renew(self, entries: Sequence[str]) -> list[str]:
         """Renew the leases of *entries*; returns those that another consumer holds by now."""
@@ -359,36 +373,6 @@ def _noticing_a_wipe() -> Iterator[None]:
             raise
 
 
-def _nobody() -> None:
-    """Nobody works on lanes here, or not yet."""
-
-
-def _handed(answer: Any) -> Head | Held | None:
-    match answer:
-        case ["queued", _waiting, _ahead, entry, lane]:
-            return Held(entry, Lane(lane))
-        case ["queued", _waiting, _ahead, entry, lane, head]:
-            return read_head(Held(entry, Lane(lane)), head)
-        case _:
-            return None
-
-
-def _put_answer(turn: TurnId, answer: Any) -> Put:
-    match answer:
-        case ["queued", waiting, ahead, *_handed]:
-            return Queued(turn, int(waiting), int(ahead))
-        case ["duplicate", of]:
-            return Duplicate(TurnId(of))
-        case ["late"]:
-            raise StoreUnavailable("late")
-        case ["paused", limited, wait, first]:
-            return Paused(str(limited), timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
-        case ["void", because]:
-            return Void(str(because))
-        case _:
-            return _PLAINLY[answer[0]]
-
-
 _PLAINLY: dict[str, Put] = {
     "full": Full(),
     "muted": Muted(),
@@ -397,15 +381,6 @@ _PLAINLY: dict[str, Put] = {
     "kept": Kept(),
     "unbound": Unbound(),
 }
-
-
-def _stream_entries(answer: Any) -> list[Any]:
-    """The entries of XREADGROUP's answer, which is a list of streams in RESP2 and a map in RESP3."""
-    if not answer:
-        return []
-    if isinstance(answer, dict):
-        return [entries for groups in answer.values() for entries in groups]
-    return [entries for _stream, entries in answer]
 
 
 def _held(entries: Any) -> list[Held]:

@@ -19,6 +19,7 @@ away: so may every one of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,10 +29,9 @@ from bridge.errors import LaneLost, StoreUnavailable, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.patience import Patience
-from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, person, read_head
+from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, person, read_head
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import TurnStopped
-from bridge.queue.writes import Write, to_json
 
 
 class TurnChanged(Exception):
@@ -102,7 +102,7 @@ class Journal:
         `TurnChanged` where nothing was sent and the message is no longer as it was taken: nothing is recorded.
         """
         answer = await self._run(
-            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, to_json(writes),
+            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, _as_json(writes),
             taken.record.edits,
         )  # fmt: skip
         if answer == "changed":
@@ -143,13 +143,13 @@ class Journal:
         *posted* is the ``ts`` of the message that shows it. Returns what Redis answered to each of the *writes*.
         """
         shown = _identity(taken, posted) if posted else ""
-        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), to_json(writes))
+        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _as_json(writes))
         _ok, *answers = await self._run("finish", taken.held, taken.record.id, epoch_ms(self._now()), *how)
         return [str(answer) for answer in answers]
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Iterable[Write] = ()) -> None:
         """The turn cannot be finished: a dead letter with its *reason*; the lane goes on."""
-        how = ("dead", reason, "", 1, milliseconds(DEAD), to_json(writes))
+        how = ("dead", reason, "", 1, milliseconds(DEAD), _as_json(writes))
         await self._run("finish", held, turn, epoch_ms(self._now()), *how)
 
     async def release(self, held: Held) -> None:
@@ -176,6 +176,12 @@ class Journal:
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer
+
+
+def _as_json(writes: Iterable[Write]) -> str:
+    """The form in which a script takes them; ``""`` for none. Half a character becomes a question mark."""
+    listed = list(writes)
+    return json.dumps(listed, ensure_ascii=False).encode(errors="replace").decode() if listed else ""
 
 
 def _identity(taken: Taken, ts: str) -> str:

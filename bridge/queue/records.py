@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, PersonKey, TurnId
@@ -127,9 +127,30 @@ class Record:
             raise RecordNotUnderstood("turn") from exc
 
 
-def pairs(flat: Sequence[str]) -> dict[str, str]:
-    """A hash as a script returns it, ``[field, value, …]``, as a dict."""
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
+Write = (
+    tuple[Literal["set"], str, int, str]
+    | tuple[Literal["delete"], str, int]
+    | tuple[Literal["field"], str, int, str, str]
+    | tuple[Literal["field if"], str, int, str, str, str]
+    | tuple[Literal["field max"], str, int, str, str]
+    | tuple[Literal["push"], str, int, str, int]
+    | tuple[Literal["rank"], str, int, str, int, int]
+    | Append
+)
+"""A write that belongs to a step of a turn: made by the very script that writes the step, or not at all.
+
+A closed list, which the scripts' prelude carries out (`apply`); the scripts know no feature. Each names its key, and
+how many ms that lives from then on (0: unchanged). Then come, for
+
+* ``set``: the value;
+* ``field``: a hash's field, and its value;
+* ``field if``: the same, and what the field has to have now (``""``: nothing); a mismatch changes nothing;
+* ``field max``: the same as for ``field``; done where this number is greater than the field's;
+* ``push``: what is put at the head of a list, and how many stay;
+* ``rank``: member, score, and how many of the highest stay; answered with ``1`` where the member is new;
+* ``append``: some how many entries of the stream stay, and the fields and values of the new one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +217,11 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
     _, turn_id, record, conversation, handed_out, default = answer
     try:
-        read = Record.from_redis(turn_id, pairs(record), handed_out=int(handed_out))
+        fields = dict(zip(record[::2], record[1::2], strict=True))
+        read = Record.from_redis(turn_id, fields, handed_out=int(handed_out))
     except RecordNotUnderstood:
         return Unreadable(held, TurnId(turn_id))
-    bound = Conversation.from_redis(pairs(conversation))
+    bound = Conversation.from_redis(dict(zip(conversation[::2], conversation[1::2], strict=True)))
     return Taken(held, read, bound, secrets.token_hex(8), int(default) if default else None)
 
 

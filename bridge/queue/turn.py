@@ -22,9 +22,8 @@ from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, Notice
 from bridge.queue.journal import FirstAgent, Journal
-from bridge.queue.records import Head, Held, Taken
+from bridge.queue.records import Head, Held, Taken, Write
 from bridge.queue.stops import Watches
-from bridge.queue.writes import Write
 
 T = TypeVar("T")
 

@@ -26,7 +26,6 @@ from bridge.queue.journal import TurnChanged
 from bridge.queue.keys import PERMANENT_PATTERNS
 from bridge.queue.records import Held, InDoubt, Record, Step, Taken
 from bridge.queue.turn import LEASE
-from bridge.queue.writes import push
 from support.lifetimes import keys_without_lifetime
 from support.store import PREFIX, Process, Store, a_store, message
 
@@ -292,7 +291,7 @@ class InboxMachine(RuleBasedStateMachine):
         outcome = "answered" if worker.at == "asked" else "unknown"
 
         def step() -> Awaitable[None]:
-            staged = [push(STAGED, job.turn.id, 1000, LEASE)]
+            staged = [("push", STAGED, 15_000, job.turn.id, 1000)]
             return worker.process.journal.outcome(job.taken, f'"{outcome}"', what=outcome, writes=staged)
 
         if self.step(worker, step, twice=twice, gives=True) is not None:

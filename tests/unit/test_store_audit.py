@@ -11,9 +11,8 @@ from bridge.errors import LaneLost
 from bridge.features.activity import Activity
 from bridge.metrics import Metrics
 from bridge.queue.audit import AuditEntry, audit_since
-from bridge.queue.records import Taken, Unreadable
+from bridge.queue.records import Taken, Unreadable, Write
 from bridge.queue.scripting import Scripts
-from bridge.queue.writes import Write
 from support.store import CHANNEL, NAMESPACE, ROOT, START, Store, a_store, message, ts
 
 DAYS = timedelta(days=90)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from redis.asyncio import Redis
@@ -13,7 +12,6 @@ from bridge.errors import LaneLost
 from bridge.ids import TurnId
 from bridge.queue.journal import Journal
 from bridge.queue.records import Taken
-from bridge.queue.writes import set_value
 from support.store import THREAD, Store, a_store, message, ts
 
 Act = Callable[[Journal, Taken], Awaitable[object]]
@@ -22,7 +20,7 @@ STEPS: dict[str, Act] = {
     "sent": lambda journal, taken: journal.sent(taken, note="a run"),
     "unsent": lambda journal, taken: journal.unsent(taken),
     "outcome": lambda journal, taken: journal.outcome(
-        taken, "an outcome", what="answered", writes=[set_value("{t}:x", "y", timedelta(days=1))]
+        taken, "an outcome", what="answered", writes=[("set", "{t}:x", 86_400_000, "y")]
     ),
     "done": lambda journal, taken: journal.done(taken, what="answered", posted="1.0"),
     "bury": lambda journal, taken: journal.bury(taken.held, taken.record.id, reason="r"),

@@ -11,10 +11,9 @@ from bridge.errors import RecordNotUnderstood
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.queue.keys import GREETED, GREETING, RESULTS, SEEN, milliseconds
-from bridge.queue.records import VERSION, Conversation
+from bridge.queue.records import VERSION, Conversation, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
-from bridge.queue.writes import Write, delete, raise_field, set_field, set_field_if, set_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,6 @@ class Sessions:
         self._scripts = scripts
         self._redis = scripts.redis
         self._keys = scripts.keys
-        self._lifetime = session_lifetime
         self._session_ms = milliseconds(session_lifetime)
 
     async def thread(self, thread: ThreadKey) -> Conversation | None:
@@ -71,16 +69,16 @@ class Sessions:
 
         The agent knows the thread now up to this message; one that was sent again is an older one.
         """
-        lives, keys, thread = self._lifetime, self._keys, message.thread
+        lives, keys, thread = self._session_ms, self._keys, message.thread
         conversation, bound = keys.thread(thread), keys.bound(thread.team, session)
         owner = message.user if message.is_direct else ""  # whose direct message it is
         return (
-            delete(keys.told(thread)),
-            delete(keys.words(thread)),
-            set_field(conversation, "v", VERSION),
-            set_field_if(conversation, "session", session, or_empty(expected), lives),
-            raise_field(conversation, "heard", message.ts, lives),
-            set_field(bound, str(thread), f"{agent}:{owner}", lives),
+            ("delete", keys.told(thread), 0),
+            ("delete", keys.words(thread), 0),
+            ("field", conversation, 0, "v", str(VERSION)),
+            ("field if", conversation, lives, "session", str(session), "" if expected is None else str(expected)),
+            ("field max", conversation, lives, "heard", message.ts),
+            ("field", bound, lives, str(thread), f"{agent}:{owner}"),
         )
 
     async def restart(self, thread: ThreadKey) -> None:
@@ -163,7 +161,7 @@ class NodeResults:
 
     def keep(self, turn: TurnId, results: str) -> Write:
         """What keeps the *results* (JSON) of the run that *turn* started."""
-        return set_value(self._scripts.keys.results(turn), results, RESULTS)
+        return ("set", self._scripts.keys.results(turn), milliseconds(RESULTS), results)
 
     async def get(self, turn: TurnId) -> Any | None:
         """The node results of the run that *turn* started, as JSON; None where they are gone."""

@@ -23,7 +23,6 @@ from bridge.inbound import Notice, Report, to_json
 from bridge.queue.deliveries import Delivery
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import SEEN, milliseconds
-from bridge.queue.records import pairs
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.people import Directory
@@ -73,7 +72,9 @@ class ReportStore:
     async def due(self, most: int) -> list[StoredReport]:
         """List those that are due now, the longest due first: one look-up, however many there are."""
         found: Any = await self._scripts.run("report_due", epoch_ms(self._now()), most)
-        return _readable((id_, {**pairs(fields), "due": due}) for id_, due, fields in found)
+        return _readable(
+            (id_, {**dict(zip(fields[::2], fields[1::2], strict=True)), "due": due}) for id_, due, fields in found
+        )
 
     async def claim(
         self, report: StoredReport, *, following: datetime, slot: datetime | None, skipped: datetime | None
