@@ -11,6 +11,7 @@ from typing import Final
 
 from bridge.features.home.layout import RecentRun
 from bridge.features.home.recent import MOST
+from bridge.features.registry import features
 from bridge.features.results import Outcome
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import HomeOpened, InboundMessage
@@ -66,7 +67,7 @@ class Activity:
                 score, thread = epoch_ms(self._now()), str(body.thread)
                 found.append(("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST))
         if self._audit_lifetime:
-            fields = dict(zip(_AUDITED, facts(record, about, what), strict=True))
+            fields = dict(zip(_AUDITED, facts(record, about, what, features.fixed_words), strict=True))
             asked_at = str(epoch_ms(record.accepted_at)) if record else ""
             entry = {"v": "1", "at": asked_at, **fields, "outcome": what, "turn": turn}
             flat = tuple([part for field in entry.items() for part in field])

@@ -57,6 +57,10 @@ class Features:
         self._commands: list[Command] = []
         for command in (command for feature in features for command in feature.commands):
             add_command(self._commands, command)
+        self.fixed_words: dict[str, frozenset[str]] = {HELP: frozenset()}  # see `bridge.queue.audit`
+        for command in self._commands:
+            fixed = {*command.path[1:2], *([HELP] if command.usage.startswith("/") else [])}
+            self.fixed_words[command.path[0]] = self.fixed_words.get(command.path[0], frozenset()) | fixed
         self._buttons = _joined(feature.buttons for feature in features)
         self._forms = _joined(feature.forms for feature in features)
         self._problems = _joined(feature.problems for feature in features)

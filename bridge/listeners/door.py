@@ -16,6 +16,7 @@ from datetime import timedelta
 
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.features.access import Access
+from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, HomeOpened, Inbound, MessagesTabOpened, Notice, Shortcut, to_json
 from bridge.metrics import Metrics
 from bridge.queue.audit import action_name
@@ -92,7 +93,7 @@ def _refused(inbound: Inbound, why: str) -> Inbound:
         channel=getattr(inbound, "opened_in", "") or inbound.channel,
         user=inbound.user,
         what=why,
-        of=action_name(inbound),
+        of=action_name(inbound, features.fixed_words),
         response_url=getattr(inbound, "response_url", ""),
         thread_ts=getattr(inbound, "thread_ts", ""),
     )

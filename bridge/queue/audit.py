@@ -35,14 +35,8 @@ from bridge.queue.scripting import Scripts, epoch_ms
 REFUSED: Final = frozenset({"NotAllowed", "TooOften"})
 """Outcomes that say that a person may not: `bridge.errors`."""
 
-SUBCOMMANDS: Final[dict[str, frozenset[str]]] = {
-    "workflows": frozenset({"list", "show", "run", "help"}),
-    "agents": frozenset({"list", "show", "chat", "default", "help"}),
-    "project": frozenset({"help"}),
-    "stats": frozenset({"since", "report", "reports", "help"}),
-    **dict.fromkeys(("stop", "mute", "unmute", "new", "agent", "session", "help"), frozenset[str]()),
-}
-"""The fixed words of commands, which may be named because nobody chose them; a test holds them to the commands."""
+FixedWords = Mapping[str, frozenset[str]]
+"""The commands, each with the words that may follow it and that nobody chose: only those are named."""
 
 _PAGE = 500
 _BANG: Final = re.compile(r"\s*(?:<@[^>]*>\s*)?!([a-z]+)(?:\s+([a-z]+))?(?!\S)", re.IGNORECASE)
@@ -98,7 +92,7 @@ def named(kind: str, id_: object, name: str = "") -> str:
     return f"{kind} {id_} {name}".rstrip()
 
 
-def facts(turn: Record | None, about: str, outcome: str) -> tuple[str, ...]:
+def facts(turn: Record | None, about: str, outcome: str, commands: FixedWords) -> tuple[str, ...]:
     """What `finish` writes of a *turn*: user, channel, thread, did, about, allowed. None: it could not be read."""
     if turn is None:
         return ("", "", "", "", about, "1")
@@ -109,18 +103,18 @@ def facts(turn: Record | None, about: str, outcome: str) -> tuple[str, ...]:
         or (isinstance(body, HomeOpened | Shortcut) and body.refusal != "")
     )
     thread = getattr(body, "thread_ts", "")
-    return (body.user, body.channel, thread, action_name(body), about, "0" if is_refused else "1")
+    return (body.user, body.channel, thread, action_name(body, commands), about, "0" if is_refused else "1")
 
 
-def action_name(inbound: Inbound) -> str:
-    """Name what a person did, in words that are ours."""
+def action_name(inbound: Inbound, commands: FixedWords) -> str:
+    """Name what a person did, in words that are ours; an event without a name of its own by its kind."""
     match inbound:
         case InboundMessage():
             found = None if inbound.is_text else _BANG.match(inbound.text)
             word = found[1].casefold() if found else ""
-            return _with_second(f"!{word}", found[2] or "") if found and word in SUBCOMMANDS else "message"
+            return _with_second(f"!{word}", found[2] or "", commands) if found and word in commands else "message"
         case SlashCommand():
-            return _with_second(inbound.command, (inbound.text.split(maxsplit=1) or [""])[0])
+            return _with_second(inbound.command, (inbound.text.split(maxsplit=1) or [""])[0], commands)
         case Click():
             return f"click {inbound.action_id}"
         case StopRequest():
@@ -129,17 +123,17 @@ def action_name(inbound: Inbound) -> str:
             return f"form {inbound.form}"
         case Notice():
             return inbound.of or "message"
-        case HomeOpened():
-            return "home"
         case MessagesTabOpened():
             return "click messages:opened"
         case Shortcut():
             return f"shortcut {inbound.name}"
         case Report():
             return "report, by hand" if inbound.is_asked_for else "report"
+        case _:
+            return inbound.kind
 
 
-def _with_second(command: str, second: str) -> str:
+def _with_second(command: str, second: str, commands: FixedWords) -> str:
     """Name a command with its second word where that is a fixed one."""
-    is_fixed = second.casefold() in SUBCOMMANDS.get(command[1:].casefold(), ())
+    is_fixed = second.casefold() in commands.get(command[1:].casefold(), ())
     return f"{command} {second.casefold()}" if is_fixed else command

@@ -14,9 +14,8 @@ from redis.asyncio import Redis
 from bridge import errors
 from bridge.cli.audit import RESULTS, TITLE, for_people, for_programs, result, word
 from bridge.errors import BridgeError
-from bridge.features.registry import features
 from bridge.metrics import Metrics
-from bridge.queue.audit import SUBCOMMANDS, AuditEntry, audit_since
+from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
 from bridge.slack.api import SlackWeb
@@ -170,16 +169,6 @@ def test_a_dead_letters_outcome_is_one_word_for_programs() -> None:
     act = AuditEntry.from_redis("1772625600123-0", {"outcome": "dead: slack: is_archived"})
 
     assert (result(act), word(act)) == ("could not be finished (slack: is_archived)", "dead")
-
-
-def test_the_audit_knows_every_commands_fixed_words() -> None:
-    usages: dict[str, set[str]] = {}
-    for usage in features.usages():
-        name, *rest = usage[1:].split(" ")
-        fixed = usages.setdefault(name, {"help"} if usage.startswith("/") else set())
-        fixed |= {word for word in rest[:1] if word[0] not in "<["}
-
-    assert {**usages, "help": set()} == {name: set(words) for name, words in SUBCOMMANDS.items()}
 
 
 def test_an_audit_entry_is_one_line_each() -> None:

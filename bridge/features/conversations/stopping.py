@@ -68,7 +68,7 @@ class Stopping:
             channel=request.channel,
             user=request.user,
             what=refusal,
-            of=action_name(request),
+            of=action_name(request, {}),
             thread_ts=request.thread_ts,
         )
         await self.inbox.put(notice, event=event)
