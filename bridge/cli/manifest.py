@@ -14,7 +14,7 @@ import typer
 from bridge.cli.printing import to_json
 from bridge.cli.running import complain, values_or_exit
 from bridge.errors import ConfigurationError
-from bridge.slack.scopes import EVENTS, SCOPES
+from bridge.slack.scopes import SCOPES
 
 _APP_PROMPTS: Final = {
     "What can you do?": "What can you do?",
@@ -45,6 +45,7 @@ def manifest(
 def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
     """Make the manifest; *url* is `where_slack_sends`, and each command's name begins with *prefix*."""
     from bridge.features.registry import features  # noqa: PLC0415 - 500 ms
+    from bridge.listeners.events import EVENTS  # noqa: PLC0415 - Bolt
 
     return {
         "display_information": {

@@ -7,8 +7,11 @@ https://docs.slack.dev/reference/events/reaction_added
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from slack_bolt.async_app import AsyncApp
 
@@ -17,6 +20,23 @@ from bridge.inbound import SLACK_ITSELF, HomeOpened, MessagesTabOpened, StopRequ
 from bridge.listeners.door import Door, NotTaken, in_time
 from bridge.slack.api import Identity
 from bridge.slack.payloads import Json, mapping, text, timestamp
+
+EVENTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "app_mention": "app_mentions:read",
+        "message.channels": "channels:history",
+        "message.groups": "groups:history",
+        "message.im": "im:history",
+        "app_home_opened": "",
+        "agent_session_stopped": "chat:write",
+        "reaction_added": "reactions:read",
+        "app_uninstalled": "",
+        "tokens_revoked": "",
+    }
+)
+"""Every event that the app subscribes to, with the scope that Slack requires for it, or none; also those of
+`messages` and `token_watch`. The manifest is made from it. https://docs.slack.dev/reference/events
+"""
 
 CROSS = "x"
 """Slack's name for ❌."""
@@ -31,7 +51,7 @@ class EventListeners:
     identity: Identity
 
     def register(self, app: AsyncApp) -> None:
-        """Listen to them. The events that Slack is asked for are in `bridge.slack.scopes`."""
+        """Listen to them."""
         app.event("app_home_opened")(self.on_opened)
         app.event("agent_session_stopped")(self.on_stop)
         app.event("reaction_added")(self.on_reaction)

@@ -6,9 +6,8 @@ https://docs.slack.dev/reference/scopes · https://docs.slack.dev/authentication
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 
@@ -43,24 +42,6 @@ SCOPES: Final = (
 )
 
 USER_GROUPS: Final = "usergroups:read"
-
-EVENTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "app_mention": "app_mentions:read",
-        "message.channels": "channels:history",
-        "message.groups": "groups:history",
-        "message.im": "im:history",
-        "app_home_opened": "",
-        "agent_session_stopped": "chat:write",
-        "reaction_added": "reactions:read",
-        "app_uninstalled": "",
-        "tokens_revoked": "",
-    }
-)
-"""What the bot hears of, each with the scope that Slack wants for it, or none: the page of each names it.
-
-https://docs.slack.dev/reference/events
-"""
 
 
 def required_by(runners: Collection[str]) -> tuple[str, ...]:

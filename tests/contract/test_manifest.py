@@ -17,9 +17,10 @@ import bridge
 from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.errors import ConfigurationError
 from bridge.features.registry import features
+from bridge.listeners.events import EVENTS
 from bridge.playground.emulator import EmulatedSlack, sample, web_api
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest
-from bridge.slack.scopes import EVENTS, SCOPES
+from bridge.slack.scopes import SCOPES
 from support.slack_app import SECRET, TOKEN, refusal
 
 CODE = Path(bridge.__file__).parent

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from bridge.listeners.events import EVENTS
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS
 from bridge.slack.api import SlackWeb
-from bridge.slack.scopes import EVENTS
 from support.front_door import FrontDoor, a_front_door
 from support.store import ROOT, ts
 
