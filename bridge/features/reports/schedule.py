@@ -51,6 +51,7 @@ _CRONS: Final = {
 
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
+_OPTIONS: Final = ("--compare 7d", "--only runs,tags")
 _OPTION = re.compile(r"(?:--|—|–)(\w+)(?:=|\s+)?(\S*)")  # noqa: RUF001 - the dashes that phones make of two hyphens
 _OPTION_BEGINS = ("--", "—", "–")  # noqa: RUF001
 _QUOTED = re.compile(r"[\"“”„‟'‘’]([^\"“”„‟'‘’]*)[\"“”„‟'‘’]\s*")  # noqa: RUF001 - as phones write them
@@ -187,7 +188,7 @@ def read_report(typed: str) -> ReportSpec:
             elif name == "only":
                 only = only_of(value)
             else:
-                raise BadSchedule("option", word)
+                raise BadSchedule("option", word, _OPTIONS)
             rest = rest[found.end() if found else 0 :].strip()
             continue
         if word.startswith("#"):
@@ -236,7 +237,7 @@ def _schedule(typed: str) -> tuple[Schedule, str]:
         word, rest = _word(rest)
         kind, part = f"monthly {word.casefold().removeprefix('0')}", "monthday"
     if kind not in _CRONS:
-        raise BadSchedule(part, word)
+        raise BadSchedule(part, word, _OPTIONS)
     hour, minute, rest = _clock(rest)
     return Schedule(f"{kind} {hour:02}:{minute:02}", tuple(f"{minute} {hour} {days}" for days in _CRONS[kind])), rest
 

@@ -56,7 +56,7 @@ _TOO_OFTEN: Final = {
 }
 _BAD_SCHEDULE: Final = {
     "often": "{typed}. A report is daily 09:00, weekdays 08:30, weekly mon 09:00, monthly 1 09:00 or "
-    'cron "0 9 * * 1-5"; a time zone, a #channel, --compare 7d and --only runs,tags may follow.',
+    'cron "0 9 * * 1-5"; a time zone, a #channel, {choices} may follow.',
     "time": "{typed}: the time of day comes here, such as 09:00 or 5:30pm.",
     "weekday": "{typed}: the day of the week comes here, such as mon.",
     "monthday": "{typed}: the day of the month comes here, from 1 to 31, or last.",
@@ -69,7 +69,7 @@ _BAD_SCHEDULE: Final = {
     "there with /invite and try again.",
     "compare": "{typed}: --compare takes a time that has passed since, such as 24h, 7d or 2w, 400 days at most.",
     "only": "{typed}: --only takes any of {choices}, with commas between them.",
-    "option": "{typed}: the options of a report are --compare 7d and --only runs,tags.",
+    "option": "{typed}: the options of a report are {choices}.",
     "many": "There are as many reports as the bridge keeps. Please delete one first.",
 }
 
