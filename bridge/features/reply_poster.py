@@ -64,7 +64,7 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
 
 
 def whom_of(body: Inbound) -> Recipient:
-    """Recipient alone the private answer to *body* reaches."""
+    """Whom alone the private answer to *body* reaches."""
     response_url = getattr(body, "response_url", "")
     if isinstance(body, Submission):  # where it was opened, not where what comes of it is shown
         return Recipient(body.opened_in or body.channel, body.user, "", response_url)
@@ -94,7 +94,7 @@ class ReplyPoster:
         card = turn.card if outcome.mark == RUN_MARK else ""
         tag = aside(turn.id, "menu") if outcome.mark == MENU_MARK else turn.id
         mark = MessageTag(outcome.mark, tag, outcome.agent, outcome.session)
-        place, whom = place_of(body, reply.audience), whom_of(body)
+        place = place_of(body, reply.audience)
         existing = ExistingParts()
         look = is_public and not card and not replaces and (may_be_there or turn.is_card_in_doubt)
         has_waited, attempt, outlived = turn.record.waits, 0, 0
@@ -109,9 +109,9 @@ class ReplyPoster:
                 await turn.lease.ensure(SLACK_TIMEOUT)
                 began = turn.lease.monotonic()
                 if not is_public:
-                    if whom.response_url and not reply.replaces_original:
+                    if turn.response_url and not reply.replaces_original:
                         await self._go_by_url(turn)
-                    await self._say.whisper(whom, reply, existing)
+                    await self._say.whisper(whom_of(body), reply, existing)
                     return ""
                 if replaces and isinstance(body, Click):
                     card = body.message_ts
@@ -123,10 +123,10 @@ class ReplyPoster:
                 try:
                     return await self._say.post(place, reply, mark, existing)
                 except SlackRefused as exc:
-                    if not whom.response_url:
+                    if not turn.response_url:
                         raise
                     log.info("the bot may not post here, answering by response_url", extra={"error": exc.error})
-                    await self._respond(turn, outcome, whom, existing)
+                    await self._respond(turn, outcome, existing)
                     return ""
             except SlackUnreachable as exc:
                 trouble: SlackError = exc
@@ -196,14 +196,14 @@ class ReplyPoster:
                 return ExistingParts()
             raise PostInDoubt from exc
 
-    async def _respond(self, turn: Turn, outcome: Outcome, whom: Recipient, existing: ExistingParts) -> None:
+    async def _respond(self, turn: Turn, outcome: Outcome, existing: ExistingParts) -> None:
         """Answer by response_url, where the bot itself may not post."""
         await self._go_by_url(turn)
         if any(isinstance(after, NewThread) for after in outcome.after):
             # A root that the bot did not post has no thread in which an agent could answer.
-            await self._say.whisper(whom, notices.no_thread_here(), existing)
+            await self._say.whisper(whom_of(turn.body), notices.no_thread_here(), existing)
         else:
-            await self._say.respond(whom.response_url, outcome.reply, existing)
+            await self._say.respond(turn.response_url, outcome.reply, existing)
 
     async def _go_by_url(self, turn: Turn) -> None:
         """Mark what goes by response_url, where nobody can look for it. Raises `PostInDoubt` where it did before."""

@@ -44,11 +44,6 @@ class ListedCommand(NamedTuple):
     with_ids: bool = True
 
 
-class _Match(NamedTuple):
-    command: Command
-    rest: str
-
-
 class Features:
     """All *features* together. Raises TypeError where two of them want the same."""
 
@@ -61,6 +56,7 @@ class Features:
         for command in self._commands:
             fixed = {*command.path[1:2], *([HELP] if command.usage.startswith("/") else [])}
             self.fixed_words[command.path[0]] = self.fixed_words.get(command.path[0], frozenset()) | fixed
+        self._longest_first = sorted(self._commands, key=lambda command: -len(command.path))
         self._buttons = _joined(feature.buttons for feature in features)
         self._forms = _joined(feature.forms for feature in features)
         self._problems = _joined(feature.problems for feature in features)
@@ -131,16 +127,29 @@ class Features:
 
     async def answer(self, line: str, deps: Deps, turn: Turn) -> Result:
         """Answer a line such as ``/workflows show 3``. Raises `CommandError` for what is not understood."""
-        typed = plain_command_text(line, await _names_in(line, deps)).strip()
+        names: dict[str, str] = {}
+        if "<" in line:  # who is mentioned is called by name; who has no name but an id is left out
+            mentions = mentions_in(line)
+            found = await asyncio.gather(
+                *map(deps.directory.user_name, mentions.users), *map(deps.directory.channel_name, mentions.channels)
+            )
+            ids = [*mentions.users, *mentions.channels]
+            names = {id_: name for id_, name in zip(ids, found, strict=True) if name != id_}
+        typed = plain_command_text(line, names).strip()
         unshared = " ".join(_SHARE.sub("", typed).split()) if _SHARE.search(typed) else ""
-        if unshared and (match := self._match(unshared)) and match.command.is_reading:
-            return _shared(await _carry_out(match, deps, turn))
-        if reply := self._help(typed, deps.command_prefix):
+        if unshared and (match := self._match(unshared)) and match[0].is_reading:
+            result = await _carry_out(*match, deps, turn)
+            if isinstance(result, Outcome):
+                public = result.reply.model_copy(update={"audience": Audience.CHANNEL})
+                return result.model_copy(update={"reply": public})
+            return result
+        said = _words(typed)
+        if said[-1:] == [HELP] and (reply := self._help(said, deps.command_prefix)):
             return shown(reply)
         match = self._match(typed)
         if match is None:
-            raise self._not_understood(typed, deps.command_prefix)
-        return await _carry_out(match, deps, turn)
+            raise self._not_understood(said, deps.command_prefix)
+        return await _carry_out(*match, deps, turn)
 
     def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
         """The command that a message is or nearly is (``!stats`` → ``/stats``), mention or not; None: it is none."""
@@ -177,7 +186,14 @@ class Features:
     def slash_commands(self, prefix: str = "") -> list[ListedCommand]:
         """List the slash commands for the manifest."""
         names = dict.fromkeys(command.path[0] for command in self._commands if command.usage.startswith("/"))
-        return [self._slash_command(name, prefix) for name in names]
+        listed = []
+        for name in names:
+            known = self._named(name)
+            about = next((command for command in known if command.is_default), known[0])
+            hints = [hint for command in known if (hint := command.usage.partition(" ")[2])]
+            with_ids = all(parameter.name != _UNTOUCHED for command in known for parameter in command.parameters)
+            listed.append(ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, HELP]), with_ids))
+        return listed
 
     def overview(self, prefix: str = "") -> Reply:
         """Show all commands."""
@@ -191,46 +207,41 @@ class Features:
     def _named(self, name: str) -> list[Command]:
         return [command for command in self._commands if command.path[0] == name]
 
-    def _match(self, typed: str) -> _Match | None:
-        said = _words(typed)
-        for command in sorted(self._commands, key=lambda command: -len(command.path)):
-            rest = _rest_of(typed, len(command.path))
-            if tuple(said[: len(command.path)]) == command.path and (command.parameters or not rest):
-                return _Match(command, rest)
+    def _match(self, typed: str) -> tuple[Command, str] | None:
+        """Find the command that a line means, and what was typed behind its words."""
+        said = tuple(_words(typed))
+        for command in self._longest_first:
+            count = len(command.path)
+            if said[:count] == command.path:
+                rest = "".join(typed.split(maxsplit=count)[count:])
+                if command.parameters or not rest:
+                    return command, rest
         if len(said) == 1:
-            return next((_Match(command, "") for command in self._named(said[0]) if command.is_default), None)
+            return next(((command, "") for command in self._named(said[0]) if command.is_default), None)
         return None
 
-    def _help(self, typed: str, prefix: str) -> Reply | None:
-        said = _words(typed)
+    def _help(self, said: list[str], prefix: str) -> Reply | None:
         if said == [HELP]:
             return self.overview(prefix)
         known = self._named(said[0]) if said[1:] == [HELP] else []
         lines = [(command.shown(prefix), command.sentence) for command in known]
         return help_lines(known[0].shown(prefix).split(" ")[0], lines, _HELP_SHARE) if known else None
 
-    def _not_understood(self, typed: str, prefix: str) -> UnknownCommand | BadUsage:
-        said = _words(typed)
+    def _not_understood(self, said: list[str], prefix: str) -> UnknownCommand | BadUsage:
+        """Say what looks like what was typed: the names of commands, or the usage lines of one."""
         known = self._named(said[0]) if said else []
         if not known:
-            return UnknownCommand(" ".join(said[:1]), self._nearest_names(said, prefix))
+            names = {command.path[0]: command for command in reversed(self._commands)}
+            near = difflib.get_close_matches(said[0], names, n=2) if said else []
+            return UnknownCommand(" ".join(said[:1]), [names[name].shown(prefix).split(" ")[0] for name in near])
         for command in known:  # the words fit, and there were too many of them
             if len(command.path) > 1 and tuple(said[: len(command.path)]) == command.path:
                 return BadUsage(command.shown(prefix))
         name = known[0].shown(prefix).split(" ")[0]
-        return UnknownCommand(" ".join([name, *said[1:2]]), _nearest_lines(said, known, prefix))
-
-    def _nearest_names(self, said: list[str], prefix: str) -> list[str]:
-        names = {command.path[0]: command for command in reversed(self._commands)}
-        near = difflib.get_close_matches(said[0], names, n=2) if said else []
-        return [names[name].shown(prefix).split(" ")[0] for name in near]
-
-    def _slash_command(self, name: str, prefix: str) -> ListedCommand:
-        known = self._named(name)
-        about = next((command for command in known if command.is_default), known[0])
-        hints = [hint for command in known if (hint := command.usage.partition(" ")[2])]
-        with_ids = all(parameter.name != _UNTOUCHED for command in known for parameter in command.parameters)
-        return ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, HELP]), with_ids)
+        second = {command.path[1]: command for command in known if len(command.path) > 1}
+        near = difflib.get_close_matches(said[1], second, n=2, cutoff=0.5) if len(said) > 1 else []
+        usages = [command.shown(prefix) for command in ([second[word] for word in near] or known)]
+        return UnknownCommand(" ".join([name, *said[1:2]]), usages)
 
 
 def _joined(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
@@ -242,26 +253,24 @@ def _joined(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
     return found
 
 
-async def _names_in(line: str, deps: Deps) -> dict[str, str]:
-    """Look up what those are called whom a line mentions; who has no name but an id is left out."""
-    mentions = mentions_in(line)
-    ids = [*mentions.users, *mentions.channels]
-    names = await asyncio.gather(
-        *map(deps.directory.user_name, mentions.users), *map(deps.directory.channel_name, mentions.channels)
-    )
-    return {id_: name for id_, name in zip(ids, names, strict=True) if name != id_}
-
-
-async def _carry_out(match: _Match, deps: Deps, turn: Turn) -> Result:
-    command, rest = match
+async def _carry_out(command: Command, rest: str, deps: Deps, turn: Turn) -> Result:
+    """Read the parameters of *command* from the *rest* of its line, and let its handler answer."""
     values: dict[str, Any] = {}
     for place, parameter in enumerate(command.parameters):
         if not rest:
             if parameter.is_needed:
                 raise BadUsage(command.shown(deps.command_prefix))
             break
-        is_last = place == len(command.parameters) - 1
-        values[parameter.name], rest = await _read(parameter.name, rest, deps, takes_rest=not is_last)
+        name, is_last = parameter.name, place == len(command.parameters) - 1
+        if name == "workflow":
+            values[name], rest = pick(name, rest, await deps.catalog.get_workflows(), takes_rest=not is_last)
+        elif name == "agent":
+            values[name], rest = pick(name, rest, await deps.catalog.get_agents(), takes_rest=not is_last)
+        elif is_last:
+            values[name], rest = rest, ""
+        else:
+            values[name], *behind = rest.split(maxsplit=1)
+            rest = "".join(behind)
     try:
         result = await command.handler(deps, turn, **values)
     except BridgeError as exc:
@@ -285,17 +294,6 @@ def _about(values: Mapping[str, Any]) -> str:
     return next((named(kind, one.id, one.name) for kind, one in found if one is not None), "")
 
 
-async def _read(name: str, text: str, deps: Deps, *, takes_rest: bool) -> tuple[Any, str]:
-    """Read one parameter from the front of *text*."""
-    if name == "workflow":
-        return pick(name, text, await deps.catalog.get_workflows(), takes_rest=takes_rest)
-    if name == "agent":
-        return pick(name, text, await deps.catalog.get_agents(), takes_rest=takes_rest)
-    if not takes_rest:
-        return text, ""
-    return text.split(maxsplit=1)[0], _rest_of(text, 1)
-
-
 def _slips(typed: str, name: str) -> int:
     """Count the letters that are missing, too many, wrong, or two of them turned round."""
     if abs(len(typed) - len(name)) > 2:  # noqa: PLR2004 - never near
@@ -312,25 +310,5 @@ def _slips(typed: str, name: str) -> int:
     return row[-1]
 
 
-def _shared(result: Result) -> Result:
-    if isinstance(result, Outcome):
-        public = result.reply.model_copy(update={"audience": Audience.CHANNEL})
-        return result.model_copy(update={"reply": public})
-    return result
-
-
-def _nearest_lines(said: list[str], known: list[Command], prefix: str) -> list[str]:
-    """Find the usage lines whose second word looks like what was typed, or else show all of the command."""
-    second = {command.path[1]: command for command in known if len(command.path) > 1}
-    near = difflib.get_close_matches(said[1], second, n=2, cutoff=0.5) if len(said) > 1 else []
-    return [command.shown(prefix) for command in ([second[word] for word in near] or known)]
-
-
 def _words(typed: str) -> list[str]:
     return typed.lstrip("/!").casefold().split()
-
-
-def _rest_of(typed: str, count: int) -> str:
-    """Take the first *count* words away and leave the rest as it is."""
-    parts = typed.split(maxsplit=count)
-    return parts[count] if len(parts) > count else ""

@@ -92,7 +92,13 @@ class Turns:
                 if head is None:
                     return None
                 if isinstance(head, Unreadable):
-                    return await self._not_readable(lease, head)
+                    if not head.is_newer:
+                        return await self._bury(lease, head.turn, "a record that this release cannot read")
+                    # During a rolling upgrade the process that wrote this record runs beside us.
+                    log.warning("a lane needs a newer release of the bridge", extra={"lane": lease.lane})
+                    async with self.slots.lent():
+                        await self.patience.pause(_TRANSIENT)
+                    return await self.journal.release(lease.held)
                 turn = Turn(head, lease, self.journal, self.watches, may_begin=lambda: self.deps.say.token.is_accepted)
                 with facts(turn=turn.id):
                     try:
@@ -100,21 +106,13 @@ class Turns:
                             return None
                     except TurnChanged:
                         continue
-                    except TurnStopped:
-                        return await self._stopped(turn)
+                    except TurnStopped:  # nothing is shown: what the stop did was said where it was given
+                        await self._clear_working(turn.record)
+                        return await self._done(turn, "stopped", keep_text=True)
                     finally:
                         await turn.until_shown.aclose()
         except (Draining, NothingBegins):
             await self.journal.release(lease.held)
-
-    async def _not_readable(self, lease: Lease, head: Unreadable) -> None:
-        if not head.is_newer:
-            return await self._bury(lease, head.turn, "a record that this release cannot read")
-        # During a rolling upgrade the process that wrote this record runs beside us.
-        log.warning("a lane needs a newer release of the bridge", extra={"lane": lease.lane})
-        async with self.slots.lent():
-            await self.patience.pause(_TRANSIENT)
-        return await self.journal.release(lease.held)
 
     async def _step(self, turn: Turn) -> bool:
         """Go on with a turn from where it is; False where it is to be taken anew."""
@@ -128,15 +126,15 @@ class Turns:
             if record.is_doubtful:
                 await self._tell_of_doubt(turn, outcome, is_by_url=record.went_by_url)
             else:
-                await self._show(turn, outcome, may_be_there=True)
+                await self._show(turn, outcome, is_recorded=True)
         elif record.step is Step.SENT:  # an earlier worker may have sent the request, and never heard the answer
             unknown = await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
-            await self._record(turn, unknown)
+            await self._show(turn, unknown)
         elif record.is_withdrawn:
             await self._done(turn, "withdrawn")
         elif isinstance(turn.body, InboundMessage) and record.accepted_at < self.deps.now() - self.max_age:
             too_old = notices.too_old(turn.id, self.deps.now() - record.accepted_at)
-            await self._record(turn, Outcome(what="too old", reply=too_old, keeps_text=True))
+            await self._show(turn, Outcome(what="too old", reply=too_old, keeps_text=True))
         else:
             return await self._handle(turn)
         return True
@@ -155,7 +153,9 @@ class Turns:
                     await self.patience.pause(exc.after)
                 return False
             except ProjectError as exc:
-                if isinstance(turn.body, InboundMessage) and _passes(exc):
+                # Whether a look-up failed in a way that passes by itself.
+                passes = not isinstance(exc, ServiceRefused | NotUnderstood) or isinstance(exc, Busy | Outage)
+                if isinstance(turn.body, InboundMessage) and passes:
                     await self._wait_for_service(turn, exc)
                     return False
                 result = _failed(turn, exc)
@@ -167,10 +167,10 @@ class Turns:
             await self.journal.release(turn.lease.held)
             return True
         match result:
-            case Reply():
-                await self._record(turn, Outcome(what="shown", reply=result))
             case Outcome():
-                await self._record(turn, result)
+                await self._show(turn, result)
+            case Reply():
+                await self._show(turn, Outcome(what="shown", reply=result))
             case Form():
                 await self._open(turn, result)
             case HomeView():
@@ -181,14 +181,13 @@ class Turns:
                 await self._done(turn, result.reason)
         return True
 
-    async def _record(self, turn: Turn, outcome: Outcome) -> None:
-        text = outcome.model_dump_json()
-        await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
-        await self._show(turn, outcome, may_be_there=False)
-
-    async def _show(self, turn: Turn, outcome: Outcome, *, may_be_there: bool) -> None:
+    async def _show(self, turn: Turn, outcome: Outcome, *, is_recorded: bool = False) -> None:
+        """Record *outcome*, and post it; one that *is_recorded* an earlier worker may have posted."""
+        if not is_recorded:
+            text = outcome.model_dump_json()
+            await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
         try:
-            ts = await self.poster.post(turn, outcome, may_be_there=may_be_there)
+            ts = await self.poster.post(turn, outcome, may_be_there=is_recorded)
         except PostInDoubt:
             is_by_url = await self.journal.in_doubt(turn.taken)
             return await self._tell_of_doubt(turn, outcome, is_by_url=is_by_url)
@@ -198,7 +197,7 @@ class Turns:
             return await self._bury(turn.lease, turn.id, "begun again and again, never finished", turn.record)
         if outcome.after:
             await self.patience.through_outages(lambda: self.features.after(self.deps, turn, outcome, ts))
-        return await self._shown(turn, outcome, outcome.what, ts)
+        return await self._done(turn, outcome.what, posted=ts, outcome=outcome)
 
     async def _tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
         """Nobody can tell whether it was posted: people are told so, and the lane goes on."""
@@ -210,7 +209,7 @@ class Turns:
         except SlackAmbiguous:
             reason = "slack: nobody can tell whether it was posted"
             return await self._bury(turn.lease, turn.id, reason, turn.record)
-        return await self._shown(turn, outcome, "post in doubt", "")
+        return await self._done(turn, "post in doubt", outcome=outcome)
 
     async def _not_taken(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
         """Slack will never take it: who asked is told in a direct message, once for each turn."""
@@ -224,17 +223,6 @@ class Turns:
             await self.patience.through_outages(lambda: self.deps.inbox.put(notice, event=f"refused:{turn.id}"))
         return await self._bury(turn.lease, turn.id, f"slack: {exc.error}", turn.record)
 
-    async def _shown(self, turn: Turn, outcome: Outcome, what: str, ts: str) -> None:
-        if turn.record.takes > 1:
-            await self.deps.indicators.clear_working(place_of(turn.body))  # an earlier worker may have left its sign
-        await self._done(turn, what, posted=ts, keep_text=outcome.keeps_text, about=outcome.about, outcome=outcome)
-
-    async def _stopped(self, turn: Turn) -> None:
-        """Nothing is shown: what the stop did was said where it was given."""
-        if turn.record.takes > 1:
-            await self.deps.indicators.clear_working(place_of(turn.body))  # an earlier worker may have left its sign
-        await self._done(turn, "stopped", keep_text=True)
-
     async def _done(
         self,
         turn: Turn,
@@ -245,12 +233,18 @@ class Turns:
         about: str = "",
         outcome: Outcome | None = None,
     ) -> None:
-        writes = self.activity.writes(turn.id, turn.record, what, about=about, outcome=outcome, posted=posted)
+        """Write that the turn is over: *outcome* was shown, in the message *posted* (``ts``); without one, nothing."""
+        record = turn.record
+        if outcome is not None:
+            keep_text, about = outcome.keeps_text, outcome.about
+            await self._clear_working(record)
+        writes = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
         if self.activity.changes_home(writes, answers):
             await self.patience.through_outages(lambda: self.activity.refresh_home(turn))
-        await self._take_mark_away(turn.record)
-        took = (self.deps.now() - turn.record.accepted_at).total_seconds()
+        if record.has_queued_reaction:
+            await self._remove_queued_reaction(record)
+        took = (self.deps.now() - record.accepted_at).total_seconds()
         self.metrics.turn(turn.body.kind, what, took)
         log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": took})
 
@@ -258,15 +252,16 @@ class Turns:
         writes = self.activity.writes(turn, record, f"dead: {reason}")
         await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
         if record is not None:
-            await self._take_mark_away(record)
-            if record.takes > 1:
-                await self.deps.indicators.clear_working(
-                    place_of(record.body)
-                )  # an earlier worker may have left its sign
+            await self._remove_queued_reaction(record)
+            await self._clear_working(record)
         self.metrics.dead_letter()
         log.error("a turn could not be finished and is a dead letter", extra={"turn": turn, "reason": reason})
 
-    async def _take_mark_away(self, record: Record) -> None:
+    async def _clear_working(self, record: Record) -> None:
+        if record.takes > 1:  # an earlier worker may have left its sign
+            await self.deps.indicators.clear_working(place_of(record.body))
+
+    async def _remove_queued_reaction(self, record: Record) -> None:
         """Only now, when the turn has ended and the lane goes on: nothing waits for it (`QueuedReactions`)."""
         if record.has_queued_reaction and isinstance(record.body, InboundMessage):
             await self.deps.indicators.remove_queued_reaction(record.body.channel, record.body.ts)
@@ -282,7 +277,7 @@ class Turns:
                 return await self._done(turn, "form opened", about=form.about)
         if not whom_of(turn.body).can_be_told:
             return await self._done(turn, "form not opened", about=form.about)  # the person knows: nothing came
-        return await self._record(turn, Outcome(what="form offered", reply=form.otherwise, concerns=form.about))
+        return await self._show(turn, Outcome(what="form offered", reply=form.otherwise, concerns=form.about))
 
     async def _publish(self, turn: Turn, home: HomeView) -> str:
         """Show a person's Home tab. One that Slack does not take now is shown anew when it is opened again."""
@@ -348,8 +343,3 @@ def _thread(turn: Turn) -> ThreadKey:
 def _failed(turn: Turn, exc: BridgeError) -> Outcome:
     turn.staged.clear()
     return Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)
-
-
-def _passes(error: ProjectError) -> bool:
-    """Whether a look-up failed in a way that passes by itself."""
-    return not isinstance(error, ServiceRefused | NotUnderstood) or isinstance(error, Busy | Outage)

@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote. Every other one is a message about something: joins, topics, bots."""
 
+_PASSED_OVER: Final = ("ignored", "unbound", "early", "kept")  # no turn came of it, which a trace could tell of
 _PAGE: Final = "200"
 _MOST_PAGES: Final = 5  # a thread is minutes old then
 
@@ -182,7 +183,7 @@ class MessageListeners:
             extra={"channel": channel, "ts": ts, "decision": received.decision, "reason": received.reason},
         )
         is_about_another = event.get("subtype") in ("message_changed", "message_deleted")
-        if received.is_passed_over and ts and not is_about_another and not self.identity.wrote(event):
+        if received.decision in _PASSED_OVER and ts and not is_about_another and not self.identity.wrote(event):
             # For the trace. The bot's own are known from their turns.
             key = MessageKey(self.identity.team, channel, ts)
             self.receiver.inbox.pass_over(

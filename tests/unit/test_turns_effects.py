@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -16,7 +15,6 @@ from bridge.ids import TurnId
 from bridge.inbound import Click, Inbound, SlashCommand
 from bridge.queue.inbox import Queued
 from bridge.queue.records import Conversation
-from bridge.queue.writes import push
 from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message
 from support.turns import SALES, SUPPORT, Bench, killed
 from support.waiting import wait_until
@@ -212,7 +210,7 @@ async def test_a_handler_waits_for_redis_however_long_it_is_away(bench: Bench, m
 
 async def test_what_a_failed_handler_staged_is_not_written(bench: Bench) -> None:
     turn = await bench.turn(message("hello"), agent=7)
-    turn.stage(push(f"{PREFIX}staged", "x", 10, timedelta(days=1)))
+    turn.stage(("push", f"{PREFIX}staged", 86_400_000, "x", 10))
 
     await turn.begin()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,33 +49,36 @@ class Context:
         *session* is what it continues. Never fails.
         """
         after, said = turn.conversation.heard, _NOTHING
-        if self._is_wanted(message, turn, session):
+        if not self.is_on or message.is_root:
+            is_wanted = False
+        elif (turn.record.starts or message.calls_in) and session is None:
+            is_wanted = True  # called into a thread
+        elif not self.mentions_only or message.is_direct:
+            is_wanted = False  # all that is said there is said to the agent
+        else:
+            is_wanted = bool(after) or session is None  # else nobody knows what it knows
+        if is_wanted:
             said = read if read is not None and not after else await self._read(message.thread, after, message.ts)
         if turn.conversation.is_several or any(one.user != message.user for one in said.all):
             text = spoken(await self.directory.user_name(message.user), text)
-        return await self._around(text, said, is_since=bool(after))
+        return await self._around(text, said, is_since=bool(after)) if said.all else text
 
     async def quoting(self, thread: ThreadKey, before: str, text: str) -> str:
         """Put around *text*, which goes elsewhere, what was said in *thread* before that message. Never fails."""
         said = await self._read(thread, "", before) if self.is_on else _NOTHING
-        return await self._around(text, said, is_since=False)
+        return await self._around(text, said, is_since=False) if said.all else text
 
     async def _around(self, text: str, said: ThreadRead, *, is_since: bool) -> str:
-        if not said.all:
-            return text
-        people, channels = await self._names(said.all)
+        mentioned = [mentions_in(one.text) for one in said.all]
+        users = _first(one.user for one in said.all) | _first(user for some in mentioned for user in some.users)
+        places = _first(channel for some in mentioned for channel in some.channels)
+        names = await asyncio.gather(*map(self.directory.user_name, list(users)[:_MOST_NAMES]))
+        channel_names = await asyncio.gather(*map(self.directory.channel_name, list(places)[:_MOST_NAMES]))
+        people = dict(zip(users, names, strict=False))
+        channels = dict(zip(places, channel_names, strict=False))
         root = self._quoted(said.root, people, channels) if said.root else None
         newest = [self._quoted(one, people, channels) for one in said.newest]
         return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since)
-
-    def _is_wanted(self, message: InboundMessage, turn: Turn, session: int | None) -> bool:
-        if not self.is_on or message.is_root:
-            return False
-        if (turn.record.starts or message.calls_in) and session is None:
-            return True  # called into a thread
-        if not self.mentions_only or message.is_direct:
-            return False  # all that is said there is said to the agent
-        return bool(turn.conversation.heard) or session is None  # else nobody knows what it knows
 
     async def _read(self, thread: ThreadKey, after: str, before: str) -> ThreadRead:
         try:
@@ -83,14 +86,6 @@ class Context:
         except SlackError as exc:  # most of all no permission; `bridge check` says so
             log.info("a thread could not be read for its agent", extra={"detail": exc.detail})
             return _NOTHING
-
-    async def _names(self, everybody: Sequence[ThreadMessage]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        mentioned = [mentions_in(one.text) for one in everybody]
-        people = _first(one.user for one in everybody) | _first(user for some in mentioned for user in some.users)
-        channels = _first(channel for some in mentioned for channel in some.channels)
-        names = await asyncio.gather(*map(self.directory.user_name, list(people)[:_MOST_NAMES]))
-        channel_names = await asyncio.gather(*map(self.directory.channel_name, list(channels)[:_MOST_NAMES]))
-        return dict(zip(people, names, strict=False)), dict(zip(channels, channel_names, strict=False))
 
     def _quoted(self, said: ThreadMessage, people: Mapping[str, str], channels: Mapping[str, str]) -> Quoted:
         # Slack's escapes are longer than what they stand for, hardly ever six times.

@@ -39,6 +39,11 @@ STOP = "/stop"  # what `!stop` is written as here
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode repeats as often
 YOUNG = timedelta(minutes=10)  # the last repeat comes some six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # which messages were taken in; the hour is for what is on its way
+_REPLIES = {
+    Condition.BOUND: "a reply in a thread where the bot talks",
+    Condition.MISSED: "a reply in a thread where the bot talks",
+    Condition.SEARCH: "a reply in a thread where the bot may have talked before its store was lost",
+}
 _IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for the messages before them
 
 
@@ -51,15 +56,6 @@ class Received:
         "edited", "asked", "known", "late", "unknown", "withdrawn",
     ]  # fmt: skip
     reason: str = ""
-
-    @property
-    def is_passed_over(self) -> bool:
-        """Whether no turn came of it, which a trace could tell of."""
-        return self.decision in {"ignored", "unbound", "early", "kept"}
-
-
-def _nobody_looks(_message: InboundMessage, _turn: TurnId, _ahead: int) -> None:
-    """Show nobody that a message waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +72,7 @@ class Receiver:
     bot_user: str
     mentions_only: bool
     store_since: Callable[[], datetime | None]
-    waits_behind: Callable[[InboundMessage, TurnId, int], None] = _nobody_looks
+    waits_behind: Callable[[InboundMessage, TurnId, int], None] | None = None
 
     async def receive(self, message: InboundMessage, *, was_missed: bool = False) -> Received:
         """Decide about *message*, and keep it if it is for us.
@@ -86,17 +82,30 @@ class Receiver:
         """
         if not message.text.strip() and not message.has_files:
             return Received("ignored", "no text")
-        if self._is_for_somebody_else(message):
-            return Received("ignored", "begins by mentioning somebody else")
-        if not is_addressed(message):
+        if not (message.is_root or message.is_mention):
+            begins = _BEGINS_WITH_A_MENTION.match(message.text)
+            if begins is not None and begins[1] != self.bot_user:
+                return Received("ignored", "begins by mentioning somebody else")
+        line = features.command_line(message, self.bot_user)
+        # In the direct message all is for the bot: a reply there, too, in a thread that is not bound (any more).
+        is_addressed = message.is_mention or message.is_direct
+        if not is_addressed:
             if message.is_root:
                 return Received("ignored", "not addressed to the bot")
-            if self.mentions_only and features.command_line(message, self.bot_user) is None:
+            if self.mentions_only and line is None:
                 return Received("ignored", "replies need a mention here")
         # Posts of some apps' bots lack their `bot_id`. What people type needs no look-up: Slack's clients mark it.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
             return Received("ignored", "written by another app's bot")
-        return await (self._addressed(message) if is_addressed(message) else self._reply(message, was_missed))
+        reply = Condition.MISSED if was_missed else Condition.BOUND  # without a mention: if its thread is bound
+        if refusal := await self.access.refusal(message):
+            return await self._tell(message, refusal, "refused", Condition.NONE if is_addressed else reply)
+        if is_addressed:  # a command starts no conversation
+            return await self._keep(message, line, Condition.START if line is None else Condition.NONE)
+        received = await self._keep(message, line, reply)
+        if received.decision == "unbound" and not was_missed and message.thread.is_older_than(self.store_since()):
+            return await self._keep(message, line, Condition.SEARCH)
+        return received
 
     async def edited(self, message: InboundMessage, *, is_mention: bool = False) -> Received:
         """The text of a message was changed: while it waits, the new text is what will be sent; else it is offered.
@@ -110,7 +119,13 @@ class Receiver:
         match became:
             case "asked":
                 if message.text.strip() and features.command_line(message, self.bot_user) is None:
-                    await self._offer(message)
+                    # Its author is asked, in private, whether the agent is to get its new text too.
+                    await self.inbox.put(
+                        _notice(message, edited(str(message.key)), of="edit", is_offer=True),
+                        event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
+                        thread=message.thread,
+                        in_order=False,
+                    )
                 return Received("asked")
             case "unknown" if is_mention and age >= REMEMBERED:
                 return Received("ignored", "changed more than seven days after it was written")
@@ -127,44 +142,11 @@ class Receiver:
         became = await self.inbox.withdraw(message, is_young=is_young)
         return Received("withdrawn" if became == "withdrawn" else "late" if became == "late" else "unknown")
 
-    async def _offer(self, message: InboundMessage) -> None:
-        """Ask the author of a message, in private, whether the agent is to get its new text too."""
-        await self.inbox.put(
-            _notice(message, edited(str(message.key)), of="edit", is_offer=True),
-            event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
-            thread=message.thread,
-            in_order=False,
+    async def _keep(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
+        """Queue it; *line* is the command that it is."""
+        why = _REPLIES.get(condition) or (
+            "it mentions the bot" if message.is_mention else "it is in the bot's direct message"
         )
-
-    def _is_for_somebody_else(self, message: InboundMessage) -> bool:
-        begins = _BEGINS_WITH_A_MENTION.match(message.text)
-        if message.is_root or message.is_mention:
-            return False
-        return begins is not None and begins[1] != self.bot_user
-
-    async def _addressed(self, message: InboundMessage) -> Received:
-        refusal = await self.access.refusal(message)
-        if refusal:
-            return await self._tell(message, refusal, "refused")
-        # A command starts no conversation.
-        condition = Condition.START if features.command_line(message, self.bot_user) is None else Condition.NONE
-        return await self._keep(message, condition)
-
-    async def _reply(self, message: InboundMessage, was_missed: bool) -> Received:  # noqa: FBT001
-        """A reply without a mention: for the agent if its thread is bound."""
-        refusal = await self.access.refusal(message)
-        condition = Condition.MISSED if was_missed else Condition.BOUND
-        if refusal:
-            return await self._tell(message, refusal, "refused", condition)
-        received = await self._keep(message, condition)
-        if was_missed:
-            return received
-        if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
-            return await self._keep(message, Condition.SEARCH)
-        return received
-
-    async def _keep(self, message: InboundMessage, condition: Condition) -> Received:
-        line = features.command_line(message, self.bot_user)
         put = await self.inbox.put(
             message,
             event=message.event_id,
@@ -172,7 +154,7 @@ class Receiver:
             thread=message.thread,
             in_order=line is None or _IN_ORDER.match(line.casefold()) is not None,
             condition=condition,
-            why=_why(message, condition, is_command=line is not None),
+            why=why if line is None else f"{why}, as a command",
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
             is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild
@@ -182,11 +164,12 @@ class Receiver:
                 # At once, past every queue; the turn that says what came of it gives the same stop again.
                 await self.inbox.stops.stop(thread_lane(message.thread), message.ts, by=turn)
                 return Received("queued")
-            case Muted():
-                return await self._muted(message)
-            case Queued(turn, _, ahead) if ahead and line is None:
-                self.waits_behind(message, turn, ahead)
+            case Queued(turn, _, ahead):
+                if ahead and line is None and self.waits_behind is not None:
+                    self.waits_behind(message, turn, ahead)
                 return Received("queued")
+            case Muted() if message.is_mention or message.is_direct:  # who speaks to the bot itself is told why
+                return await self._tell(message, "muted", "muted")
             case Full():
                 return await self._tell(message, "thread_full", "full")
             case Paused():
@@ -194,12 +177,6 @@ class Receiver:
                 return await self._tell(message, what, "paused")
             case _:
                 return _received(put)
-
-    async def _muted(self, message: InboundMessage) -> Received:
-        """Nothing said here is for the agent; who speaks to the bot itself is told why."""
-        if is_addressed(message):
-            return await self._tell(message, "muted", "muted")
-        return Received("ignored", "its thread is muted")
 
     async def _tell(
         self,
@@ -236,26 +213,6 @@ def _notice(message: InboundMessage, what: str, *, of: str = "", is_offer: bool 
     )
 
 
-def is_addressed(message: InboundMessage) -> bool:
-    """Whether a message is for the bot without looking at its thread: it mentions it, or stands in its own channel.
-
-    In the direct message everything is: a reply there, too, in a thread that is not bound (any more).
-    """
-    return message.is_mention or message.is_direct
-
-
-def _why(message: InboundMessage, condition: Condition, *, is_command: bool) -> str:
-    """Say for the trace why a message is for the bot."""
-    match condition:
-        case Condition.BOUND | Condition.MISSED:
-            why = "a reply in a thread where the bot talks"
-        case Condition.SEARCH:
-            why = "a reply in a thread where the bot may have talked before its store was lost"
-        case _:
-            why = "it mentions the bot" if message.is_mention else "it is in the bot's direct message"
-    return f"{why}, as a command" if is_command else why
-
-
 def _received(put: Put) -> Received:
     match put:
         case Void("deleted"):
@@ -271,7 +228,6 @@ def _received(put: Put) -> Received:
 
 
 _PLAINLY: dict[type[Put], Received] = {
-    Queued: Received("queued"),
     Duplicate: Received("duplicate"),
     Full: Received("full"),
     Paused: Received("paused"),
