@@ -1,13 +1,36 @@
 """Fixtures of these tests."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
 
+from bridge.queue.keys import PERMANENT_PATTERNS
 from support.edge import say, say_without_files, slack, web  # noqa: F401 - found by their names
+from support.fake_redis import InProcessRedis
+from support.lifetimes import keys_without_lifetime
 from support.store import Store, a_store
 from support.turns import Bench, a_bench
+
+IN_PROCESS = ("test_commands_", "test_home", "test_feedback", "test_shortcuts", "test_reports_", "test_chats_")
+"""Files in which Redis only keeps what handlers put there: fakeredis will do. The others are about what it does."""
+
+
+@pytest.fixture
+async def fake_redis() -> AsyncIterator[Redis]:
+    """An empty Redis in this process, which fails a test that leaves keys behind for ever."""
+    async with InProcessRedis(decode_responses=True, protocol=2, version=(7,)) as client:
+        yield client
+        assert await keys_without_lifetime(client, PERMANENT_PATTERNS) == [], "keys were left without a lifetime"
+
+
+@pytest.fixture
+def redis(request: pytest.FixtureRequest) -> Redis:
+    """An empty Redis: fakeredis, or a real one."""
+    found: Redis = request.getfixturevalue("fake_redis" if request.path.name.startswith(IN_PROCESS) else "real_redis")
+    return found
 
 
 @pytest.fixture

@@ -128,7 +128,7 @@ local function look_at_head(id, consumer, handed_out, how)
   return {'turn', id, redis.call('HGETALL', key), conversation, handed_out, default}
 end
 
--- Writes that belong to a step, and are made with it: `writes` is a JSON list of them (`bridge.queue.writes`), '' for
+-- Writes that belong to a step, and are made with it: `writes` is a JSON list of them (`Write` in bridge.queue.records), '' for
 -- none. Returns what Redis answered to each.
 local function apply(writes)
   local answers = {}
