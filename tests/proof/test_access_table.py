@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import httpx
 import pytest
 from redis.asyncio import Redis
 
@@ -20,13 +19,12 @@ from bridge.features.workflows import forms, run_card as runs
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Member
 from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
-from bridge.project import ProjectClient
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import View
+from bridge.slack.people import Directory
 from support.gate import HOME, Gate, Somebody
-from support.store import a_store
-from support.turns import Service
+from support.turns import a_bench
 from support.wire_slack import Reaction, WireSlack, refused
 
 ORGANISATION = replace(HOME, enterprise="E0GRID")
@@ -190,9 +188,10 @@ def expected(outcome: str, row: Row) -> str:
 
 @asynccontextmanager
 async def a_gate(redis: Redis, slack: WireSlack, web: SlackWeb, row: Row) -> AsyncIterator[Gate]:
-    transport = httpx.MockTransport(Service().answer)
-    async with ProjectClient("http://project.example", "key", transport=transport) as project:
-        gate = Gate(await a_store(redis), web, slack, project, row.identity, row.rules)
+    directory = Directory(web, row.identity)
+    changes = {"identity": row.identity, "rules": row.rules, "directory": directory, "store_since": lambda: None}
+    async with a_bench(redis, **changes) as bench:
+        gate = Gate(bench, web, slack)
         gate.groups = {GROUP: {"ok": True, "users": ["U0SUE"]}, UNREADABLE: refused("missing_scope")}
         gate.knows(row.who)
         yield gate

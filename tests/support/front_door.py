@@ -21,17 +21,8 @@ import aiohttp
 from redis.asyncio import Redis
 from starlette.types import ASGIApp, Message
 
-from bridge.features.access import Access
-from bridge.features.conversations.receive import Receiver
-from bridge.features.conversations.stopping import Stopping
-from bridge.listeners.app import dispatcher, slack_app
-from bridge.listeners.door import Door
-from bridge.listeners.events import EventListeners
-from bridge.listeners.interactions import InteractionListeners
-from bridge.listeners.messages import KeptReplies, MessageListeners
-from bridge.listeners.token_watch import TokenWatch
+from bridge.listeners.app import dispatcher
 from bridge.metrics import Metrics
-from bridge.project import Catalog
 from bridge.queue.records import UNLIMITED, Limits
 from bridge.slack.api import SlackWeb
 from bridge.slack.guard import Guard
@@ -165,21 +156,10 @@ async def a_front_door(
     **rules: frozenset[str],
 ) -> AsyncIterator[FrontDoor]:
     """Open the door on *redis*, which knows nothing from before *since*; *rules* are those of `Access`."""
-    async with a_bench(redis) as bench:
+    async with a_bench(redis, rules=rules, store_since=lambda: since) as bench:
         bench.store.limits, bench.store.audit_lifetime = limits, timedelta(days=90)
-        bench.runners = rules.get("runners", frozenset())
-        inbox, metrics = bench.store.process().inbox, bench.metrics
-        access = Access(home=frozenset({US.team}), directory=bench.directory, **rules)
-        receiver = Receiver(
-            inbox=inbox, access=access, bot_user=US.bot_user, mentions_only=False, store_since=lambda: since
-        )
-        messages, door = MessageListeners(receiver, US, metrics), Door(inbox, access, metrics)
-        bench.follow = KeptReplies(web, messages)
-        interactions = InteractionListeners(door, US, Catalog(bench.project))
-        events = EventListeners(door, Stopping(inbox, access), US)
-        watch = TokenWatch(web, US, lambda: "")
-        app = slack_app(web, US, metrics, bench.say, messages, interactions, events, watch)
-        dispatch = dispatcher(app, metrics)
+        metrics = bench.metrics
+        dispatch = dispatcher(bench.slack_app(web), metrics)
         yield FrontDoor(bench, metrics, Guard(SECRET, metrics, dispatch), Sockets(no_socket, dispatch, metrics))
 
 

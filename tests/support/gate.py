@@ -14,32 +14,14 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bridge.errors import NotAllowed
-from bridge.features.access import Access
-from bridge.features.conversations.context import Context
-from bridge.features.conversations.receive import Receiver
-from bridge.features.deps import Deps
-from bridge.features.feedback.votes import Votes
-from bridge.features.home.recent import Recent
 from bridge.features.registry import features
 from bridge.features.results import Form, Outcome, Result
-from bridge.features.stats.snapshots import SnapshotStore
-from bridge.features.stats.statistics import Statistics
 from bridge.inbound import Notice
-from bridge.listeners.app import slack_app
-from bridge.listeners.door import Door
-from bridge.listeners.interactions import InteractionListeners
-from bridge.listeners.messages import KeptReplies, MessageListeners
-from bridge.metrics import Metrics
 from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View
-from bridge.project import Catalog, ProjectClient
-from bridge.queue.stops import Watches
-from bridge.queue.turn import Lease, Turn
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.people import Directory
-from support.reports import reports_of
-from support.store import ROOT, Store, message
-from support.turns import MemorySay
+from support.store import ROOT, message
+from support.turns import Bench
 from support.wire_slack import Json, Reaction, WireSlack, refused
 
 HOME = Identity(team=sample.TEAM, enterprise="", bot_user=sample.BRIDGE, bot_id=sample.BRIDGE_BOT)
@@ -81,48 +63,16 @@ def _homes(payload: Json, team: str) -> Json:
 
 @dataclass
 class Gate:
-    """The surfaces, as *identity*, with *rules*; what comes of a payload is said in words."""
+    """The surfaces, as its *bench* has them, of which *slack* is asked at the wire; what comes is said in words."""
 
-    store: Store
+    bench: Bench
     web: SlackWeb
     slack: WireSlack
-    project: ProjectClient
-    identity: Identity = HOME
-    rules: dict[str, frozenset[str]] = field(default_factory=dict)
     groups: dict[str, Reaction] = field(default_factory=dict)
     sent: int = 0
 
     def __post_init__(self) -> None:
-        directory = Directory(self.web, self.identity)
-        self.access = Access(self.identity.home, directory, **self.rules)
-        inbox, metrics, catalog = self.store.process().inbox, Metrics(), Catalog(self.project)
-        receiver = Receiver(inbox, self.access, sample.BRIDGE, mentions_only=False, store_since=lambda: None)
-        door, say = Door(inbox, self.access, metrics), MemorySay()
-        messages = MessageListeners(receiver, self.identity, metrics)
-        interactions = InteractionListeners(door, self.identity, catalog)
-        self.app = slack_app(self.web, self.identity, metrics, say, messages, interactions)
-        self.say = say
-        statistics = Statistics(self.project, SnapshotStore(self.store.scripts), self.store.clock)
-        self.deps = Deps(
-            catalog=catalog,
-            project=self.project,
-            inbox=inbox,
-            sessions=self.store.sessions,
-            node_results=self.store.results,
-            recent=Recent(self.store.scripts),
-            votes=Votes(self.store.scripts, metrics, now=self.store.clock),
-            statistics=statistics,
-            reports=reports_of(self.store.scripts, statistics, directory),
-            access=self.access,
-            say=say,
-            indicators=say,
-            directory=directory,
-            context=Context(say, directory, sample.BRIDGE),
-            follow=KeptReplies(self.web, messages),
-            store_since=lambda: None,
-            now=self.store.clock,
-            bot_user=sample.BRIDGE,
-        )
+        self.app = self.bench.slack_app(self.web)
         self.slack.script["usergroups.users.list"] = [lambda asked: _json(self.groups[asked["usergroup"]])]
 
     def knows(self, who: Somebody) -> None:
@@ -131,8 +81,8 @@ class Gate:
 
     async def bind(self, channel: Channel) -> str:
         """Begin a conversation in *channel* that is answered already; gives its root."""
-        await self.store.queue(message(team=self.identity.team, channel=channel.id), agent=7)
-        process = self.store.process()
+        await self.bench.store.queue(message(team=self.bench.identity.team, channel=channel.id), agent=7)
+        process = self.bench.store.process()
         await process.journal.done(await process.take())
         return ROOT
 
@@ -183,9 +133,9 @@ class Gate:
     async def _pressed(self, who: Somebody, where: Json, action_id: str, value: str) -> str:
         action = {"type": "button", "action_id": action_id, "block_id": "b1", "value": value}
         body = payloads.block_actions(who.person, where, action, {}, trigger_id=f"t{self._next()}")
-        whispers = len(self.say.whispers)
+        whispers = len(self.bench.say.whispers)
         answer = await self._dispatched(who.says(body))
-        if len(self.say.whispers) > whispers:
+        if len(self.bench.say.whispers) > whispers:
             return "is told to try again"
         return await self._taken(answer.status)
 
@@ -196,27 +146,22 @@ class Gate:
         """Say in words what was kept, and what its handler makes of it."""
         if status != 200:
             return "is sent again by Slack"
-        process = self.store.process()
+        process = self.bench.store.process()
         held = await process.hold()
         if not held:
             return "is ignored"
-        taken = await process.take(held[0])
+        turn = await self.bench.taken("a", held[0])
+        taken = turn.taken
         if isinstance(taken.record.body, Notice):
             outcome = f"is refused: {taken.record.body.what}"
         else:
-            lease = Lease(taken.held, monotonic=lambda: 0.0, renewed_at=0.0, renew=_never)
-            turn = Turn(taken, lease, process.journal, Watches(), may_begin=lambda: True)
-            outcome = await _in_words(features.handle(self.deps, turn))
+            outcome = await _in_words(features.handle(self.bench.deps(process), turn))
         await process.journal.done(taken)
         return outcome
 
     def _next(self) -> int:
         self.sent += 1
         return self.sent
-
-
-async def _never() -> None:
-    raise AssertionError("no lease is over so soon")
 
 
 async def _in_words(handled: Awaitable[Result]) -> str:

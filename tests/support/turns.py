@@ -16,22 +16,32 @@ from typing import Any
 
 import httpx
 from redis.asyncio import Redis
+from slack_bolt.async_app import AsyncApp
 
 from bridge.errors import SlackAmbiguous, SlackError
 from bridge.features.access import Access
 from bridge.features.activity import Activity
 from bridge.features.conversations.context import Context
+from bridge.features.conversations.receive import Receiver
+from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
 from bridge.features.feedback.votes import Votes
 from bridge.features.home.recent import Recent
 from bridge.features.registry import features
 from bridge.features.reply_poster import ReplyPoster
+from bridge.features.reports.keeping import Reports, ReportStore
 from bridge.features.results import Result
 from bridge.features.stats.snapshots import SnapshotStore
 from bridge.features.stats.statistics import Statistics
 from bridge.features.turns import Turns
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Inbound, InboundMessage
+from bridge.listeners.app import slack_app
+from bridge.listeners.door import Door
+from bridge.listeners.events import EventListeners
+from bridge.listeners.interactions import InteractionListeners
+from bridge.listeners.messages import KeptReplies, MessageListeners
+from bridge.listeners.token_watch import TokenWatch
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
 from bridge.queue.patience import Patience, Slots
@@ -39,13 +49,14 @@ from bridge.queue.records import Held
 from bridge.queue.stops import Watches
 from bridge.queue.turn import Lease, Turn
 from bridge.queue.worker import Worker
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.reply import Reply, View
 from bridge.slack.history import MessageTag, Place, Recalled, ThreadRead
 from bridge.slack.post import ExistingParts, Recipient
-from support.reports import reports_of
-from support.store import START, Process, Store, a_store
+from support.saying import US
+from support.store import SESSION_LIFETIME, START, Process, Store, a_store
 
-BOT = "UBOT"
+BOT = US.bot_user
 MAX_AGE = timedelta(hours=24)
 SUPPORT = {"id": 7, "name": "Support", "model": "m"}
 SALES = {"id": 8, "name": "Sales", "model": "m"}
@@ -322,7 +333,7 @@ async def _nothing_to_follow(_thread: ThreadKey, replies: Sequence[str]) -> None
 
 @dataclass
 class Bench:
-    """The parts of some processes, with one time that goes on only when somebody sleeps.
+    """The parts of some processes, with one time that goes on only when somebody sleeps; *rules* are those of `Access`.
 
     Sleeping renews the leases, as a worker's upkeep does, unless *is_suspended*.
     """
@@ -330,8 +341,10 @@ class Bench:
     store: Store
     project: ProjectClient
     service: Service
-    say: MemorySay
-    directory: MemoryDirectory
+    say: MemorySay = field(default_factory=MemorySay)
+    directory: Any = field(default_factory=MemoryDirectory)  # or Slack's, at the wire
+    identity: Identity = US
+    rules: dict[str, frozenset[str]] = field(default_factory=dict)
     slots: Slots = field(default_factory=lambda: Slots(10))
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     monotonic: float = 1000.0
@@ -361,9 +374,45 @@ class Bench:
             await self.on_sleep()
         await asyncio.sleep(0)
 
+    def access(self, **rules: frozenset[str]) -> Access:
+        """Who may: by the *rules* of the bench, and more of them."""
+        rules = {"runners": self.runners, **self.rules, **rules}
+        return Access(home=self.identity.home, directory=self.directory, **rules)
+
+    def receiver(self, **rules: frozenset[str]) -> Receiver:
+        """What messages come in by."""
+        return Receiver(
+            inbox=self.store.process().inbox,
+            access=self.access(**rules),
+            bot_user=self.identity.bot_user,
+            mentions_only=self.mentions_only,
+            store_since=self.store_since,
+        )
+
+    def slack_app(self, web: SlackWeb) -> AsyncApp:
+        """Put the Bolt app together, as `bridge.app.parts.build` does."""
+        inbox, access, identity = self.store.process().inbox, self.access(), self.identity
+        door, messages = Door(inbox, access, self.metrics), MessageListeners(self.receiver(), identity, self.metrics)
+        self.follow = KeptReplies(web, messages)
+        return slack_app(
+            web,
+            identity,
+            self.metrics,
+            self.say,
+            messages,
+            InteractionListeners(door, identity, self.catalog, self.command_prefix),
+            EventListeners(door, Stopping(inbox, access), identity),
+            TokenWatch(web, identity, lambda: ""),
+        )
+
+    def report_store(self, name: str = "a") -> ReportStore:
+        """Give the reports as the process *name* sees them."""
+        store = self.store
+        return ReportStore(store.scripts, consumer=name, session_lifetime=SESSION_LIFETIME, now=store.clock)
+
     def deps(self, process: Process) -> Deps:
         """What the handlers of one process are given."""
-        store, directory, say = self.store, self.directory, self.say
+        store, directory, say, access = self.store, self.directory, self.say, self.access()
         statistics = Statistics(self.project, SnapshotStore(store.scripts), store.clock)
         return Deps(
             catalog=self.catalog,
@@ -374,18 +423,27 @@ class Bench:
             recent=Recent(store.scripts),
             votes=Votes(store.scripts, self.metrics, now=store.clock),
             statistics=statistics,
-            reports=reports_of(
-                store.scripts, statistics, directory, name=process.name, has_default_agent=bool(self.default_agent)
+            reports=Reports(
+                store=self.report_store(process.name),
+                inbox=process.inbox,
+                sessions=store.sessions,
+                statistics=statistics,
+                directory=directory,
+                now=store.clock,
+                has_default_agent=bool(self.default_agent),
+                allowed_channels=access.allowed_channels,
             ),
-            access=Access(home=frozenset({"T1"}), directory=directory, runners=self.runners),
+            access=access,
             say=say,
             indicators=say,
             directory=directory,
-            context=Context(say, directory, BOT, is_on=self.has_context, mentions_only=self.mentions_only),
+            context=Context(
+                say, directory, self.identity.bot_user, is_on=self.has_context, mentions_only=self.mentions_only
+            ),
             follow=self.follow,
             store_since=self.store_since,
             now=store.clock,
-            bot_user=BOT,
+            bot_user=self.identity.bot_user,
             default_agent=self.default_agent,
             command_prefix=self.command_prefix,
             workspace="https://acme.slack.com/",
@@ -484,7 +542,7 @@ async def a_bench(redis: Redis, **changes: Any) -> AsyncIterator[Bench]:
         monotonic=lambda: holder[0].monotonic if holder else 1000.0,
     )  # fmt: skip
     async with project:
-        bench = Bench(await a_store(redis), project, service, MemorySay(), MemoryDirectory(), **changes)
+        bench = Bench(await a_store(redis), project, service, **changes)
         holder.append(bench)
         yield bench
 

@@ -8,12 +8,10 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.access import Access
 from bridge.features.conversations.layout import CONTINUE, title_of
-from bridge.features.conversations.receive import Receiver
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened
-from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, THREAD, USER, message, ts
+from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, a_bench
 
 DM = "D1"
@@ -29,14 +27,7 @@ async def bench(redis: Redis) -> AsyncIterator[Bench]:
 
 
 async def say_it(bench: Bench, said: InboundMessage) -> str:
-    receiver = Receiver(
-        inbox=bench.store.process().inbox,
-        access=Access(home=frozenset({TEAM}), directory=bench.directory),
-        bot_user=BOT,
-        mentions_only=False,
-        store_since=lambda: START,
-    )
-    received = await receiver.receive(said)
+    received = await bench.receiver().receive(said)
     await bench.work()
     return received.reason or received.decision
 

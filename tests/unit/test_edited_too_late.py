@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.access import Access
 from bridge.features.conversations.notices import ASK_EDITED
-from bridge.features.conversations.receive import Received, Receiver
+from bridge.features.conversations.receive import Received
 from bridge.inbound import Click
 from support.store import CHANNEL, ROOT, TEAM, USER, message, ts
 from support.turns import BOT, Bench
@@ -18,21 +17,16 @@ URL = "https://slack.test/response"
 REPLY = ts(1)
 
 
-def door(bench: Bench) -> Receiver:
-    access = Access(home=frozenset({TEAM}), directory=bench.directory)
-    return Receiver(bench.store.process().inbox, access, BOT, mentions_only=False, store_since=lambda: None)
-
-
 async def answered(bench: Bench) -> None:
     """Let a thread have a question in its root and one more, both answered."""
-    receiver = door(bench)
+    receiver = bench.receiver()
     await receiver.receive(message(f"<@{BOT}> hello", is_mention=True))
     await receiver.receive(message("how many?", REPLY))
     await bench.work()
 
 
 async def edited(bench: Bench, text: str, event: str = "Ev-edit", **changes: Any) -> str:
-    became = (await door(bench).edited(message(text, REPLY, event_id=event, **changes))).decision
+    became = (await bench.receiver().edited(message(text, REPLY, event_id=event, **changes))).decision
     await bench.work()
     return became
 
@@ -124,7 +118,7 @@ async def test_what_is_no_question_any_more_is_not_offered(bench: Bench, text: s
 
 async def test_a_command_that_is_changed_is_neither_begun_anew_nor_offered(bench: Bench) -> None:
     await answered(bench)
-    receiver = door(bench)
+    receiver = bench.receiver()
     await receiver.receive(message("!workflows run 3 hello", ts(2)))
     await bench.work()
     before = len(bench.say.whispers)

@@ -14,7 +14,6 @@ from bridge.inbound import Click, Inbound, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Block, Reply
-from support.reports import report_store
 from support.store import CHANNEL, TEAM, USER
 from support.turns import Bench
 
@@ -49,7 +48,7 @@ def click(action: str, value: str, user: str = USER) -> Click:
 
 
 async def kept(bench: Bench) -> list[StoredReport]:
-    return await report_store(bench.store.scripts, bench.store.clock).all()
+    return await bench.report_store().all()
 
 
 def buttons(blocks_: tuple[Block, ...]) -> dict[str, str]:

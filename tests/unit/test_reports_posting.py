@@ -17,7 +17,6 @@ from bridge.inbound import Click
 from bridge.queue.dead import DeadLetters
 from bridge.queue.inbox import Condition
 from bridge.slack.history import Place
-from support.reports import report_store
 from support.store import CHANNEL, TEAM, USER, message
 from support.turns import SALES, SUPPORT, Bench, Posted, killed
 from support.waiting import wait_until
@@ -32,12 +31,12 @@ def spec(cron: str = DAILY) -> ReportSpec:
 
 
 async def keep(bench: Bench, id_: str = "r1", due: datetime = SLOT, cron: str = DAILY) -> None:
-    assert await report_store(bench.store.scripts, bench.store.clock).keep(id_, spec(cron), due)
+    assert await bench.report_store().keep(id_, spec(cron), due)
 
 
 async def find_due(bench: Bench, name: str = "a") -> int:
     clock = bench.store.clock
-    return await Reporter(report_store(bench.store.scripts, clock, name), clock).claim_due()
+    return await Reporter(bench.report_store(name), clock).claim_due()
 
 
 async def at(bench: Bench, moment: datetime) -> None:
@@ -48,7 +47,7 @@ async def at(bench: Bench, moment: datetime) -> None:
 
 
 async def kept(bench: Bench, id_: str = "r1") -> StoredReport:
-    found = await report_store(bench.store.scripts, bench.store.clock).get(id_)
+    found = await bench.report_store().get(id_)
     assert found is not None
     return found
 
@@ -220,7 +219,7 @@ async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(bench: B
     await keep(bench)
     bench.store.clock.time = SLOT
     await find_due(bench)
-    schedules = report_store(bench.store.scripts, bench.store.clock)
+    schedules = bench.report_store()
     await (schedules.pause("r1", "asked") if what == "pause" else schedules.forget("r1"))
 
     await bench.work()
@@ -230,7 +229,7 @@ async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(bench: B
 
 
 async def test_one_look_finds_what_is_due_of_a_thousand(bench: Bench) -> None:
-    schedules = report_store(bench.store.scripts, bench.store.clock)
+    schedules = bench.report_store()
     for number in range(MOST_KEPT):
         await keep(bench, f"r{number}", due=SLOT + timedelta(days=number % 300))
 

@@ -9,15 +9,13 @@ from typing import Any
 import pytest
 
 from bridge.errors import SlackUnreachable, StoreUnavailable
-from bridge.features.access import Access
 from bridge.features.conversations.notices import SEND_AGAIN
-from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.conversations.stops import DROP, GO_ON, SHOW
 from bridge.inbound import Click, StopRequest
 from bridge.queue.inbox import Queued
-from support.store import CHANNEL, LANE, ROOT, START, TEAM, USER, message, ts
-from support.turns import BOT, REFUSED, SALES, SUPPORT, Bench, killed
+from support.store import CHANNEL, LANE, ROOT, TEAM, USER, message, ts
+from support.turns import REFUSED, SALES, SUPPORT, Bench, killed
 from support.waiting import wait_until
 
 LATER = "1700000900.000000"
@@ -34,19 +32,13 @@ def a_request(**changes: Any) -> StopRequest:
     return StopRequest.model_validate(fields | changes)
 
 
-def access(bench: Bench, **rules: Any) -> Access:
-    return Access(home=frozenset({TEAM}), directory=bench.directory, **rules)
-
-
 async def press_stop(bench: Bench, *, event: str = "EvStop", name: str = "a", **changes: Any) -> str:
-    stopping = Stopping(bench.store.process(name).inbox, access(bench))
+    stopping = Stopping(bench.store.process(name).inbox, bench.access())
     return await stopping.stop(a_request(**changes), event=event)
 
 
 async def say_in_thread(bench: Bench, text: str, number: int) -> str:
-    inbox = bench.store.process().inbox
-    receiver = Receiver(inbox=inbox, access=access(bench), bot_user=BOT, mentions_only=False, store_since=lambda: START)
-    return (await receiver.receive(message(text, ts(number)))).decision
+    return (await bench.receiver().receive(message(text, ts(number)))).decision
 
 
 async def press(bench: Bench, action: str, value: str = "held") -> None:
@@ -374,7 +366,7 @@ async def test_stop_can_be_written_and_does_not_wait_behind_what_it_stops(bench:
 
 async def cross_out(bench: Bench, root: str, **changes: Any) -> str:
     request = a_request(message_ts=root, thread_ts="", **changes)
-    return await Stopping(bench.store.process().inbox, access(bench)).stop(request, event="EvX")
+    return await Stopping(bench.store.process().inbox, bench.access()).stop(request, event="EvX")
 
 
 async def test_a_cross_on_ones_own_message_stops_its_turn_in_its_thread(bench: Bench) -> None:
@@ -408,7 +400,7 @@ async def test_a_cross_on_any_other_message_says_nothing(bench: Bench) -> None:
 
 async def test_who_may_not_talk_to_the_bot_may_not_stop_it(bench: Bench) -> None:
     await bench.store.conversation(agent=7)
-    only_others = access(bench, allowed_users=frozenset({"UOTHER"}))
+    only_others = bench.access(allowed_users=frozenset({"UOTHER"}))
     stopping = Stopping(bench.store.process().inbox, only_others)
 
     decisions = [
