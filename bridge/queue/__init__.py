@@ -1,1 +1,5 @@
-"""The durable queue in Redis: the inbox, its journal, and the workers that bring each turn to its end."""
+"""The durable core: it knows neither Slack nor the project.
+
+`inbox` stores what came in, and `worker` takes lanes, each a thread's turns in order. `journal` writes each step of a
+turn before the effect that it stands for; `turn` is what a handler gets. Each step is one of ``scripts/*.lua``.
+"""

@@ -1,1 +1,4 @@
-"""The edge to Slack: what comes in over HTTP, and the only way out."""
+"""The edge to Slack.
+
+In: `guard` over HTTP and `sockets` in Socket Mode. Out: `post`, the only way, over `api`. `blockkit` is pure layout.
+"""
