@@ -119,7 +119,7 @@ class Keys:
     snapshots = Key[[]]("snapshots", "hash", "400 days each", "hour → statistics, see `features.stats`")
     snapshotting = Key[int]("snapshotting:<hour>", "string", SNAPSHOTTING, "the process that takes its snapshot")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
-    report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedules`", stays=True)
+    report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)
     reports = Key[[]]("reports", "zset", "for ever: a setting", "all of them, by when they were made", stays=True)
     due = Key[[]]("due", "zset", "for ever: a setting", "those that are not paused, by when they are due", stays=True)
     words = Key[ThreadKey]("words:<thread>", "string", "session days at most",

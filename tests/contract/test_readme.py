@@ -1,0 +1,39 @@
+"""What the README and the docstrings name is there."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(
+    {
+        name
+        for path in (ROOT / "bridge").rglob("*.*")
+        if path.suffix in {".py", ".lua"}
+        for name in re.findall(r"`(bridge(?:\.\w+)+)`", path.read_text(encoding="utf-8"))
+    }
+)
+
+
+def test_every_link_in_the_readme_leads_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / "README.md").read_text(encoding="utf-8"))
+
+    assert links
+    assert [link for pair in links for link in pair if link and not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_in_a_docstring_exists(name: str) -> None:
+    found: object = importlib.import_module("bridge")
+    module = "bridge"
+    for part in name.split(".")[1:]:
+        module = f"{module}.{part}"
+        if not hasattr(found, part) and inspect.ismodule(found):
+            importlib.import_module(module)
+        assert hasattr(found, part) or part in getattr(found, "__annotations__", {})
+        found = getattr(found, part, None)
