@@ -4,7 +4,7 @@
 
 Each arrow into the journal is written before the effect that follows it, and each effect is preceded by a look at
 the lease. So whoever takes a lane over knows what may have happened: nothing (``queued``: begin), a request
-(``sent``: say that the outcome is unknown), or a post (``posting``: look whether it is existing, and where nobody can
+(``sent``: say that the outcome is unknown), or a post (``posting``: look whether it is there, and where nobody can
 look, say that).
 """
 
