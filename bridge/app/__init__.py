@@ -18,7 +18,7 @@ from functools import partial
 import aiohttp
 
 from bridge import __version__
-from bridge.app.parts import Parts, build as build_parts
+from bridge.app.parts import build as build_parts
 from bridge.app.wires import Wires, opened_wires
 from bridge.errors import SlackError, SlackRefused
 from bridge.listeners.app import dispatcher
@@ -119,7 +119,14 @@ class Bridge:
         async with self._listening_to_sockets(dispatch):
             self._accepts = True
             log.info("ready")
-            await self._work(parts)
+            # Do what waits, until it is time to end.
+            async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
+                hourly = group.create_task(parts.hourly())
+                group.create_task(parts.reporter.run(self._draining))
+                watch = group.create_task(parts.token_watch.run())
+                await parts.worker.run(parts.turns.work)
+                hourly.cancel()  # it may be waiting for the service
+                watch.cancel()
 
     @asynccontextmanager
     async def _listening_to_sockets(self, dispatch: Dispatch) -> AsyncIterator[None]:
@@ -152,16 +159,6 @@ class Bridge:
                 if web.token.is_accepted:
                     raise
 
-    async def _work(self, parts: Parts) -> None:
-        """Do what waits, until it is time to end."""
-        async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
-            hourly = group.create_task(parts.hourly())
-            group.create_task(parts.reporter.run(self._draining))
-            watch = group.create_task(parts.token_watch.run())
-            await parts.worker.run(parts.turns.work)
-            hourly.cancel()  # it may be waiting for the service
-            watch.cancel()
-
     async def _who_we_are(self) -> Identity:
         """Ask Slack, for as long as it cannot be reached. Raises `SlackRefused` where the token is not accepted."""
         while True:
@@ -189,8 +186,12 @@ class Bridge:
     def _readiness(self) -> Readiness:
         namespace, project = self._namespace, self._wires.project
         trouble = self._wires.keeper.trouble if self._wires.keeper else ""
+        if self._identity is None:
+            slack = Reach.NOT_YET
+        else:
+            slack = Reach.UP if self._sockets is None else _reach(is_up=self._sockets.is_up)
         return Readiness(
-            slack=self._slack(),
+            slack=slack,
             slack_trouble=self._wires.web.token.refused_because,
             redis=Reach.NOT_YET
             if namespace is None or namespace.since is None
@@ -200,11 +201,6 @@ class Bridge:
             accepts=self._accepts,
             redis_trouble=trouble,
         )
-
-    def _slack(self) -> Reach:
-        if self._identity is None:
-            return Reach.NOT_YET
-        return Reach.UP if self._sockets is None else _reach(is_up=self._sockets.is_up)
 
 
 def _reach(*, is_up: bool) -> Reach:

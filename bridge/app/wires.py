@@ -39,7 +39,10 @@ async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[W
     """Open all that *settings* name, with an *embedded* Redis in place of theirs where that is asked for."""
     metrics = Metrics()
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(_redis_url(settings, embedded=embedded))
+        url = settings.redis_url.get_secret_value() if settings.redis_url is not None else ""
+        if embedded:
+            url = await stack.enter_async_context(embedded_redis(settings.data_dir))
+            log.info("embedded redis: one machine only", extra={"data": str(settings.data_dir)})
         redis, blocking = connect(url), blocking_connection(url)
         stack.push_async_callback(redis.aclose)
         stack.push_async_callback(blocking.aclose)
@@ -54,13 +57,3 @@ async def opened_wires(settings: Settings, *, embedded: bool) -> AsyncIterator[W
         )
         keeper = Keeper(settings.data_dir) if embedded else None
         yield Wires(metrics, redis, blocking, web, await stack.enter_async_context(project), keeper)
-
-
-@asynccontextmanager
-async def _redis_url(settings: Settings, *, embedded: bool) -> AsyncIterator[str]:
-    if embedded:
-        async with embedded_redis(settings.data_dir) as url:
-            log.info("embedded redis: one machine only", extra={"data": str(settings.data_dir)})
-            yield url
-    elif settings.redis_url is not None:
-        yield settings.redis_url.get_secret_value()

@@ -45,42 +45,35 @@ class Access:
             return "unknown"
         if self.allowed_users and inbound.user not in self.allowed_users:
             return "user"
-        # What happens outside any channel (a form, the Home tab) is not a matter of channels; a direct message is.
-        if self.allowed_channels and _is_in_a_channel(inbound) and inbound.channel not in self.allowed_channels:
-            return "channel"
+        # What happens outside any channel (a form, the Home tab) is not a matter of channels; a direct message is. Of
+        # Home and forms, the channel is only where private lines about it go.
+        if self.allowed_channels and inbound.channel and inbound.channel not in self.allowed_channels:
+            is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
+            return None if is_outside else "channel"
         return None
 
     async def _is_stranger(self, inbound: Inbound) -> bool:
         team = inbound.user_team
         if team.startswith("T") and team in self.home:
             return False
-        if team and not self._is_in_an_organisation():
+        if team and not any(place.startswith("E") for place in self.home):  # we are in no organisation
             return True
         if not team and not inbound.is_shared:
             return False  # nobody else can write there
         # In an organisation people are members of several workspaces: what an event names need not be the only one.
         return not await self.directory.is_home(inbound.user)
 
-    def _is_in_an_organisation(self) -> bool:
-        return any(place.startswith("E") for place in self.home)
-
     async def may_run(self, user: str) -> bool:
         """Whether *user* may run workflows and keep reports. Raises `NotAllowed` where that cannot be known."""
         if user in self.runners:
             return True
         try:
-            return await (self._is_in_a_group(user) if self.runners else self._is_member(user))
+            return await self._is_in_a_group(user) if self.runners else not await self.directory.is_guest(user)
         except SlackError as exc:
+            if not self.runners and isinstance(exc, SlackRefused) and exc.error == "missing_scope":
+                return True
             log.warning("slack does not tell who may run workflows", extra={"detail": exc.detail})
             raise NotAllowed("unknown") from exc
-
-    async def _is_member(self, user: str) -> bool:
-        try:
-            return not await self.directory.is_guest(user)
-        except SlackRefused as exc:
-            if exc.error != "missing_scope":
-                raise
-            return True
 
     async def _is_in_a_group(self, user: str) -> bool:
         """Whether *user* is in a group of the runners; one that cannot be read counts only if no other has them."""
@@ -94,9 +87,3 @@ class Access:
         if trouble is not None:
             raise trouble
         return False
-
-
-def _is_in_a_channel(inbound: Inbound) -> bool:
-    """Whether it happened in a channel. Of Home and forms, the channel is only where private lines about it go."""
-    is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
-    return bool(inbound.channel) and not is_outside

@@ -59,20 +59,15 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> 
     found = _by_id(text, candidates, takes_rest=takes_rest) or _quoted(kind, text, named, takes_rest=takes_rest)
     if found:
         return found
-    beginnings = [(typed, _folded(typed), rest) for typed, rest in _beginnings(text, takes_rest=takes_rest)]
+    words = islice(_WORD.finditer(text[:_MOST_TYPED]), _LONGEST_NAME) if takes_rest else ()
+    ends = [word.end() for word in words] if takes_rest else [len(text)]
+    # What may be the name and what is then the rest, the longest name first.
+    beginnings = [(text[:end], _folded(text[:end]), text[end:].strip()) for end in reversed(ends)]
     for fits in (str.__eq__, str.startswith):
         for typed, folded, rest in beginnings:
             if fitting := [candidate for name, candidate in named if folded and fits(name, folded)]:
                 return _only(kind, typed, fitting), rest
     raise NoSuch(kind, text, _nearest([folded for _typed, folded, _rest in beginnings], named))
-
-
-def _beginnings(text: str, *, takes_rest: bool) -> list[tuple[str, str]]:
-    """Go through what may be the name and what is then the rest, the longest name first."""
-    if not takes_rest:
-        return [(text, "")]
-    ends = [word.end() for word in islice(_WORD.finditer(text[:_MOST_TYPED]), _LONGEST_NAME)]
-    return [(text[:end], text[end:].strip()) for end in reversed(ends)]
 
 
 def _by_id(text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str] | None:
@@ -115,14 +110,10 @@ def _nearest(typed: Sequence[str], named: Sequence[tuple[str, Named]]) -> list[s
     for words in typed[-_COMPARED_WORDS:]:
         matcher = difflib.SequenceMatcher(None, b=words[:_COMPARED])  # which remembers what it found out about this one
         for name in names:
-            scores[name] = max(scores[name], _likeness(matcher, words[:_COMPARED], name))
+            matcher.set_seq1(name)
+            if words and words[:_COMPARED] in name:
+                scores[name] = max(scores[name], 0.9)
+            elif matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE:
+                scores[name] = max(scores[name], matcher.ratio())
     best = sorted((name for name in names if scores[name] >= _ALIKE), key=lambda name: -scores[name])
     return [names[name] for name in best[:_NEAREST]]
-
-
-def _likeness(matcher: difflib.SequenceMatcher[str], typed: str, name: str) -> float:
-    if typed and typed in name:
-        return 0.9
-    matcher.set_seq1(name)
-    is_worth_it = matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE
-    return matcher.ratio() if is_worth_it else 0

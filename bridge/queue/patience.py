@@ -126,10 +126,7 @@ class Line:
                 await place.is_first.wait()
         finally:
             place.has_left = True
-            self._move_up()
-
-    def _move_up(self) -> None:
-        while self._places and self._places[0].has_left:
-            heapq.heappop(self._places)
-        if self._places:
-            self._places[0].is_first.set()
+            while self._places and self._places[0].has_left:
+                heapq.heappop(self._places)
+            if self._places:
+                self._places[0].is_first.set()

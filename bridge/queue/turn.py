@@ -47,7 +47,11 @@ class Turn:
         self.body = body = record.body
         self.id = record.id
         self.team, self.channel, self.user = body.team, body.channel, body.user
-        self.thread = _thread_of(body)
+        self.thread: ThreadKey | None = None
+        if isinstance(body, InboundMessage):
+            self.thread = body.thread
+        elif isinstance(body, Click | Notice) and body.thread_ts:
+            self.thread = ThreadKey(body.team, body.channel, body.thread_ts)
         self.response_url: str = getattr(body, "response_url", "")
         self.trigger_id: str = getattr(body, "trigger_id", "")
         self.conversation = taken.conversation
@@ -105,16 +109,6 @@ class Turn:
         if isinstance(result, ProjectError):
             raise result
         return result  # type: ignore[no-any-return]
-
-
-def _thread_of(body: object) -> ThreadKey | None:
-    match body:
-        case InboundMessage():
-            return body.thread
-        case Click() | Notice() if body.thread_ts:
-            return ThreadKey(body.team, body.channel, body.thread_ts)
-        case _:
-            return None
 
 
 LEASE = timedelta(seconds=15)

@@ -126,19 +126,15 @@ class Worker:
                 group.create_task(self._repeat(_CLAIM_EVERY, partial(self._take_over, begin), until_draining=True)),
             ]
             await asyncio.wait(takers)
-            await self._finish_in_flight()
+            if self._tasks:  # finish what is in flight
+                _done, late = await asyncio.wait(self._tasks, timeout=self._drain.total_seconds())
+                if late:
+                    log.warning("turns still ran when the time to drain was over", extra={"turns": len(late)})
+                    for task in late:
+                        task.cancel()
+                    await asyncio.wait(late)
             for loop in upkeep:
                 loop.cancel()
-
-    async def _finish_in_flight(self) -> None:
-        if not self._tasks:
-            return
-        _done, late = await asyncio.wait(self._tasks, timeout=self._drain.total_seconds())
-        if late:
-            log.warning("turns still ran when the time to drain was over", extra={"turns": len(late)})
-            for task in late:
-                task.cancel()
-            await asyncio.wait(late)
 
     async def _repeat(
         self, pause: timedelta, step: Callable[[], Awaitable[None]], *, until_draining: bool = False

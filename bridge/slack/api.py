@@ -329,6 +329,10 @@ def _outcome(error: SlackError) -> str:
     return "ambiguous"
 
 
+_MAY_HAVE_HAPPENED = ("internal_error", "fatal_error", "service_unavailable", "request_timeout")
+"""Words of which Slack's reference says: "some aspect of the operation may have succeeded"."""
+
+
 def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *, is_api: bool) -> Json:
     """Tell what an answer means: the API's is JSON, any other a status and a word.
 
@@ -350,20 +354,15 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
     match answer:
         case {"ok": True}:
             return dict(answer)
+        case {"ok": False, "error": "ratelimited" | "rate_limited" | "message_limit_exceeded" as word}:
+            raise SlackUnreachable(method, word, _retry_after(headers))
+        case {"ok": False, "error": "team_added_to_org" | "org_login_required" as word}:  # while it is being moved
+            raise SlackUnreachable(method, word)
         case {"ok": False, "error": str() as word}:
-            raise _refusal(method, word, str(answer.get("needed") or ""), headers)
+            if word in _MAY_HAVE_HAPPENED:
+                raise SlackAmbiguous(method, word)
+            raise SlackRefused(method, word, str(answer.get("needed") or ""))
     raise SlackAmbiguous(method, f"{status}, not of Slack's shape")
-
-
-def _refusal(method: str, word: str, needed: str, headers: Mapping[str, str]) -> SlackError:
-    match word:
-        case "ratelimited" | "rate_limited" | "message_limit_exceeded":
-            return SlackUnreachable(method, word, _retry_after(headers))
-        case "team_added_to_org" | "org_login_required":  # while it is being moved
-            return SlackUnreachable(method, word)
-        case "internal_error" | "fatal_error" | "service_unavailable" | "request_timeout":
-            return SlackAmbiguous(method, word)  # Slack's reference: "some aspect of the operation may have succeeded"
-    return SlackRefused(method, word, needed)
 
 
 def _word_in(body: bytes) -> str:

@@ -146,13 +146,19 @@ class History:
         scopes = {"im:history"} if place.channel.startswith("D") else {"channels:history", "groups:history"}
         if self.identity.scopes and not self.identity.scopes & scopes:
             raise SlackRefused("conversations.replies", "missing_scope")  # as Slack would say, with every call
-        seen, recalled, root, count, cut_short = 0, None, None, 0, None
+        seen, root, count, cut_short = 0, None, 0, None
+        recalled: Recalled | None = None
         newest: deque[ThreadMessage] = deque(maxlen=NEWEST)
         try:
             async for message in self._messages(place, after):
                 seen += 1
                 is_own, ts = self.identity.wrote(message), str(message.get("ts") or "")
-                recalled = (_session_in(message) if is_own else None) or recalled
+                match message.get("metadata") if is_own else None:
+                    case {
+                        "event_type": "bridge_turn",
+                        "event_payload": {"agent": int() as agent, "session": int() as session},
+                    }:
+                        recalled = Recalled(agent, session)
                 said = _said(message)
                 if ts == place.thread_ts:  # Slack gives it with every window
                     root = said if not after else None
@@ -187,13 +193,6 @@ class History:
             asked["cursor"] = str((page.get("response_metadata") or {}).get("next_cursor") or "")
             if not asked["cursor"]:
                 return
-
-
-def _session_in(message: Mapping[str, Any]) -> Recalled | None:
-    match message.get("metadata"):
-        case {"event_type": "bridge_turn", "event_payload": {"agent": int() as agent, "session": int() as session}}:
-            return Recalled(agent, session)
-    return None
 
 
 def _is_between(ts: str, after: str, before: str) -> bool:

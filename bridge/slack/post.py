@@ -244,9 +244,8 @@ class Say:
         for part in laid_out:
             if part.name in posting.existing:
                 continue
-            if not has_begun_as_text(part.name, posting.existing) and await self._fallback.send(
-                part, partial(self._post_message, posting, part.name)
-            ):
+            has_begun = bool(posting.existing) and has_begun_as_text(part.name, posting.existing)
+            if not has_begun and await self._fallback.send(part, partial(self._post_message, posting, part.name)):
                 continue
             text = part.instead or part.text
             try:

@@ -8,8 +8,7 @@ import pytest
 
 from bridge.errors import BadInput, NoSuch, SeveralFit
 from bridge.features.picking import pick
-from bridge.features.workflows.input import typed_input
-from bridge.slack.blockkit.json_text import pointed_at
+from bridge.slack.blockkit.json_text import pointed_at, typed_input
 
 
 class Named(NamedTuple):

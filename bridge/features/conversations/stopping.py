@@ -36,12 +36,18 @@ class Stopping:
         """Stop what *request* names, a thread or one message; it may be repeated."""
         if request.message_ts:
             return await self._stop_message(request, event)
-        return await self._stop_thread(request, event)
-
-    async def _stop_thread(self, request: StopRequest, event: str) -> Decision:
         refusal = await self.access.refusal(request)
         if refusal is not None:
-            return await self._refuse(request, refusal, event)
+            notice = Notice(
+                team=request.team,
+                channel=request.channel,
+                user=request.user,
+                what=refusal,
+                of=action_name(request, {}),
+                thread_ts=request.thread_ts,
+            )
+            await self.inbox.put(notice, event=event)
+            return "refused"
         put = await self.inbox.put(request, event=event)
         if not isinstance(put, Queued):
             return "duplicate"
@@ -61,18 +67,6 @@ class Stopping:
             return "ignored"
         put = await self.inbox.put(request.model_copy(update={"thread_ts": stopped.thread.root}), event=event)
         return "queued" if isinstance(put, Queued) else "duplicate"
-
-    async def _refuse(self, request: StopRequest, refusal: str, event: str) -> Decision:
-        notice = Notice(
-            team=request.team,
-            channel=request.channel,
-            user=request.user,
-            what=refusal,
-            of=action_name(request, {}),
-            thread_ts=request.thread_ts,
-        )
-        await self.inbox.put(notice, event=event)
-        return "refused"
 
 
 async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, given: str, *, only: str = "") -> Outcome:

@@ -12,7 +12,7 @@ from bridge.features.home.commands import redrawn
 from bridge.features.lookups import check_runner
 from bridge.features.reports import layout as blocks
 from bridge.features.reports.reporter import post
-from bridge.features.reports.schedule import ReportSpec, StoredReport, read_report
+from bridge.features.reports.schedule import ReportSpec, read_report
 from bridge.features.results import Form, PostedReport, Result, shown
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, Submission
@@ -80,14 +80,11 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
         case blocks.OPEN:
             return await open_report_form(deps, turn)
         case blocks.PAGE | blocks.NEXT_PAGE:
-            return await _turn_page(deps, click)
+            page = _page(click.value)
+            listed = await deps.reports.listed(page)
+            return shown(blocks.report_list(listed, page, replaces_original=click.is_ephemeral))
         case _:
             return await _change(deps, turn, click)
-
-
-async def _turn_page(deps: Deps, click: Click) -> Result:
-    page = _page(click.value)
-    return shown(blocks.report_list(await deps.reports.listed(page), page, replaces_original=click.is_ephemeral))
 
 
 async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
@@ -96,7 +93,8 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     kept = await deps.reports.store.get(id_)
     if kept is None:
         return await redrawn(deps, turn, click) if click.view else shown(blocks.report_not_kept())
-    await _check_keeper(deps, click.user, kept)
+    if click.user != kept.spec.owner and not await deps.access.may_run(click.user):
+        raise NotAllowed("not_yours")
     about, what = named("report", kept.id), _CHANGES.get(click.action_id, "deleted")
     match click.action_id:
         case blocks.NOW:
@@ -120,12 +118,6 @@ def _page(value: str) -> int:
     """Read the page of the list that a button stands on, or leads to."""
     page = value.partition(":")[0]
     return int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
-
-
-async def _check_keeper(deps: Deps, user: str, kept: StoredReport) -> None:
-    """Let only its owner and who may keep reports go on. Raises `NotAllowed`."""
-    if user != kept.spec.owner and not await deps.access.may_run(user):
-        raise NotAllowed("not_yours")
 
 
 async def _keep(deps: Deps, turn: Turn, wanted: ReportSpec, channel: str) -> Result:

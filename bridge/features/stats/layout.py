@@ -17,7 +17,6 @@ from bridge.features.stats.numbers import (
     PARTS,
     Changes,
     Difference,
-    NameGroup,
     NamesChanged,
     Number,
     by_count,
@@ -106,7 +105,9 @@ def stats_card(
         if group.name in only and (counts := by_count(group.of(stats).items())):
             changed = changes[0].groups.get(group.name) if changes else None
             came_and_went += news(group.name, changed, style) if changed else []
-            groups.append(_group(group, counts, changed))
+            has_moved = changed is not None and any(difference.by for difference in changed.moved.values())
+            chart = None if has_moved else group.chart(group.title, counts)
+            groups.append(_Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed))
 
     top: list[Block] = [kit.header(STATISTICS)]
     if numbers:
@@ -209,12 +210,6 @@ def _over_time(trend: Trend) -> _Listing:
     title = f"{trend.of.title} over time"
     head = ("When (UTC)", trend.of.title)
     return _Listing(title, head, points, charts.line(title, points), most_in_line=len(points))
-
-
-def _group(group: NameGroup, counts: charts.Counts, changed: NamesChanged | None) -> _Listing:
-    has_moved = changed is not None and any(difference.by for difference in changed.moved.values())
-    chart = None if has_moved else group.chart(group.title, counts)
-    return _Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed)
 
 
 def _small_print(stats: Stats, changes: Sequence[Changes], note: str) -> list[Block]:

@@ -14,12 +14,12 @@ from bridge.features.home.recent import Remembered
 from bridge.features.lookups import check_runner, is_runner, origin_of, workflow_by_id
 from bridge.features.results import Done, Form, Outcome, Result, shown
 from bridge.features.workflows import forms, layout, run_card
-from bridge.features.workflows.input import typed_input
 from bridge.features.workflows.runs import run, unknown_run
 from bridge.ids import TurnId
 from bridge.inbound import Click, Shortcut, Submission
 from bridge.project.models import Workflow
 from bridge.queue.turn import Turn
+from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import plain_command_text

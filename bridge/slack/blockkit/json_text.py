@@ -23,6 +23,8 @@ _AROUND = 40  # characters that are shown before and after a place
 _MOST_INDENTED = 100_000  # characters
 _DEEPEST_INDENTED = 20
 _TYPOGRAPHIC = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"') | {"\u00a0": " "})
+_QUOTES = ('"', "“", "”", "„", "‟")
+_BEGINS_JSON = ("{", "[", *_QUOTES)
 
 
 def typed_json(text: str) -> Any:
@@ -34,6 +36,22 @@ def typed_json(text: str) -> Any:
         return _strict(text)
     except BadInput:
         return _strict(text.translate(_TYPOGRAPHIC))
+
+
+def typed_input(text: str) -> Any:
+    """Read a JSON object, array or double-quoted string as that value; anything else is the string as it was typed.
+
+    So ``3``, ``true`` and what only begins with a quotation stay text: nobody is made to quote a sentence. What begins
+    as an object or array and is none raises `BadInput`: it is more likely a slip than text.
+    """
+    if not text.startswith(_BEGINS_JSON):
+        return text
+    try:
+        return typed_json(text)
+    except BadInput:
+        if text.startswith(_QUOTES):
+            return text
+        raise
 
 
 def _strict(text: str) -> Any:
