@@ -156,6 +156,7 @@ async def test_whoever_takes_over_before_the_request_asks_the_same_agent(bench: 
     await bench.take_over("b")
 
     assert bench.service.asked == asked(8, "hello")
+    assert bench.say.words == ["re: hello"]
 
 
 @pytest.mark.parametrize(

@@ -159,16 +159,18 @@ async def test_the_choice_in_a_menu_lets_the_message_go_on(bench: Bench) -> None
     assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=42, heard=ROOT)
 
 
-async def test_the_button_of_an_unknown_outcome_sends_once_however_often_it_is_pressed(bench: Bench) -> None:
+async def test_send_again_sends_once_however_often_pressed(bench: Bench) -> None:
     bench.service.chats = [httpx.Response(500)]
-    turn = await bench.store.queue(message("first"))
+    turn = await bench.store.queue(message("do it, please"))
     await bench.work()
     for number in range(3):
         await queue(bench, click(SEND_AGAIN, turn), event=f"click-{number}")
 
     await bench.work()
 
-    assert bench.service.messages == ["first", "first"]
+    assert bench.service.messages == ["do it, please"] * 2
+    assert bench.say.words[-1] == "re: do it, please"
+    assert not await bench.store.holds_words("do it, please")
 
 
 async def test_a_text_that_is_no_longer_kept_is_not_sent(bench: Bench, redis: Redis) -> None:

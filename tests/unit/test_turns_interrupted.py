@@ -39,16 +39,6 @@ async def test_who_takes_over_after_a_request_says_that_nobody_knows(bench: Benc
     assert bench.say.signs.count("idle") >= 1  # the sign of the dead is taken away
 
 
-async def test_who_takes_over_before_the_request_sends_it(bench: Bench) -> None:
-    await bench.store.queue(message("hello"))
-    await bench.store.process("a").take()
-
-    await bench.take_over("b")
-
-    assert bench.service.messages == ["hello"]
-    assert bench.say.words == ["re: hello"]
-
-
 async def test_who_takes_over_where_nobody_can_look_says_so_and_posts_nothing_again(bench: Bench) -> None:
     bench.say.after.clear()
     await bench.store.queue(message("hello"))

@@ -66,3 +66,4 @@ async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(be
     assert "couldn't post my answer" in notice.words
     assert [words for words in bench.say.words if words != notice.words] == ["re: second"]
     assert await bench.store.entries() == 0, "nobody waits"
+    assert b"bridge_dead_letters_total 1.0" in bench.metrics.exposition()

@@ -44,13 +44,6 @@ async def conversations(bench: Bench, messages: int) -> None:
             await bench.store.queue(message(f"{root} 0", root) if number == 0 else reply)
 
 
-async def test_what_is_queued_is_answered(bench: Bench) -> None:
-    async with working(bench, "a"):
-        await bench.store.queue(message("before long"))
-
-        await wait_until(lambda: bench.say.words == ["re: before long"], "it is answered")
-
-
 async def test_each_lane_is_in_order_and_never_two_of_its_turns_are_in_work(bench: Bench) -> None:
     await conversations(bench, messages=4)
     async with working(bench, "a", "b"):
