@@ -23,7 +23,7 @@ async def test_after_an_outage_the_oldest_message_is_sent_first(bench: Bench) ->
         await bench.store.queue(message(words, f"17000{number:05d}.000100"), agent=7)
         (held,) = await process.hold(most=1)
         workers.append(asyncio.create_task(turns.work(bench.lease(process, held))))
-    await wait_until(lambda: len(bench.say.replies("bridge_notice")) == THREADS, "each thread is told")
+    await wait_until(lambda: len(turns.line._places) == THREADS, "each thread was told, and stands in the line")
 
     bench.service.always = None
     await asyncio.gather(*workers)
