@@ -107,7 +107,8 @@ class Turns:
                     except TurnChanged:
                         continue
                     except TurnStopped:  # nothing is shown: what the stop did was said where it was given
-                        await self._clear_working(turn.record)
+                        if turn.record.takes > 1:  # an earlier worker may have left its sign
+                            await self.deps.indicators.clear_working(place_of(turn.body))
                         return await self._done(turn, "stopped", keep_text=True)
                     finally:
                         await turn.until_shown.aclose()
@@ -237,7 +238,8 @@ class Turns:
         record = turn.record
         if outcome is not None:
             keep_text, about = outcome.keeps_text, outcome.about
-            await self._clear_working(record)
+            if record.takes > 1:  # an earlier worker may have left its sign
+                await self.deps.indicators.clear_working(place_of(record.body))
         writes = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
         if self.activity.changes_home(writes, answers):
@@ -253,13 +255,10 @@ class Turns:
         await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
         if record is not None:
             await self._remove_queued_reaction(record)
-            await self._clear_working(record)
+            if record.takes > 1:
+                await self.deps.indicators.clear_working(place_of(record.body))
         self.metrics.dead_letter()
         log.error("a turn could not be finished and is a dead letter", extra={"turn": turn, "reason": reason})
-
-    async def _clear_working(self, record: Record) -> None:
-        if record.takes > 1:  # an earlier worker may have left its sign
-            await self.deps.indicators.clear_working(place_of(record.body))
 
     async def _remove_queued_reaction(self, record: Record) -> None:
         """Only now, when the turn has ended and the lane goes on: nothing waits for it (`QueuedReactions`)."""
