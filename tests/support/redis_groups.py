@@ -23,7 +23,7 @@ from redis.retry import Retry
 from support.ports import free_port
 from support.real_redis import server_program
 
-PATIENCE = 20.0
+PATIENCE = 50.0  # Sentinels find one another by messages every two seconds, which a busy machine loses
 MASTER_NAME = "main"
 SLOTS = 16384
 BUS = 10_000  # a node's port for the other nodes is that much higher
