@@ -1,17 +1,19 @@
-"""Fixtures of contract tests: the page on an emulated Slack, with a small app behind it."""
+"""Fixtures of contract tests: the page on an emulated Slack, with a small app behind it, and Slack's own client."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import aiohttp
 import httpx
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
 from support.page import Stage, Window
-from support.slack_app import SECRET, TOKEN, App
+from support.slack_app import SECRET, TOKEN, App, Clock
 
 
 @pytest.fixture
@@ -52,6 +54,17 @@ async def slack(app: App, project: SampleProject, stage: Stage) -> AsyncIterator
 async def http(slack: EmulatedSlack) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=slack.url, timeout=5) as http:
         yield http
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
+    async with aiohttp.ClientSession() as session:
+        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 
-import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -16,12 +15,6 @@ HOME = {"type": "home", "blocks": []}
 async def slack() -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
         yield slack
-
-
-@pytest.fixture
-async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
-    async with aiohttp.ClientSession() as session:
-        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
 
 
 @pytest.fixture

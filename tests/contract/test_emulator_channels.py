@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 
-import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -11,22 +10,9 @@ from support.slack_app import SECRET, TOKEN, App, refusal
 
 
 @pytest.fixture
-async def app() -> AsyncIterator[App]:
-    app = App()
-    async with app.server:
-        yield app
-
-
-@pytest.fixture
 async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=()) as slack:
         yield slack
-
-
-@pytest.fixture
-async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
-    async with aiohttp.ClientSession() as session:
-        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
 
 
 async def test_an_app_that_joins_hears_of_itself_and_then_of_everything(

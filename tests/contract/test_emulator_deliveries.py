@@ -15,13 +15,6 @@ HELLO = f"<@{sample.BRIDGE}> hello &amp; <https://example.com|welcome>"
 
 
 @pytest.fixture
-async def app() -> AsyncIterator[App]:
-    app = App()
-    async with app.server:
-        yield app
-
-
-@pytest.fixture
 async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(
         signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=(0.0, 0.05, 0.1), ack_seconds=0.5

@@ -17,12 +17,6 @@ async def slack() -> AsyncIterator[EmulatedSlack]:
         yield slack
 
 
-@pytest.fixture
-async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
-    async with aiohttp.ClientSession() as session:
-        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
-
-
 async def test_faults_happen_as_often_as_they_were_planned(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     slack.faults.on("chat.postMessage", RateLimited(retry_after=7), channel=sample.GENERAL)
     slack.faults.on("chat.postMessage", Error("internal_error"))

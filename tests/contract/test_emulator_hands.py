@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -45,28 +44,10 @@ FORM: dict[str, Any] = {
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def app() -> AsyncIterator[App]:
-    app = App()
-    async with app.server:
-        yield app
-
-
-@pytest.fixture
 async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, clock=clock) as slack:
         slack.events.echoes_own = False
         yield slack
-
-
-@pytest.fixture
-async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
-    async with aiohttp.ClientSession() as session:
-        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
 
 
 async def trigger(slack: EmulatedSlack, app: App, user: str = sample.ALICE) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import aiohttp
@@ -24,13 +24,6 @@ FORM = {
     "submit": {"type": "plain_text", "text": "Run"},
     "blocks": [],
 }
-
-
-@pytest.fixture
-async def app() -> AsyncIterator[App]:
-    app = App()
-    async with app.server:
-        yield app
 
 
 @pytest.fixture

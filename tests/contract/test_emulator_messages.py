@@ -17,12 +17,6 @@ async def slack() -> AsyncIterator[EmulatedSlack]:
         yield slack
 
 
-@pytest.fixture
-async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
-    async with aiohttp.ClientSession() as session:
-        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
-
-
 async def test_a_message_with_metadata_is_kept_as_it_was_sent(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     metadata = {"event_type": "bridge_turn", "event_payload": {"session": 7}}
 

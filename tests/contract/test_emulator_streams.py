@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -19,30 +18,12 @@ SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "below"}}
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def app() -> AsyncIterator[App]:
-    app = App()
-    async with app.server:
-        yield app
-
-
-@pytest.fixture
 async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(
         signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, clock=clock, retry_delays=()
     ) as slack:
         slack.events.echoes_own = False
         yield slack
-
-
-@pytest.fixture
-async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
-    async with aiohttp.ClientSession() as session:
-        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
 
 
 @pytest.fixture

@@ -23,25 +23,12 @@ SHOWN_OF_FILES = {
 
 
 @pytest.fixture
-async def app() -> AsyncIterator[App]:
-    app = App()
-    async with app.server:
-        yield app
-
-
-@pytest.fixture
 async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(
         signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, retry_delays=(), ack_seconds=0.3
     ) as slack:
         slack.events.echoes_own = False
         yield slack
-
-
-@pytest.fixture
-async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
-    async with aiohttp.ClientSession() as session:
-        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
 
 
 def button(text: str) -> dict[str, object]:

@@ -4,7 +4,6 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-import aiohttp
 import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -86,12 +85,6 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
 async def slack() -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
         yield slack
-
-
-@pytest.fixture
-async def client(slack: EmulatedSlack) -> AsyncIterator[AsyncWebClient]:
-    async with aiohttp.ClientSession() as session:
-        yield AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])
 
 
 async def answered(client: AsyncWebClient, method: str, args: dict[str, Any]) -> str:
