@@ -22,7 +22,7 @@ run: $(RUN) ## Try the bridge in the browser: a workspace, a project and Redis f
 	@exec $(BIN)/bridge playground
 
 # A worker takes a whole file, and they begin in the order that tests/conftest.py says.
-ALL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
+ALL := --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## Run all tests
 	@$(MAKE) --no-print-directory browser || echo 'Going on without: the end-to-end tests will be skipped.'

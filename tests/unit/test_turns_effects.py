@@ -200,7 +200,7 @@ class AwayFor:
 
 
 async def test_a_handler_waits_for_redis_however_long_it_is_away(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    away = AwayFor(3000)
+    away = AwayFor(1100)
     monkeypatch.setattr(bench.directory, "user_locale", away)
     await queue(bench, command("/stats"))
 
