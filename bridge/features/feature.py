@@ -87,7 +87,7 @@ class Feature:
         self.commands: list[Command] = []
         self.buttons: dict[str, Handler] = {}
         self.forms: dict[str, Handler] = {}
-        self.problems: dict[str, Callable[[Mapping[str, Any]], Mapping[str, str]]] = {}
+        self.readers: dict[str, Callable[[Mapping[str, Any]], object]] = {}
         self.shortcuts: dict[str, tuple[ListedShortcut, Handler]] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
@@ -109,14 +109,14 @@ class Feature:
         return _register(self.buttons, *action_ids)
 
     def form(
-        self, callback_id: str, *, problems: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
+        self, callback_id: str, *, reader: Callable[[Mapping[str, Any]], object] | None = None
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, submission)`` for a form.
 
-        *problems* says what is wrong with its values, by field; it is asked before the form closes.
+        *reader* reads its values before the form closes; where it finds `FormErrors`, the form stays open with them.
         """
-        if problems is not None:
-            self.problems[callback_id] = problems
+        if reader is not None:
+            self.readers[callback_id] = reader
         return _register(self.forms, callback_id)
 
     def shortcut(

@@ -59,7 +59,7 @@ class Features:
         self._longest_first = sorted(self._commands, key=lambda command: -len(command.path))
         self._buttons = _joined(feature.buttons for feature in features)
         self._forms = _joined(feature.forms for feature in features)
-        self._problems = _joined(feature.problems for feature in features)
+        self._readers = _joined(feature.readers for feature in features)
         self._shortcuts = _joined(feature.shortcuts for feature in features)
         self._kinds = _joined(feature.kinds for feature in features)
         self._after = _joined(feature.after for feature in features)
@@ -104,8 +104,9 @@ class Features:
 
     def problems_of(self, submission: Submission) -> Mapping[str, str]:
         """Say what is wrong with a form, by the field under which it is shown."""
-        read = self._problems.get(submission.form)
-        return read(submission.values) if read else {}
+        reader = self._readers.get(submission.form)
+        read = reader(submission.values) if reader else None
+        return read.by_block if isinstance(read, modals.FormErrors) else {}
 
     def shortcuts(self) -> list[ListedShortcut]:
         """List the shortcuts for the manifest."""

@@ -5,9 +5,6 @@ Who answers in a channel is a change for everybody there, so who may is the rule
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from bridge.errors import NoSuch
 from bridge.features.agents import asking, layout
 from bridge.features.deps import Deps
@@ -98,13 +95,7 @@ async def open_default_form(deps: Deps, turn: Turn) -> Form:
     return Form(asking.default_form(await origin_of(deps, turn), agent), otherwise=asking.offer_default_form())
 
 
-def ask_problems(values: Mapping[str, Any]) -> dict[str, str]:
-    """Say what is wrong with the form to ask, by field."""
-    read = asking.read_ask_form(values)
-    return read.by_block if isinstance(read, FormErrors) else {}
-
-
-@agents.form(asking.ASK, problems=ask_problems)
+@agents.form(asking.ASK, reader=asking.read_ask_form)
 async def question_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
     """Ask in a new thread, or in that of the message that the question is about."""
     question = asking.read_ask_form(submission.values)
@@ -124,13 +115,7 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission) -> Resul
     return _thread_begun(agent, root, text, submission.thread_ts)
 
 
-def default_problems(values: Mapping[str, Any]) -> dict[str, str]:
-    """Say what is wrong with the form that chooses who answers, by field."""
-    read = asking.read_default_form(values)
-    return read.by_block if isinstance(read, FormErrors) else {}
-
-
-@agents.form(asking.DEFAULT, problems=default_problems)
+@agents.form(asking.DEFAULT, reader=asking.read_default_form)
 async def default_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
     """Choose the agent of the channel that the form names."""
     chosen = asking.read_default_form(submission.values)

@@ -19,7 +19,7 @@ from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
-from bridge.slack.blockkit.modals import Origin
+from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 
 _DIGITS: Final = 5
@@ -56,16 +56,15 @@ async def open_report_form(deps: Deps, turn: Turn) -> Result:
     return Form(blocks.report_form(origin, zone), otherwise=blocks.offer_report_form())
 
 
-def report_problems(values: Mapping[str, Any]) -> dict[str, str]:
-    """Say what is wrong with the form, by field."""
+def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
+    """Read the form; what is wrong is said under its field."""
     try:
-        read_report(blocks.form_words(values))
+        return read_report(blocks.form_words(values))
     except BadSchedule as exc:
-        return {blocks.field_of(exc.part): sentence(exc)}
-    return {}
+        return FormErrors({blocks.field_of(exc.part): sentence(exc)})
 
 
-@reports.form(blocks.FORM, problems=report_problems)
+@reports.form(blocks.FORM, reader=read_report_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
     """Keep the report that a form asks for."""
     await check_runner(deps, turn.user)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -131,13 +130,7 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
     return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
 
 
-def run_problems(values: Mapping[str, Any]) -> dict[str, str]:
-    """Say what is wrong with the form, by field."""
-    read = forms.read_run_form(values)
-    return read.by_block if isinstance(read, FormErrors) else {}
-
-
-@workflows.form(forms.RUN, problems=run_problems)
+@workflows.form(forms.RUN, reader=forms.read_run_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
     """Run what the form asks for."""
     await check_runner(deps, turn.user)
