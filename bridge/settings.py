@@ -106,7 +106,8 @@ class Settings(BaseSettings):
     """Which replies in a thread with an agent go to it: all, or only those with mentions of the bot."""
     context: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CONTEXT", "on")
     """Whether an agent that is called into a thread gets what was said there before, as a quotation (the first message
-    and the newest 20): on or off. It needs the scopes channels:history and groups:history."""
+    and the newest 20): on or off. It needs the scopes channels:history and groups:history (mpim:history in
+    group direct messages)."""
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
     )

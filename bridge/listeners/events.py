@@ -27,6 +27,7 @@ EVENTS: Final[Mapping[str, str]] = MappingProxyType(
         "message.channels": "channels:history",
         "message.groups": "groups:history",
         "message.im": "im:history",
+        "message.mpim": "mpim:history",  # whether a mention brings an app_mention there, too, differs
         "app_home_opened": "",
         "agent_session_stopped": "chat:write",
         "reaction_added": "reactions:read",

@@ -142,8 +142,9 @@ class History:
 
         *after* is ``""`` for all, the root among it; *before* is ``""`` for all until now.
         """
-        # Which permission lets the bot read a channel; whether it is private its id does not say.
-        scopes = {"im:history"} if place.channel.startswith("D") else {"channels:history", "groups:history"}
+        # Which permission lets the bot read a channel; whether it is private or a group its id does not say.
+        in_channels = {"channels:history", "groups:history", "mpim:history"}
+        scopes = {"im:history"} if place.channel.startswith("D") else in_channels
         if self.identity.scopes and not self.identity.scopes & scopes:
             raise SlackRefused("conversations.replies", "missing_scope")  # as Slack would say, with every call
         seen, root, count, cut_short = 0, None, 0, None

@@ -32,6 +32,7 @@ SCOPES: Final = (
     Scope(
         "groups:history", "hear replies without a mention, and read a thread that it joins, in private channels", True
     ),
+    Scope("mpim:history", "hear mentions and replies in group direct messages, and read a thread there", True),
     Scope("channels:read", "write and find public channels by their names", True),
     Scope("groups:read", "write and find private channels by their names", True),
     Scope("users:read", "write names in place of ids, and tell guests, who run nothing, from members", True),

@@ -208,7 +208,7 @@ async def test_an_installed_app_lacks_only_declined_scopes() -> None:
         slack.install(made(), declined={"users:read", "channels:history", "chat:write"})
 
         assert slack.scopes == NAMES - {"users:read", "channels:history"}  # what is needed can't be declined
-        assert {"reaction_removed", "message.mpim"} <= slack.unsubscribed
+        assert {"reaction_removed", "pin_added"} <= slack.unsubscribed
         assert not slack.unsubscribed & EVENTS.keys()
         await slack.people.say(sample.ALICE, sample.GENERAL, "nothing that the app could hear")
         assert slack.deliveries == []

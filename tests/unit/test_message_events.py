@@ -31,6 +31,7 @@ def parsed(event: dict[str, Any]) -> Parsed:
         ({"type": "app_mention"}, {"is_mention": True}),
         ({"channel": "D1"}, {"channel": "D1", "is_direct": True}),
         ({"channel_type": "im"}, {"is_direct": True}),
+        ({"channel": "G1", "channel_type": "mpim"}, {"channel": "G1"}),
         ({"thread_ts": LATER, "client_msg_id": "c"}, {"thread_ts": LATER, "is_typed": True}),
         ({"thread_ts": "root"}, {}),
         ({"subtype": "file_share", "files": [{}]}, {"has_files": True}),

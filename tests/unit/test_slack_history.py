@@ -189,6 +189,7 @@ async def test_a_reading_cut_short_keeps_what_was_read(slack: WireSlack, say: Sa
     [
         ("C1", {"channels:history"}, True),
         ("C1", {"groups:history"}, True),  # whether a channel is private cannot be seen
+        ("C1", {"mpim:history"}, True),
         ("C1", {"im:history", "chat:write"}, False),
         ("D1", {"im:history"}, True),
         ("D1", {"channels:history"}, False),

@@ -92,7 +92,7 @@ def text_input(name: str, filled_in: str = "") -> Block:
 
 def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Block:
     """Make a menu of the channels that its person sees; where *first* is not known, the one that they look at."""
-    kinds = ["public", "private", *(["im"] if with_direct else [])]
+    kinds = ["public", "private", "mpim", *(["im"] if with_direct else [])]
     element: Block = {
         "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
         "placeholder": kit.plain("Choose a channel", kit.PLACEHOLDER),
