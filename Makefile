@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh soak bench browser screenshot check format lock env-example clean
+.PHONY: help run test coverage unit fresh image soak bench browser screenshot check format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -37,6 +37,10 @@ unit: $(STAMP) ## Run the fast tests
 # DEBIAN=bookworm takes another one than trixie, MIRROR=http://… another source of its packages. See tests/fresh.py.
 fresh: ## Run both commands of the README in a minimal Debian; needs root, debootstrap and ten minutes
 	@$(PYTHON) tests/fresh.py
+
+# BASE=python:3.13.9-slim-trixie takes that one from a registry in place of a base made here. See tests/image.py.
+image: $(STAMP) ## Build the image without Docker and try it; needs root, buildah and debootstrap
+	@PYTHONPATH=.:tests $(BIN)/python tests/image.py
 
 # SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at each step there is instead.
 soak: $(STAMP) ## Let people talk for ten minutes while everything fails now and then, and count what came of it

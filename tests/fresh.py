@@ -22,16 +22,13 @@ import time
 import urllib.request
 from pathlib import Path
 
-HERE = Path(__file__).parents[1]
+import debian
+
 DEBIAN = os.environ.get("DEBIAN") or "trixie"
-FOLDER = HERE / "build" / "fresh"
+FOLDER = debian.HERE / "build" / "fresh"
 ROOT = FOLDER / DEBIAN
 INSIDE = "/root/bridge"
 PACKAGES = "python3,python3-venv,make,git"
-CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
-READ_BY = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS")
-# How the network is reached from here, it is reached from there.
-NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "PIP_INDEX_URL")
 MOUNTS = (
     ("proc", "proc", "rw"),
     ("sys", "sysfs", "ro"),
@@ -64,13 +61,9 @@ def main() -> int:
 def _build() -> None:
     _say(f"A minimal {DEBIAN} in build/fresh/{DEBIAN}")
     shutil.rmtree(ROOT, ignore_errors=True)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / f"{DEBIAN}.log").open("w") as log:
-        debootstrap = ("debootstrap", "--variant=minbase", f"--include={PACKAGES}", DEBIAN, str(ROOT), *_mirror())
-        subprocess.run(debootstrap, check=True, stdout=log, stderr=log)
-    proxies = [line for line in _read("apt-config", "dump") if re.match("(?i)Acquire::https?::Proxy ", line)]
-    (ROOT / "etc/apt/apt.conf.d/99proxy").write_text("\n".join(proxies))
-    for name in ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", CERTIFICATES):
+    debian.install(ROOT, DEBIAN, PACKAGES, FOLDER / f"{DEBIAN}.log")
+    (ROOT / "etc/apt/apt.conf.d/99proxy").write_text("\n".join(debian.apt_proxies()))
+    for name in ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", debian.CERTIFICATES):
         if Path(name).exists():
             there = ROOT / name.lstrip("/")
             there.parent.mkdir(parents=True, exist_ok=True)
@@ -79,15 +72,7 @@ def _build() -> None:
     for where, kind, options in MOUNTS:
         (ROOT / where).mkdir(exist_ok=True)
         subprocess.run(("mount", "-t", kind, "-o", options, kind, str(ROOT / where)), check=True)
-    subprocess.run(("git", "clone", "--quiet", str(HERE), f"{ROOT}{INSIDE}"), check=True)
-
-
-def _mirror() -> list[str]:
-    if told := os.environ.get("MIRROR"):
-        return [told]
-    targets = _read("apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages")
-    found = [uri for origin, _, uri in (line.partition(" ") for line in targets) if origin == "Debian"]
-    return [uri for uri in found if "security" not in uri][:1]  # none: debootstrap has one of its own
+    subprocess.run(("git", "clone", "--quiet", str(debian.HERE), f"{ROOT}{INSIDE}"), check=True)
 
 
 def _run() -> None:
@@ -108,16 +93,10 @@ def _run() -> None:
 
 
 def _inside(*command: str) -> list[str]:
-    told = [f"{name}={os.environ[name]}" for name in NETWORK if name in os.environ]
-    if (ROOT / CERTIFICATES.lstrip("/")).exists():
-        told += [f"{name}={CERTIFICATES}" for name in READ_BY]
+    told = [f"{name}={value}" for name, value in debian.network().items()]
     path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     words = ["chroot", str(ROOT), "env", "-i", "HOME=/root", "LANG=C.UTF-8", path, *told]
     return [*words, "sh", "-c", f'cd {INSIDE} && exec "$@"', "sh", *command]
-
-
-def _read(*command: str) -> list[str]:
-    return subprocess.run(command, check=False, capture_output=True, text=True).stdout.splitlines()
 
 
 def _say(words: str) -> None:

@@ -24,7 +24,7 @@ from bridge.settings import environment, load
 CODE = Path(bridge.__file__).parent.parent
 COMPOSE: dict[str, Any] = YAML(typ="safe").load((CODE / "docker-compose.yml").read_text(encoding="utf-8"))
 SERVICES: dict[str, Any] = COMPOSE["services"]
-DOCKERFILE: str = SERVICES["bridge"]["build"]["dockerfile_inline"]
+DOCKERFILE = (CODE / "Dockerfile").read_text(encoding="utf-8")
 
 
 def filled_in(text: str, **values: str) -> str:
@@ -60,22 +60,26 @@ def test_only_the_bridge_is_published_and_only_to_this_machine() -> None:
 
 
 def test_nobody_is_root_and_every_image_has_a_whole_version() -> None:
-    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+    bases = re.findall(r"^ARG BASE=(\S+)", DOCKERFILE, re.MULTILINE)
 
     assert SERVICES["redis"]["user"] == "redis"
     assert re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE) == ["bridge"]
-    assert len(set(bases)) == 1
+    assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)) == {"${BASE}"}
+    assert len(bases) == 1
     for image in [*bases, SERVICES["redis"]["image"]]:
         assert re.search(r":\d+\.\d+\.\d+-", image), image
 
 
 def test_the_image_is_made_of_what_is_there_and_of_pinned_packages() -> None:
     copied = [words.split()[:-1] for words in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)]
+    ignored_but = re.findall(r"^!(\S+)", (CODE / ".dockerignore").read_text(encoding="utf-8"), re.MULTILINE)
 
+    assert SERVICES["bridge"]["build"] == "."
+    assert sorted(name for names in copied for name in names) == sorted(ignored_but)
     assert [name for names in copied for name in names if not (CODE / name).exists()] == []
     assert {"pyproject.toml", "constraints.txt", "bridge"} <= {name for names in copied for name in names}
     assert "--constraint constraints.txt ." in DOCKERFILE
-    assert "PATH=/opt/bridge/bin:$PATH" in filled_in(DOCKERFILE)
+    assert "PATH=/opt/bridge/bin:$PATH" in DOCKERFILE
 
 
 def test_a_copy_of_the_example_that_was_filled_in_is_all_that_it_needs(tmp_path: Path) -> None:

@@ -1,0 +1,18 @@
+# The bridge as an image: `docker build .`, `docker compose build`, or `make image`, which also tries it out.
+# Two stages: neither pip's leftovers nor the source tree are in what runs.
+ARG BASE=python:3.13.9-slim-trixie
+
+FROM ${BASE} AS build
+WORKDIR /src
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY bridge bridge
+RUN python3 -m venv /opt/bridge \
+ && /opt/bridge/bin/python -m pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt .
+
+FROM ${BASE}
+RUN useradd --system --no-create-home --uid 10001 bridge
+COPY --from=build /opt/bridge /opt/bridge
+ENV PATH=/opt/bridge/bin:$PATH PYTHONUNBUFFERED=1
+USER bridge
+EXPOSE 3000
+CMD ["bridge", "serve"]

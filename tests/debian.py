@@ -1,0 +1,49 @@
+"""A minimal Debian in a folder, made by debootstrap, for `tests/fresh.py` and `tests/image.py`. Needs root."""
+
+# ruff: noqa: S603 - every command here is our own
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parents[1]
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+_READ_BY = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "NODE_EXTRA_CA_CERTS")
+_NETWORK = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "PIP_INDEX_URL")
+
+
+def install(root: Path, release: str, packages: str, log: Path) -> None:
+    """Install *release* into *root*, with *packages* (comma-separated). Raises `subprocess.CalledProcessError`.
+
+    The packages come from the variable ``MIRROR``, else from where this machine gets its own.
+    """
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as writing:
+        debootstrap = ("debootstrap", "--variant=minbase", f"--include={packages}", release, str(root), *_mirror())
+        subprocess.run(debootstrap, check=True, stdout=writing, stderr=writing)
+
+
+def network() -> dict[str, str]:
+    """Give the variables by which this machine reaches the network."""
+    told = {name: os.environ[name] for name in _NETWORK if name in os.environ}
+    return {**told, **dict.fromkeys(_READ_BY, CERTIFICATES)} if Path(CERTIFICATES).exists() else told
+
+
+def output_of(*command: str) -> list[str]:
+    """Run *command*, whatever comes of it, and give the lines that it prints."""
+    return subprocess.run(command, check=False, capture_output=True, text=True).stdout.splitlines()
+
+
+def _mirror() -> list[str]:
+    if told := os.environ.get("MIRROR"):
+        return [told]
+    targets = output_of("apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages")
+    found = [uri for origin, _, uri in (line.partition(" ") for line in targets) if origin == "Debian"]
+    return [uri for uri in found if "security" not in uri][:1]  # none: debootstrap has one of its own
+
+
+def apt_proxies() -> list[str]:
+    """Give the lines of apt's configuration by which this machine reaches its mirror."""
+    return [line for line in output_of("apt-config", "dump") if re.match("(?i)Acquire::https?::Proxy ", line)]
