@@ -81,7 +81,8 @@ class Deliverer:
     """Sends to the app, by its sockets where *use_sockets* is set. *deliveries* keeps what was sent.
 
     Events that the app has not taken are in *storage*, so that they can be sent after a restart. With *holds_retries*
-    no retry is spent on an address where nobody listens: it is held until the app is there.
+    no retry is spent on an address where nobody listens: it is held until the app is there. Where *nobody_listens* for
+    longer than Slack tries, nothing is sent: each event is given up at once.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Deliverer:
         storage: Storage,
     ) -> None:
         self.use_sockets = False
+        self.nobody_listens = False
         self.deliveries: list[AppDelivery] = []
         self._http = http
         self._sockets = sockets
@@ -104,6 +106,7 @@ class Deliverer:
         self._retry_delays = retry_delays
         self._holds_retries = holds_retries
         self._waiting = Shelf("event", Waiting, storage, lambda _: None)
+        self._outages = 0
 
     @property
     def _way(self) -> Way:
@@ -118,6 +121,12 @@ class Deliverer:
         waiting = self._waiting.put(envelope["event_id"], Waiting(envelope))
         self._background.start(self._until_taken(waiting, None, tried, after))
         return tried
+
+    def drop_waiting(self) -> None:
+        """Give up every event that the app has not taken."""
+        self._outages += 1
+        for event_id in list(self._waiting):
+            self._waiting.drop(event_id)
 
     def resume(self) -> None:
         """Send what was waiting when the last process ended, in its order, as soon as the app is there."""
@@ -137,19 +146,21 @@ class Deliverer:
     async def _until_taken(
         self, waiting: Waiting, before: AppDelivery | None, tried: asyncio.Event, after: float = 0.0
     ) -> None:
+        outages = self._outages
         try:
             await asyncio.sleep(after)
-            await self._try(waiting, before, tried)
+            await self._try(waiting, before, tried, outages)
         finally:
             tried.set()  # whoever waits must not wait for what has been given up
 
-    async def _try(self, waiting: Waiting, before: AppDelivery | None, tried: asyncio.Event) -> None:
+    async def _try(self, waiting: Waiting, before: AppDelivery | None, tried: asyncio.Event, outages: int) -> None:
         """Send it, until it is taken or given up; *before* is the last try that there was."""
         retry = before.retry + 1 if before else 0
-        while True:
+        while outages == self._outages or self.nobody_listens:
             delivery = self._delivery(waiting, retry, before)
             await self._send(delivery, self._way)
             is_over = delivery.is_acked or delivery.is_final or retry >= len(self._retry_delays)
+            is_over = is_over or self.nobody_listens
             self._note(waiting, delivery, is_over=is_over)
             tried.set()
             if is_over:
@@ -190,6 +201,9 @@ class Deliverer:
     async def _send(self, delivery: AppDelivery, way: Way) -> AppDelivery:
         self.deliveries.append(delivery)
         begun = time.perf_counter()
-        await way.carry(delivery)
+        if self.nobody_listens:
+            delivery.error = "connection_failed"
+        else:
+            await way.carry(delivery)
         delivery.ms = (time.perf_counter() - begun) * 1000
         return delivery

@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from starlette.routing import BaseRoute
 
+from bridge.playground.emulator.clock import SlackClock
 from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, AppDelivery, Deliverer
 from bridge.playground.emulator.entities import File, Json, Message, View
 from bridge.playground.emulator.events import Events
@@ -45,19 +46,20 @@ def random_id(prefix: str) -> str:
 class EmulatedSlack:
     """A Slack workspace that is reached over HTTP and WebSockets only.
 
-    *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about
-    message times, expiry and rate limits; *retry_delays* are the seconds before each retry of an event (with
-    *holds_retries* also until somebody listens, which Slack does not wait for), and *ack_seconds* how long the app has
-    to answer. With a *config_token* its manifest can be validated, with an *app_token* it can open sockets, which are
-    pinged every *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url* is not needed.
-    With *kept_in*, a folder, the workspace outlives its process, killed or not: what is there is found again, and
-    events that the app had not taken are sent as retries as soon as it is there.
+    *events_url* is where the app listens; it may be set later. *clock* gives Unix seconds and decides about message
+    times, expiry and rate limits, and can be moved on by `clock`; *retry_delays* are the seconds before each retry of
+    an event (with *holds_retries* also until somebody listens, which Slack does not wait for), and *ack_seconds* how
+    long the app has to answer. With a *config_token* its manifest can be validated, with an *app_token* it can open
+    sockets, which are pinged every *ping_seconds*; once `use_sockets` is set everything goes by them, and *events_url*
+    is not needed. With *kept_in*, a folder, the workspace outlives its process, killed or not: what is there is found
+    again, and events that the app had not taken are sent as retries as soon as it is there.
 
     Until `install` is called the app has every scope, hears of all but removed reactions, and has any command.
 
     What people say and do is in *people*, what they do with commands, buttons and forms in *ui*; *socket_mode* troubles
     the app's sockets. What may be changed at any time: `use_sockets`, what *events* says of twins and echoes, `faults`,
-    `rates`, `scopes`, `page_limit`, `unsubscribed` (names of events that the app did not ask for).
+    `rates`, `scopes`, `page_limit`, `unsubscribed` (names of events that the app did not ask for), `nobody_listens`,
+    `limits_history`.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class EmulatedSlack:
     ) -> None:
         self._background = Background()
         self._storage = storage = SqliteStorage(kept_in) if kept_in else NoStorage()
+        self.clock = clock = SlackClock(clock)
         self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds)
         workspace = Workspace(clock=clock, new_id=new_id, storage=storage)
         tickets = Tickets(clock=clock, new_id=new_id, storage=storage)
@@ -185,6 +188,23 @@ class EmulatedSlack:
         self._deliverer.use_sockets = is_on
 
     @property
+    def nobody_listens(self) -> bool:
+        """Whether the app can't be reached for so long that Slack gives up: what happens meanwhile it never hears of.
+
+        Events are dropped, those too that wait for a retry; commands and clicks fail; no socket is open, nor can one be
+        opened. The Web API goes on, and so do people. Slack tries an event for some six minutes, and never again:
+        https://docs.slack.dev/apis/events-api#retries.
+        """
+        return self._deliverer.nobody_listens
+
+    @nobody_listens.setter
+    def nobody_listens(self, is_so: bool) -> None:
+        self._deliverer.nobody_listens = self._sockets.are_refused = is_so
+        if is_so:
+            self._deliverer.drop_waiting()
+            self.socket_mode.cut()
+
+    @property
     def unsubscribed(self) -> set[str]:
         """Names of events (``message.im``) that the app is not subscribed to."""
         return self._installation.unsubscribed
@@ -198,6 +218,18 @@ class EmulatedSlack:
     def rates(self) -> Rates:
         """Rate limits; off until ``rates.is_on`` is set."""
         return self._api.rates
+
+    @property
+    def limits_history(self) -> bool:
+        """Whether history is read at one call a minute and 15 messages a call, as by apps sold outside the Marketplace.
+
+        https://docs.slack.dev/reference/methods/conversations.history
+        """
+        return self._api.rates.limits_history
+
+    @limits_history.setter
+    def limits_history(self, is_so: bool) -> None:
+        self._api.rates.limits_history = is_so
 
     @property
     def scopes(self) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -34,6 +35,7 @@ class MessageLog:
         self._public = Shelf("message", Message, storage, tell, _place)
         self._private = Shelf("private_message", Message, storage, tell, _place)
         self._by_channel: dict[str, dict[str, Message]] = defaultdict(dict)
+        self._in_order: dict[str, list[str]] = defaultdict(list)  # the ts of a channel's messages, oldest first
         self._replies: dict[tuple[str, str], list[str]] = {}
         self._last_ts = 0
         for message in self._public.values():
@@ -42,7 +44,16 @@ class MessageLog:
     def new_ts(self) -> str:
         """A message's time and identity: microseconds, never twice."""
         self._last_ts = max(self._last_ts + 1, int(self._clock() * 1_000_000))
-        return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
+        return _as_ts(self._last_ts)
+
+    def ts_at(self, seconds: float) -> str:
+        """An identity of a message that is as old as that: the first one that no message has."""
+        wanted = int(seconds * 1_000_000)
+        if wanted > int(self._clock() * 1_000_000):
+            raise ValueError(f"{seconds}: that is yet to come")
+        while any(_as_ts(wanted) in messages for messages in self._by_channel.values()):
+            wanted += 1
+        return _as_ts(wanted)
 
     # Reading
 
@@ -52,7 +63,7 @@ class MessageLog:
 
     def of(self, channel: str) -> list[Message]:
         """All of a channel, threads included, oldest first."""
-        return list(self._by_channel[channel].values())
+        return [self._by_channel[channel][ts] for ts in self._in_order[channel]]
 
     def top_level(self, channel: str) -> list[Message]:
         """What the channel itself shows: roots, and replies that were broadcast; oldest first."""
@@ -94,13 +105,18 @@ class MessageLog:
         """The *blocks* with an id for each, as Slack gives one where the app does not."""
         return [block if block.get("block_id") else {**block, "block_id": self._new_id("b")} for block in blocks]
 
-    def post(self, user: str, channel: str, text: str, *, thread_ts: str = "", **more: Any) -> Message:
-        """Put a message there, with the rich text that Slack makes of it unless blocks are given."""
+    def post(
+        self, user: str, channel: str, text: str, *, thread_ts: str = "", at: float | None = None, **more: Any
+    ) -> Message:
+        """Put a message there, with the rich text that Slack makes of it unless blocks are given.
+
+        With *at*, Unix seconds that have passed, it was written then.
+        """
         person = self._people[user]
         root = self.find(channel, thread_ts) if thread_ts else None
         message = Message(
             channel,
-            self.new_ts(),
+            self.new_ts() if at is None else self.ts_at(at),
             user,
             text,
             person.team,
@@ -133,9 +149,10 @@ class MessageLog:
 
     def _index(self, message: Message) -> None:
         self._by_channel[message.channel][message.ts] = message
+        bisect.insort(self._in_order[message.channel], message.ts)
         self._last_ts = max(self._last_ts, int(message.ts.replace(".", "")))
         if message.is_reply:
-            self._replies.setdefault((message.channel, message.thread_ts), []).append(message.ts)
+            bisect.insort(self._replies.setdefault((message.channel, message.thread_ts), []), message.ts)
 
     def _put(self, message: Message) -> None:
         shelf = self._private if message.to else self._public
@@ -163,6 +180,7 @@ class MessageLog:
             self._put(message)
         else:
             del self._by_channel[message.channel][message.ts]
+            self._in_order[message.channel].remove(message.ts)
             if message.is_reply:
                 self._replies[message.channel, message.thread_ts].remove(message.ts)
             self._public.drop(_key(message))
@@ -220,6 +238,10 @@ class MessageLog:
         if message is None or message.to not in {"", user}:
             raise LookupError(ts)
         return message
+
+
+def _as_ts(microseconds: int) -> str:
+    return f"{microseconds // 1_000_000}.{microseconds % 1_000_000:06d}"
 
 
 def _key(message: Message) -> str:

@@ -37,12 +37,13 @@ class People:
         thread_ts: str | None = None,
         broadcast: bool = False,
         files: Sequence[Json] = (),
+        at: float | None = None,
         wait: bool = True,
     ) -> str:
         """Let *user* write *text*, with Slack's escapes as the event has them; gives the message's ts.
 
-        *files* are as `attach` gives them. With *wait* the first try of each delivery has ended by then, one way or
-        the other.
+        *files* are as `attach` gives them. With *at*, Unix seconds, it was written then: its ts lies in the past. With
+        *wait* the first try of each delivery has ended by then, one way or the other.
         """
         self._require_member(user, channel)
         if thread_ts:
@@ -55,6 +56,7 @@ class People:
                 thread_ts=thread_ts or "",
                 subtype="thread_broadcast" if broadcast and thread_ts else "file_share" if files else "",
                 files=list(files),
+                at=at,
                 client_msg_id=secrets.token_hex(16),
             )
             self._share(message)

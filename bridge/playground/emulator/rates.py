@@ -13,6 +13,7 @@ from typing import Final
 _MINUTE: Final = 60.0
 _BURST: Final = 3  # "short bursts are tolerated"; how short is not documented
 _UNLIMITED: Final = 10_000
+LIMITED_HISTORY: Final = frozenset({"conversations.history", "conversations.replies"})
 
 # Calls a minute; what is not named here has no tier of its own, or a special one that is not documented.
 _TIERS: Final = {
@@ -40,15 +41,22 @@ PER_MINUTE: Final = {method: most for most, methods in _TIERS.items() for method
 
 
 class Rates:
-    """Counts calls. With *is_on* False it counts nothing and refuses nothing."""
+    """Counts calls. With *is_on* False it counts nothing and refuses nothing.
+
+    Where *limits_history* is set, `LIMITED_HISTORY` may be called once a minute, whether *is_on* or not: so it is for
+    apps that are sold outside the Marketplace. https://docs.slack.dev/apis/web-api/rate-limits
+    """
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self.is_on = False
+        self.limits_history = False
         self._clock = clock
         self._recent: dict[str, deque[float]] = defaultdict(deque)
 
     def retry_after(self, method: str, channel: str) -> int | None:
         """Count one call; the seconds to wait where it is one too many."""
+        if self.limits_history and method in LIMITED_HISTORY:
+            return self._count(method, 1, _MINUTE)
         if not self.is_on:
             return None
         if method == "chat.postMessage":

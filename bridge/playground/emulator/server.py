@@ -22,7 +22,7 @@ from bridge.playground.emulator import responses, web_api
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.faults import Error, Fault, Faults, Http, RateLimited, Slow
 from bridge.playground.emulator.manifests import Installation
-from bridge.playground.emulator.rates import Rates
+from bridge.playground.emulator.rates import LIMITED_HISTORY, Rates
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Tickets
 from bridge.playground.emulator.web_api.method import Happening, MethodCall, Registered
@@ -34,6 +34,7 @@ ALL_SCOPES: Final = frozenset(
 ) | {"app_mentions:read", "commands"}
 APP_SCOPES: Final = frozenset({"connections:write"})
 _TOO_MANY: Final = 429
+_LIMITED_PAGE: Final = 15
 _CHARSETS: Final = {"utf-8", "iso-8859-1"}
 
 
@@ -158,7 +159,7 @@ class ApiServer:
                 self.workspace,
                 self.tickets,
                 self._base_url,
-                page_limit=self.page_limit,
+                page_limit=self._page_limit_of(asked.method),
                 scopes=self._scopes_of(token),
                 hears=self.installation.hears,
             )
@@ -169,6 +170,10 @@ class ApiServer:
         except Refusal as refusal:
             return JSONResponse(refusal.as_json())
         return JSONResponse(answer)
+
+    def _page_limit_of(self, method: str) -> int:
+        is_limited = self.rates.limits_history and method in LIMITED_HISTORY
+        return min(self.page_limit, _LIMITED_PAGE) if is_limited else self.page_limit
 
     def _permitted(self, asked: ApiCall, token: str) -> Registered:
         """The method, if this token may call it."""

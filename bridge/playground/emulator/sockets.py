@@ -108,10 +108,11 @@ class Connection:
 
 
 class SocketConnections:
-    """All open connections. *open* has the one that was used longest ago first."""
+    """All open connections, none where *are_refused*. *open* has the one that was used longest ago first."""
 
     def __init__(self, tickets: Tickets) -> None:
         self.open: list[Connection] = []
+        self.are_refused = False
         self._tickets = tickets
         self._server: LocalServer | None = None
         self._arrival = asyncio.Event()
@@ -161,7 +162,11 @@ class SocketConnections:
         await connection.close()
 
     async def _join(self, websocket: WebSocket) -> None:
-        if self._server is None or not self._tickets.use_socket(websocket.query_params.get("ticket", "")):
+        if (
+            self._server is None
+            or self.are_refused
+            or not self._tickets.use_socket(websocket.query_params.get("ticket", ""))
+        ):
             await websocket.close()
             return
         await websocket.accept()

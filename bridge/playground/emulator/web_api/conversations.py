@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from bridge.playground.emulator.entities import Channel, Json, Message
@@ -74,7 +75,8 @@ def open_conversation(call: MethodCall) -> Json:
 def history(call: MethodCall) -> Json:
     """List what a channel shows, newest first."""
     channel = _readable(call)
-    found = [one for one in reversed(call.workspace.messages.top_level(channel.id)) if _in_window(call, one)]
+    is_in_window = _window(call)
+    found = [one for one in reversed(call.workspace.messages.top_level(channel.id)) if is_in_window(one)]
     page, following = call.page(found)
     return _messages(call, page, following)
 
@@ -87,7 +89,7 @@ def replies(call: MethodCall) -> Json:
     if asked is None:
         raise Refusal("thread_not_found")
     root, *rest = call.workspace.messages.thread(channel.id, asked.thread_ts or asked.ts)
-    page, following = call.page([root, *(one for one in rest if _in_window(call, one))], default=1000)
+    page, following = call.page([root, *filter(_window(call), rest)], default=1000)
     return _messages(call, page, following)
 
 
@@ -100,14 +102,19 @@ def _readable(call: MethodCall) -> Channel:
     return call.channel()
 
 
-def _in_window(call: MethodCall, message: Message) -> bool:
-    """Whether *message* lies between ``oldest`` and ``latest``."""
-    oldest, latest = call.text("oldest", "0"), call.text("latest") or "9999999999.999999"
+def _window(call: MethodCall) -> Callable[[Message], bool]:
+    """Whether a message lies between ``oldest`` and ``latest``."""
+    low, high = _moment(call, "oldest", "0"), _moment(call, "latest", "9999999999.999999")
+    if call.flag("inclusive"):
+        return lambda message: low <= float(message.ts) <= high
+    return lambda message: low < float(message.ts) < high
+
+
+def _moment(call: MethodCall, name: str, default: str) -> float:
     try:
-        low, high, at = float(oldest), float(latest), float(message.ts)
+        return float(call.text(name) or default)
     except ValueError:
-        raise Refusal("invalid_ts_latest") from None
-    return low <= at <= high if call.flag("inclusive") else low < at < high
+        raise Refusal(f"invalid_ts_{name}") from None
 
 
 def _messages(call: MethodCall, page: list[Message], following: str) -> Json:
