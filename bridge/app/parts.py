@@ -37,14 +37,13 @@ from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.listeners.token_watch import TokenWatch
 from bridge.project import Catalog
 from bridge.queue.inbox import Inbox
-from bridge.queue.journal import Journal
 from bridge.queue.namespace import Namespace
-from bridge.queue.patience import Patience, Slots
+from bridge.queue.patience import Patience
 from bridge.queue.queued_reactions import QueuedReactionClaims
 from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
-from bridge.queue.stops import Watches
-from bridge.queue.worker import Worker
+from bridge.queue.turn import Journal, Watches
+from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings
 from bridge.slack.api import Identity
 from bridge.slack.indicators import Indicators, QueuedReactions

@@ -17,7 +17,7 @@ from bridge.cli.store import EmbeddedRedisOption, in_store
 from bridge.ids import MessageKey
 
 if TYPE_CHECKING:
-    from bridge.queue.deliveries import Delivery
+    from bridge.queue.records import Delivery
     from bridge.queue.scripting import Scripts
     from bridge.queue.trace import MessageTrace, TurnTrace
 

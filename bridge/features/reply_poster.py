@@ -15,10 +15,8 @@ from bridge.features.conversations import notices
 from bridge.features.results import NewThread, Outcome
 from bridge.ids import aside
 from bridge.inbound import Click, Inbound, InboundMessage, Notice, StopRequest, Submission
-from bridge.queue.journal import Journal
 from bridge.queue.patience import Patience
-from bridge.queue.stops import Watches
-from bridge.queue.turn import SLACK_TIMEOUT, Turn
+from bridge.queue.turn import SLACK_TIMEOUT, Journal, Turn, Watches
 from bridge.slack.api import RESPONSE_URL
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.history import MessageTag, Place

@@ -47,11 +47,10 @@ from bridge.ids import ThreadKey, TurnId, aside
 from bridge.inbound import HomeOpened, InboundMessage, Notice, Report
 from bridge.logs import facts
 from bridge.metrics import Metrics
-from bridge.queue.journal import Journal, TurnChanged
-from bridge.queue.patience import Draining, Line, Patience, Slots
+from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Record, Step, Unreadable
-from bridge.queue.stops import TurnStopped, Watches
-from bridge.queue.turn import Lease, NothingBegins, Turn
+from bridge.queue.turn import Journal, Lease, NothingBegins, Turn, TurnChanged, TurnStopped, Watches
+from bridge.queue.worker import Line, Slots
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.history import MessageTag

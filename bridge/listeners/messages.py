@@ -165,7 +165,7 @@ class MessageListeners:
 
     async def take(self, body: Json, parsed: Parsed) -> Received:
         """Take in what was *parsed* of *body*. Raises `StoreUnavailable` and `SlackError`."""
-        if not isinstance(parsed, Ignored):
+        if self.receiver.inbox.refusals.writer and not isinstance(parsed, Ignored):
             await self.receiver.inbox.refusals.write()  # the decision may depend on it
         match parsed:
             case InboundMessage():

@@ -16,19 +16,17 @@ What a process that dies has not written is not known then.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from bridge.errors import StoreUnavailable
 from bridge.ids import MessageKey
 from bridge.queue.keys import PASSED_IN_A_DAY, REFUSING_LENGTH, SENT_AGAIN, TRACE, milliseconds
+from bridge.queue.records import Delivery
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import Scripts
 
 NOT_YET: Final = "not yet: "
 """How the reason begins where a message may become a turn after all, when it comes again."""
@@ -38,36 +36,6 @@ _MOST_WAITING: Final = 1000
 _DAY: Final = 86_400  # seconds
 _PAUSE: Final = 0.1  # seconds between two tries
 _MOST_CHANGED: Final = 1000  # edits and deletions
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One delivery by Slack, taken in by *process*: *retry* counts its repetitions, *why* says what was decided."""
-
-    at: datetime
-    process: str
-    event: str = ""
-    retry: int = 0
-    why: str = ""
-
-    def to_line(self) -> str:
-        """The stored form; `from_line` reads it."""
-        facts = [epoch_ms(self.at), self.process, self.event, self.retry, self.why]
-        return json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
-
-    @classmethod
-    def from_line(cls, line: str) -> Delivery | None:
-        """Read what `to_line` made; None for anything else."""
-        try:
-            ms, process, event, retry, why, *_later = json.loads(line)
-            return cls(datetime.fromtimestamp(int(ms) / 1000, UTC), str(process), str(event), int(retry), str(why))
-        except (ValueError, TypeError):
-            return None
-
-
-def deliveries(lines: str) -> list[Delivery]:
-    """Read the lines of a turn's record."""
-    return [delivery for line in lines.split("\n") if line and (delivery := Delivery.from_line(line))]
 
 
 def _key(scripts: Scripts, message: MessageKey) -> str:
@@ -126,7 +94,7 @@ class Refusals:
         self._stretch: tuple[str, str] | None = None
         self._repeated: set[str] = set()
         self._changed: dict[MessageKey, str] = {}
-        self._writer: asyncio.Task[None] | None = None
+        self.writer: asyncio.Task[None] | None = None  # while something is not written yet
 
     def message(self, ts: str, *, is_repeated: bool = False) -> None:
         """Note that a message of this *ts* was refused; one that *is_repeated* was written some time ago."""
@@ -172,8 +140,8 @@ class Refusals:
         return bool(self._stretch or self._repeated or self._changed)
 
     def _write_later(self) -> None:
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._write_when_it_is_back())
+        if self.writer is None:
+            self.writer = asyncio.create_task(self._write_when_it_is_back())
 
     async def _write_when_it_is_back(self) -> None:
         try:
@@ -184,4 +152,4 @@ class Refusals:
                 except StoreUnavailable:
                     continue
         finally:
-            self._writer = None
+            self.writer = None

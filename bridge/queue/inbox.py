@@ -33,9 +33,9 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
-from bridge.queue.deliveries import Delivery, PassedOver, Refusals
+from bridge.queue.deliveries import PassedOver, Refusals
 from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
-from bridge.queue.records import UNLIMITED, Head, Held, InDoubt, Limits, Offer, person, read_head
+from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, person, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops

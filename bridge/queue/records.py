@@ -9,6 +9,7 @@ person waits 1.5 ms longer (4.1 ms become 5.7).
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ A turn of a later version is left to the processes that know it, and its lane wi
 
 
 class Step(StrEnum):
-    """How far a turn is. Each change is one script, behind the fence (`bridge.queue.journal`)."""
+    """How far a turn is. Each change is one script, behind the fence (`bridge.queue.turn`)."""
 
     QUEUED = "queued"  # nothing has happened; the text may still be edited or withdrawn
     SENT = "sent"  # a request may have gone out
@@ -240,3 +241,33 @@ UNLIMITED: Final = Limits()
 def person(inbound: Inbound) -> str:
     """Under whom it is counted."""
     return str(PersonKey(inbound.team, inbound.user))
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One delivery by Slack, taken in by *process*: *retry* counts its repetitions, *why* says what was decided."""
+
+    at: datetime
+    process: str
+    event: str = ""
+    retry: int = 0
+    why: str = ""
+
+    def to_line(self) -> str:
+        """The stored form; `from_line` reads it."""
+        facts = [int(self.at.timestamp() * 1000), self.process, self.event, self.retry, self.why]
+        return json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_line(cls, line: str) -> Delivery | None:
+        """Read what `to_line` made; None for anything else."""
+        try:
+            ms, process, event, retry, why, *_later = json.loads(line)
+            return cls(datetime.fromtimestamp(int(ms) / 1000, UTC), str(process), str(event), int(retry), str(why))
+        except (ValueError, TypeError):
+            return None
+
+
+def deliveries(lines: str) -> list[Delivery]:
+    """Read the lines of a turn's record."""
+    return [delivery for line in lines.split("\n") if line and (delivery := Delivery.from_line(line))]

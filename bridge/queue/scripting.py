@@ -157,9 +157,9 @@ class Scripts:
             if (found := translation(exc)) is exc:
                 raise
             raise found from exc
-        stop_if_cancelled()
         if not waits:
             return answer
+        stop_if_cancelled()
         answer, replicas = answer
         if not replicas:
             self._metrics.wait_missing()

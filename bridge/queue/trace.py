@@ -14,7 +14,8 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
 from bridge.ids import Lane, MessageKey, TurnId
-from bridge.queue.deliveries import Delivery, deliveries, passed_over
+from bridge.queue.deliveries import passed_over
+from bridge.queue.records import Delivery, deliveries
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 

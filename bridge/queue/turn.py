@@ -9,27 +9,69 @@ The lease of its lane is the clock that keeps a suspended process from acting. T
 back a request that is already out. So each worker also keeps the time of its own last renewal, on its own monotonic
 clock, and looks at it immediately before each outside effect. A process that was suspended for longer than the lease
 and wakes up finds its lease over, and does nothing.
+
+The journal has the steps of a turn, each written before the effect outside that it stands for:
+
+``queued → sent → posting → done``, and aside from it ``sent → queued`` where a request surely did not arrive.
+
+* `sent` comes before the request to the service. Who takes a lane over and finds ``sent`` knows that a request may
+  have gone out, and does not ask again.
+* `outcome` comes before the post to Slack; what it records is what will be shown. Who finds ``posting`` on taking
+  over looks into the thread first. (The outcome and the intention to post are one step: nothing happens between
+  the two, and it saves a round trip.) What a handler has staged is written with it.
+  While its post waits, because Slack does not take it or nobody knows whether it has, a stop may end it; so that is
+  written, too, and taken back before the next try (`waits`, `goes`). What goes by response_url is marked before
+  (`goes_by_url`), because nobody could look for it.
+* `finish` pops the turn and hands the lane on.
+
+Every step is one script behind the **fence**: the lane's entry is pending for this consumer, and the turn is its
+head. Whoever fails it gets `LaneLost` and stops. A step whose answer was lost is repeated, for as long as Redis is
+away: so may every one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
-from datetime import timedelta
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError
-from bridge.ids import ThreadKey
+from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
+from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Notice
-from bridge.queue.journal import FirstAgent, Journal
-from bridge.queue.records import Head, Held, Taken, Write
-from bridge.queue.stops import Watches
+from bridge.queue.keys import DEAD, TRACE, milliseconds
+from bridge.queue.patience import Patience
+from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, person, read_head
+from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.stops import Stops
 
 T = TypeVar("T")
+
+LEASE = timedelta(seconds=15)
+"""How long a lane stays with a worker that does not renew it. With the search for abandoned lanes once a second,
+another process goes on within 20 s."""
+
+SLACK_TIMEOUT = timedelta(seconds=10)
+"""The longest that one post may take. When a successor looks into the thread, an earlier post has to be over, one
+way or the other: so a post begins only while the lease has at least this long to go."""
+
+_WAIT = timedelta(seconds=1)
+_REMEMBERED = 1000  # a word may come before the take that it is about has been answered
 
 
 class NothingBegins(Exception):
     """Nothing may begin at the moment: the turn stays queued, for whoever may."""
+
+
+class TurnChanged(Exception):
+    """A message was edited, withdrawn or given to another agent since it was taken: look at it again."""
+
+
+class TurnStopped(Exception):
+    """The turn was stopped: it is done with, and shows nothing."""
 
 
 class Turn:
@@ -90,9 +132,9 @@ class Turn:
             raise RuntimeError("a turn has one effect only")
         self._is_used = True
         if not self._result:
-            first = FirstAgent(self.thread, first_agent) if self.thread and first_agent is not None else None
             if not self._may_begin():
                 raise NothingBegins
+            first = (self.thread, first_agent) if self.thread and first_agent is not None else None
             await self.journal.sent(self.taken, note=note, first=first)
             self.has_sent = True
             try:
@@ -109,15 +151,6 @@ class Turn:
         if isinstance(result, ProjectError):
             raise result
         return result  # type: ignore[no-any-return]
-
-
-LEASE = timedelta(seconds=15)
-"""How long a lane stays with a worker that does not renew it. With the search for abandoned lanes once a second,
-another process goes on within 20 s."""
-
-SLACK_TIMEOUT = timedelta(seconds=10)
-"""The longest that one post may take. When a successor looks into the thread, an earlier post has to be over, one
-way or the other: so a post begins only while the lease has at least this long to go."""
 
 
 class Lease:
@@ -169,3 +202,199 @@ class Lease:
         except LaneLost:
             await self._renew()
             self.check(needs)
+
+
+class Journal:
+    """The steps, for one *consumer*. Every method may raise `LaneLost`; while Redis is away they wait."""
+
+    def __init__(
+        self,
+        scripts: Scripts,
+        patience: Patience,
+        *,
+        consumer: str,
+        session_lifetime: timedelta,
+        now: Callable[[], datetime],
+        limits: Limits = UNLIMITED,
+    ) -> None:
+        self._scripts = scripts
+        self._patience = patience
+        self._consumer = consumer
+        self._session_ms = milliseconds(session_lifetime)
+        self._now = now
+        self._limits = limits
+
+    async def take(self, held: Held, *, begins: bool = True) -> Head | None:
+        """Read the head of a lane; None where it is empty.
+
+        With *begins* it counts as a take; a worker that has waited and looks again says False.
+        """
+        answer = await self._run("take", held, epoch_ms(self._now()), int(begins))
+        return None if answer[0] == "empty" else read_head(held, answer)
+
+    async def sent(self, taken: Taken, *, note: str = "", first: tuple[ThreadKey, int] | None = None) -> None:
+        """Write SENT: now the request may go out. Raises `TurnChanged` where it is no longer as it was taken.
+
+        *note* says what the request is, for whoever finds its outcome unknown; only what has one counts as a run.
+        Raises `TooOften` where the person has started as many as they may; then nothing was written. *first* is a
+        thread, and the agent that it has from now on, if it has none yet.
+        """
+        record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
+        answer = await self._run(
+            "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
+            person(record.body), self._limits.user_runs, *bound, self._session_ms, confirmed=True,
+        )  # fmt: skip
+        if answer.startswith("paused:"):
+            raise TooOften("runs", timedelta(milliseconds=max(0.0, float(answer.removeprefix("paused:")))))
+        if answer != "ok":
+            raise TurnChanged
+
+    async def unsent(self, taken: Taken) -> None:
+        """Take SENT back: the request surely did not arrive."""
+        await self._run("unsent", taken.held, taken.record.id)
+
+    async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
+        """Record what will be shown, and what belongs to it. *what* names it for the trace.
+
+        Raises `TurnStopped` where somebody has stopped the turn meanwhile: it is recorded, and not to be shown; and
+        `TurnChanged` where nothing was sent and the message is no longer as it was taken: nothing is recorded.
+        """
+        answer = await self._run(
+            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, _as_json(writes),
+            taken.record.edits,
+        )  # fmt: skip
+        if answer == "changed":
+            raise TurnChanged
+        if answer == "stopped":
+            raise TurnStopped(taken.record.id)
+
+    async def goes(self, taken: Taken) -> None:
+        """The outcome goes out to Slack once more, after it has waited. Raises `TurnStopped` where it is not to."""
+        await self._posting(taken, "goes")
+
+    async def goes_by_url(self, taken: Taken) -> bool:
+        """It goes out by response_url. False: it may have done so before, and must not again. Raises `TurnStopped`."""
+        return await self._posting(taken, "goes by url") != "again"
+
+    async def waits(self, taken: Taken, *, has_begun: bool) -> None:
+        """It waits for Slack, and until it `goes` a stop may end it. Raises `TurnStopped` where one has.
+
+        What *has_begun* to go out by response_url stays marked.
+        """
+        await self._posting(taken, "waits" if has_begun else "waits unsent")
+
+    async def in_doubt(self, taken: Taken) -> bool:
+        """Nobody can tell whether it is in Slack: it is kept for a button. Returns whether it went by response_url."""
+        return await self._posting(taken, "in doubt") == "by url"
+
+    async def _posting(self, taken: Taken, how: str) -> str:
+        answer = str(await self._run("posting", taken.held, taken.record.id, how, taken.token))
+        if answer == "stopped":
+            raise TurnStopped(taken.record.id)
+        return answer
+
+    async def done(
+        self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, writes: Iterable[Write] = ()
+    ) -> list[str]:
+        """The turn is over: the texts leave, unless a button may still send them again.
+
+        *posted* is the ``ts`` of the message that shows it. Returns what Redis answered to each of the *writes*.
+        """
+        shown = _identity(taken, posted) if posted else ""
+        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _as_json(writes))
+        _ok, *answers = await self._run("finish", taken.held, taken.record.id, epoch_ms(self._now()), *how)
+        return [str(answer) for answer in answers]
+
+    async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Iterable[Write] = ()) -> None:
+        """The turn cannot be finished: a dead letter with its *reason*; the lane goes on."""
+        how = ("dead", reason, "", 1, milliseconds(DEAD), _as_json(writes))
+        await self._run("finish", held, turn, epoch_ms(self._now()), *how)
+
+    async def release(self, held: Held) -> None:
+        """Give a lane back unfinished; another worker takes it at once."""
+        await self._run("release", held)
+
+    async def park(self, taken: Taken, thread: ThreadKey) -> bool:
+        """Let the lane wait for a choice. False: the agent was chosen meanwhile, or the message withdrawn."""
+        return bool(await self._run("park", taken.held, taken.record.id, str(thread)) == "ok")
+
+    async def card(self, taken: Taken, ts: str) -> None:
+        """Remember the message that shows the turn's progress."""
+        await self._run("card", taken.held, taken.record.id, _identity(taken, ts), milliseconds(TRACE))
+
+    async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
+        while True:
+            try:
+                answer = await self._scripts.run(
+                    name, held.entry, self._consumer, held.lane, *args, confirmed=confirmed, repeatable=confirmed
+                )
+                break
+            except StoreUnavailable:
+                await self._patience.wait_for_redis()
+        if answer == "lost" or answer[0] == "lost":
+            raise LaneLost(held.lane)
+        return answer
+
+
+def _as_json(writes: Iterable[Write]) -> str:
+    """The form in which a script takes them; ``""`` for none. Half a character becomes a question mark."""
+    listed = list(writes)
+    return json.dumps(listed, ensure_ascii=False).encode(errors="replace").decode() if listed else ""
+
+
+def _identity(taken: Taken, ts: str) -> str:
+    """Name a message that this turn shows: it leads back to the turn."""
+    body = taken.record.body
+    return str(MessageKey(body.team, body.channel, ts))
+
+
+class Watches:
+    """The turns in work here that a stop can end."""
+
+    def __init__(self) -> None:
+        self._limits: dict[TurnId, asyncio.Timeout] = {}
+        self._stopped: OrderedDict[TurnId, None] = OrderedDict()
+
+    @property
+    def turns(self) -> list[TurnId]:
+        """Those that are watched at the moment."""
+        return list(self._limits)
+
+    @asynccontextmanager
+    async def ends_when_stopped(self, turn: TurnId) -> AsyncIterator[None]:
+        """End the block where *turn* is stopped. Raises `TurnStopped`."""
+        limit = asyncio.timeout(None)  # what a time-out does is what is wanted here; only its moment is a stop
+        self._limits[turn] = limit
+        try:
+            async with limit:
+                if turn in self._stopped:
+                    _end(limit)
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TurnStopped(turn) from None
+        finally:
+            self._limits.pop(turn, None)
+
+    def stop(self, turn: TurnId) -> None:
+        """End what is done about *turn* here, now or when it begins."""
+        self._stopped[turn] = None
+        if len(self._stopped) > _REMEMBERED:
+            self._stopped.popitem(last=False)
+        limit = self._limits.get(turn)
+        if limit is not None and limit.when() is None:
+            _end(limit)
+
+    async def listen(self, stops: Stops) -> None:
+        """Hear of stops until Redis is away. Raises `StoreUnavailable`."""
+        async with stops.listening() as heard:
+            for turn in await stops.marked(self.turns):
+                self.stop(turn)
+            while True:
+                if (heard_of := await heard.next(_WAIT)) is not None:
+                    self.stop(heard_of)
+
+
+def _end(limit: asyncio.Timeout) -> None:
+    limit.reschedule(asyncio.get_running_loop().time())

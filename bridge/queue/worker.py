@@ -9,11 +9,13 @@ a message in, in this process, hands its lane over (`bridge.queue.records.Offer`
 from __future__ import annotations
 
 import asyncio
+import heapq
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 
 from redis.asyncio import Redis
@@ -21,13 +23,11 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost, StoreUnavailable, StoreWiped
 from bridge.logs import facts, new_reference
 from bridge.queue.inbox import Inbox
-from bridge.queue.journal import Journal
 from bridge.queue.namespace import Namespace
-from bridge.queue.patience import Patience, Slots
+from bridge.queue.patience import Patience
 from bridge.queue.records import Head, Held, InDoubt, Offer
 from bridge.queue.redis.connection import stop_if_cancelled
-from bridge.queue.stops import Watches
-from bridge.queue.turn import LEASE, Lease
+from bridge.queue.turn import LEASE, Journal, Lease, Watches
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,71 @@ _STORE_RETRY = timedelta(seconds=0.5)
 _CLAIM_MOST = 64
 
 Work = Callable[[Lease], Awaitable[None]]
+
+
+class Slots:
+    """A count of *free* places. A turn that only waits for the service lends its place to others meanwhile.
+
+    It falls below zero where lanes were taken over from the dead, which are not turned away.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.free = most
+        self._freed = asyncio.Event()
+
+    async def room(self) -> int:
+        """Wait until a place is free; returns how many are."""
+        while self.free <= 0:
+            self._freed.clear()
+            await self._freed.wait()
+        return self.free
+
+    def give(self) -> None:
+        """Give a place back."""
+        self.free += 1
+        self._freed.set()
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[None]:
+        """Lend the own place to others for a while, and wait for one afterwards."""
+        self.give()
+        try:
+            yield
+            await self.room()
+        finally:
+            self.free -= 1
+
+
+@dataclass(order=True, slots=True)
+class _Place:
+    accepted_at: datetime
+    number: int
+    is_first: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
+    has_left: bool = field(default=False, compare=False)
+
+
+class Line:
+    """Lets go the oldest first."""
+
+    def __init__(self) -> None:
+        self._places: list[_Place] = []
+        self._count = 0
+
+    async def wait(self, accepted_at: datetime, is_over: Callable[[], Awaitable[None]]) -> None:
+        """Return when *is_over* has, and nobody who waits was accepted earlier."""
+        self._count += 1
+        place = _Place(accepted_at, self._count)
+        heapq.heappush(self._places, place)
+        try:
+            await is_over()
+            if self._places[0] is not place:
+                await place.is_first.wait()
+        finally:
+            place.has_left = True
+            while self._places and self._places[0].has_left:
+                heapq.heappop(self._places)
+            if self._places:
+                self._places[0].is_first.set()
 
 
 class Worker:

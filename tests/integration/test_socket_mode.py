@@ -8,7 +8,7 @@ from collections.abc import Callable
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from bridge.playground.sample_project.answers import Proper
-from bridge.queue.deliveries import deliveries
+from bridge.queue.records import deliveries
 from support.real_redis import RealRedis
 from support.waiting import wait_until
 from support.world import World, a_world, words_of

@@ -22,10 +22,9 @@ from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.queue.inbox import Duplicate, Queued
-from bridge.queue.journal import TurnChanged
 from bridge.queue.keys import PERMANENT_PATTERNS
 from bridge.queue.records import Held, InDoubt, Record, Step, Taken
-from bridge.queue.turn import LEASE
+from bridge.queue.turn import LEASE, TurnChanged
 from support.lifetimes import keys_without_lifetime
 from support.store import PREFIX, Process, Store, a_store, message
 

@@ -14,11 +14,11 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Condition, Inbox, Put, Queued
-from bridge.queue.journal import Journal
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
 from bridge.queue.records import UNLIMITED, Held, Limits, Offer, Taken
 from bridge.queue.scripting import Scripts
+from bridge.queue.turn import Journal
 
 NAMESPACE = "test"
 PREFIX = "{test}:"

@@ -44,11 +44,10 @@ from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.listeners.token_watch import TokenWatch
 from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
-from bridge.queue.patience import Patience, Slots
+from bridge.queue.patience import Patience
 from bridge.queue.records import Held
-from bridge.queue.stops import Watches
-from bridge.queue.turn import Lease, Turn
-from bridge.queue.worker import Worker
+from bridge.queue.turn import Lease, Turn, Watches
+from bridge.queue.worker import Slots, Worker
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.reply import Reply, View
 from bridge.slack.history import MessageTag, Place, Recalled, ThreadRead

@@ -10,8 +10,8 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
-from bridge.queue.journal import Journal
 from bridge.queue.records import Taken
+from bridge.queue.turn import Journal
 from support.store import THREAD, Store, a_store, message, ts
 
 Act = Callable[[Journal, Taken], Awaitable[object]]

@@ -10,8 +10,8 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
-from bridge.queue.journal import FirstAgent, TurnChanged
 from bridge.queue.records import VERSION, Conversation, Step, Unreadable
+from bridge.queue.turn import TurnChanged
 from support.store import LANE, PREFIX, ROOT, START, THREAD, Store, message, ts
 
 
@@ -100,8 +100,8 @@ async def test_what_is_sent_first_gives_its_thread_the_agent(store: Store) -> No
     process = store.process()
     taken = await process.take()
 
-    await process.journal.sent(taken, first=FirstAgent(THREAD, 7))
-    await process.journal.sent(taken, first=FirstAgent(THREAD, 7))  # its answer was lost on the way
+    await process.journal.sent(taken, first=(THREAD, 7))
+    await process.journal.sent(taken, first=(THREAD, 7))  # its answer was lost on the way
 
     assert await store.sessions.thread(THREAD) == Conversation(agent=7)
 
@@ -113,7 +113,7 @@ async def test_where_another_agent_was_faster_nothing_is_sent(store: Store) -> N
     await store.sessions.choose_agent(THREAD, 8)
 
     with pytest.raises(TurnChanged):
-        await process.journal.sent(taken, first=FirstAgent(THREAD, 7))
+        await process.journal.sent(taken, first=(THREAD, 7))
 
     assert await store.field(turn, "step") == "queued"
     assert await store.sessions.thread(THREAD) == Conversation(agent=8)

@@ -14,8 +14,9 @@ from bridge.cli.trace import TraceStep, address_of, for_programs, steps_of, tabl
 from bridge.errors import SlackRefused
 from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click, SlashCommand
-from bridge.queue.deliveries import Delivery, PassedOver
+from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
+from bridge.queue.records import Delivery
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
 from support.real_redis import away
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts

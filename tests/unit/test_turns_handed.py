@@ -15,8 +15,8 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable
 from bridge.logs import configure, facts
 from bridge.metrics import Metrics
-from bridge.queue.patience import Slots
 from bridge.queue.scripting import Scripts
+from bridge.queue.worker import Slots
 from support.losing import Losing
 from support.store import NAMESPACE, message
 from support.turns import Bench

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bridge.queue.patience import Slots
 from bridge.queue.turn import Lease
-from bridge.queue.worker import Work
+from bridge.queue.worker import Slots, Work
 from support.store import message
 from support.turns import Bench
 from support.waiting import wait_until

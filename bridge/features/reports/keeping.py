@@ -20,9 +20,9 @@ from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due,
 from bridge.features.stats.statistics import Statistics
 from bridge.ids import ThreadKey, TurnId, new_turn_id, own_lane
 from bridge.inbound import Notice, Report, to_json
-from bridge.queue.deliveries import Delivery
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import SEEN, milliseconds
+from bridge.queue.records import Delivery
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.people import Directory
