@@ -2,7 +2,8 @@
 
 Two messages, each delivered twice; two workers; as many kills, lost leases, lost replies of Redis, requests that did
 not arrive, drains, edits, withdrawals, dead letters and retries of these, refusals by which a message comes after a
-later one or after its own deletion, as a `Budget` says. The search visits every reachable state and checks the
+later one or after its own deletion, messages that Slack gives up and that are found in its history, as a `Budget` says.
+The search visits every reachable state and checks the
 promises. The model is tested by its mutants: each leaves out one precaution, and has to be caught.
 
 What is modelled is what ``bridge/queue/scripts`` does: one yielded move is one script, one effect outside, or one
@@ -28,6 +29,18 @@ How a turn is carried out:
    straight from ``queued``, and then only with the message as it was given.
 6. **Post**, then **done**. Writes that need the ``ts`` of the post are recorded with OUTCOME, and committed by the
    script that finishes the turn, if the reply is known to be in Slack.
+
+What was said while nobody listened is caught up from Slack's history:
+
+1. Before anything new is accepted, each thread that has to be read is marked. What comes into it live is queued, and
+   a worker who has it as the head **waits** for the mark to go: it has begun nothing, so what is found may go first.
+2. A **reader**, of this process or another, copies what the thread says, and puts one after the other, the oldest
+   first, by the script that Slack's own deliveries take: the same deduplication, in either order.
+3. An edit or a deletion of a message that became no turn yet leaves its mark, since a reader may have an earlier copy.
+   A put of an earlier text is void, and the reader reads again.
+4. When it has put all, the thread's mark goes. Where a reader dies, another one begins. The mark has a lifetime: then
+   nobody waits any longer, and what is found later goes last.
+5. What is too old is offered, not sent.
 """
 
 from __future__ import annotations
@@ -64,6 +77,10 @@ class Budget(NamedTuple):
     timeouts: int = 0  # nobody knows whether a request arrived, and its worker lives
     bugs: int = 0  # a handler asks for a second `once`
     rebinds: int = 0  # somebody else sets the field that handlers stage
+    losses_in_slack: int = 0  # Slack gives a message up: it was refused too often
+    reads: int = 0  # readers of Slack's history
+    expiries: int = 0  # reading takes too long, and what came live waits no longer
+    is_old: bool = False  # what is found is too old to be sent
     is_choice: bool = False  # handlers send no request: each claims the one thing that there is to choose
     is_blind: bool = False  # nobody may look for a post in Slack
     is_by_url: bool = False  # answers go by response_url, where nobody can look
@@ -87,6 +104,10 @@ class Turn(NamedTuple):
     out: int = NONE  # the take that marked that it goes out by response_url
     is_doubtful: bool = False  # nobody can tell whether its outcome is in Slack
     given: int = NONE  # the text by which it was dealt with
+    was_found: bool = False  # in Slack's history
+    is_out_of_place: bool = False  # and a later one was being dealt with by then
+    is_behind: bool = False  # when it came, its thread had still to be read
+    has_edits_to_come: bool = False  # its text was edited before it was put, and nobody will say so again
     heard: str = ""  # what its handler made of the choice when it ran first
     written: int = 0  # how often its staged writes were committed
     begun: int = 0  # how often those were that need the ts of its post
@@ -119,6 +140,10 @@ class Late(NamedTuple):
     token: int
 
 
+Copies = tuple[tuple[int, int], ...]
+"""What a reader has copied and not put yet: messages, each with its text as it was then."""
+
+
 class State(NamedTuple):
     """The lane, its workers, what reached the agent, and what people saw."""
 
@@ -137,6 +162,9 @@ class State(NamedTuple):
     is_overwritten: bool = False  # though it was not
     turns: tuple[Turn, ...] = (Turn(),) * MESSAGES
     late: tuple[Late, ...] = ()
+    is_behind: bool = False  # the thread has still to be read
+    has_no_order: bool = False  # that took too long
+    readers: tuple[Copies, ...] = ()
     workers: tuple[Worker, ...] = (Worker(), Worker())
     sent: tuple[int, ...] = ()
     posts: tuple[tuple[int, str], ...] = ()
@@ -274,6 +302,16 @@ MUTANTS = {
     "no mark by url": Budget(kills=1, is_by_url=True),
     "post by url again": Budget(doubts=1, is_by_url=True),
     "mark outlives a refusal": Budget(limits=1, releases=1, is_by_url=True),
+    "found without dedup": Budget(losses_in_slack=1, reads=1),
+    "found in spite of its deletion": Budget(losses_in_slack=1, reads=1, deletions=1),
+    "found in spite of an edit": Budget(losses_in_slack=1, reads=1, edits=1),
+    "a void text is not read again": Budget(losses_in_slack=1, reads=1, edits=1),
+    "found and sent though it is too old": Budget(losses_in_slack=1, reads=1, is_old=True),
+    "found newest first": Budget(losses_in_slack=2, reads=1),
+    "a live message doesn't wait": Budget(losses_in_slack=1, reads=1),
+    "found goes behind what waits for it": Budget(losses_in_slack=1, reads=1),
+    "a reader's death ends the reading": Budget(losses_in_slack=1, reads=1, kills=1),
+    "found goes before what is being dealt with": Budget(losses_in_slack=1, reads=1, expiries=1),
 }
 """What is left out, and how much has to go wrong for that to be seen."""
 
@@ -347,6 +385,19 @@ LIVES = {
     "a choice": (True, Budget(kills=1, losses=1, reruns=1, is_choice=True)),
     "a choice and a slow worker": (True, Budget(stalls=1, reruns=1, is_choice=True)),
     "a choice, an edit and a withdrawal": (True, Budget(kills=1, edits=1, withdrawals=1, is_choice=True)),
+    "found in history": (True, Budget(losses_in_slack=2, reads=2)),
+    "found in history, and a kill": (True, Budget(losses_in_slack=1, reads=1, kills=1)),
+    "found in history, and a slow worker": (True, Budget(losses_in_slack=1, reads=1, stalls=1)),
+    "found in history, and lost replies": (True, Budget(losses_in_slack=1, reads=1, losses=1)),
+    "found in history by two": (True, Budget(losses_in_slack=1, reads=2, kills=1)),
+    "found in history, and an edit": (True, Budget(losses_in_slack=1, reads=2, edits=2)),
+    "found in history, and a deletion": (True, Budget(losses_in_slack=1, reads=2, deletions=1, withdrawals=1)),
+    "found in history, and refusals": (True, Budget(losses_in_slack=1, reads=1, delays=1, refusals=1)),
+    "found in history, and a stop": (True, Budget(losses_in_slack=1, reads=1, stops=1)),
+    "found in history, and a drain": (True, Budget(losses_in_slack=1, reads=1, releases=1)),
+    "found in history too late": (True, Budget(losses_in_slack=1, reads=1, expiries=1, kills=1)),
+    "found in history, and too old": (True, Budget(losses_in_slack=2, reads=2, kills=1, is_old=True)),
+    "found in history, and a menu": (False, Budget(losses_in_slack=1, reads=1, withdrawals=1)),
     "a choice and a dead letter": (True, Budget(kills=1, deaths=1, retries=1, is_choice=True)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
@@ -365,6 +416,7 @@ class Lane:
             "held": self._held,
             "choosing": self._choosing,
             "chosen": self._chosen,
+            "behind": self._behind,
             "menu": self._menu,
             "decided": self._decided,
             "sending": self._sending,
@@ -395,6 +447,7 @@ class Lane:
     def _outside(self, s: State) -> Iterator[Move]:
         for m in range(MESSAGES):
             yield from self._deliveries(s, m)
+            yield from self._given_up(s, m)
             if m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
                 if s.left.edits:
                     yield f"edit {m}", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
@@ -402,6 +455,7 @@ class Lane:
                     yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
         for late in s.late:
             yield f"late PUT {late.message}", self._late(s, late)
+        yield from self._readings(s)
         yield from self._stops(s)
         if not s.has_agent:
             yield "choose", self._choose(s)
@@ -422,6 +476,55 @@ class Lane:
             yield from self._hand_over(sent, m)
         if s.left.deletions and m not in s.seen | s.gone:
             yield f"delete {m}", s._replace(gone=s.gone | {m}).spend("deletions")
+
+    def _given_up(self, s: State, m: int) -> Iterator[Move]:
+        """Slack sends a message no more, which nobody took; and one may be edited while a reader has a copy of it."""
+        if s.left.losses_in_slack and not s.delivered[m] and all(s.delivered[:m]):
+            lost = tuple(2 if k == m else count for k, count in enumerate(s.delivered))
+            yield f"Slack gives {m} up", s._replace(delivered=lost).spend("losses_in_slack")
+        if s.left.edits and (s.readers or s.left.reads) and m not in s.seen | s.gone:
+            yield f"edit {m}, which is not here", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
+
+    # What is found in Slack's history.
+
+    def _readings(self, s: State) -> Iterator[Move]:
+        if s.left.reads:
+            yield "begins to read", self._copied(s.spend("reads"))
+        if s.left.expiries and s.is_behind:
+            yield "reading takes too long", s._replace(is_behind=False, has_no_order=True).spend("expiries")
+        for copies in set(s.readers):
+            others = list(s.readers)
+            others.remove(copies)
+            left = s._replace(readers=tuple(others))
+            if s.left.kills:
+                killed = left.spend("kills")
+                is_over = self.mutant == "a reader's death ends the reading"
+                yield "a reader is killed", self._all_read(killed) if is_over else self._copied(killed)
+            if not copies:
+                yield "has put all", self._all_read(left)
+                continue
+            (m, text), *rest = copies
+            if m not in s.seen and text != s.turns[m].text and self.mutant != "found in spite of an edit":
+                is_forgotten = self.mutant == "a void text is not read again"
+                yield (
+                    f"finds {m}: void",
+                    left._replace(readers=(*others, tuple(rest))) if is_forgotten else self._copied(left),
+                )
+                continue
+            put = self._put(left, m, is_found=True)
+            if put != left and text != s.turns[m].text:
+                put = put.with_turn(m, has_edits_to_come=True)
+            yield f"finds {m}", put._replace(readers=tuple(sorted((*others, tuple(rest)))))
+
+    def _copied(self, s: State) -> State:
+        """Copy what the thread says now: what was deleted is not there."""
+        copies = tuple((m, turn.text) for m, turn in enumerate(s.turns[:MESSAGES]) if m not in s.gone)
+        if self.mutant == "found newest first":
+            copies = copies[::-1]
+        return s._replace(readers=tuple(sorted((*s.readers, copies))))
+
+    def _all_read(self, s: State) -> State:
+        return s._replace(is_behind=False)
 
     def _delivered(self, s: State, m: int) -> State:
         return s._replace(delivered=tuple(count + (k == m) for k, count in enumerate(s.delivered)))
@@ -465,15 +568,27 @@ class Lane:
         ran = self._handed_over(s, put.message, put.owner)
         return ran._replace(workers=s.workers) if is_forgotten else ran
 
-    def _put(self, s: State, m: int) -> State:
-        if (m in s.seen and self.mutant != "no dedup") or self._is_gone(s, m):
+    def _put(self, s: State, m: int, *, is_found: bool = False) -> State:
+        has_dedup = self.mutant != ("found without dedup" if is_found else "no dedup")
+        if (m in s.seen and has_dedup) or self._is_gone(s, m, is_found=is_found):
             return s
         later = [other for other in s.seen if other > m]
-        is_overtaken = any(other not in s.box or self._is_dealt_with(s, other) for other in later)
+        before = [other for other in later if other not in s.box or self._is_dealt_with(s, other)]
+        is_out_of_place = is_found and any(
+            not (s.turns[other].is_withdrawn or s.turns[other].stopped_at) for other in before
+        )
         wakes = not s.box or self.mutant == "always wake" or (bool(later) and self.mutant == "a late message wakes")
         place = self._place(s, m)
         s = s._replace(seen=s.seen | {m}, box=(*s.box[:place], m, *s.box[place:]))
-        s = s.with_turn(m, **Turn(is_overtaken=is_overtaken, is_held=bool(later) and s.is_held)._asdict())
+        turn = Turn(
+            is_overtaken=bool(before),
+            is_out_of_place=is_out_of_place,
+            is_held=bool(later) and s.is_held,
+            text=s.turns[m].text,
+            was_found=is_found,
+            is_behind=s.is_behind,
+        )
+        s = s.with_turn(m, **turn._asdict())
         if wakes:
             return s.woken()
         # Whoever writes on wants to go on; what was written before the stop and comes late does not count.
@@ -484,8 +599,8 @@ class Lane:
     def _ends_the_hold(self, s: State) -> bool:
         return s.is_held and self.mutant == "a late message ends the hold"
 
-    def _is_gone(self, s: State, m: int) -> bool:
-        return m in s.gone and self.mutant != "no tombstone"
+    def _is_gone(self, s: State, m: int, *, is_found: bool = False) -> bool:
+        return m in s.gone and self.mutant != ("found in spite of its deletion" if is_found else "no tombstone")
 
     def _place(self, s: State, m: int) -> int:
         """Where a message goes: before what was written later and nobody has begun to deal with."""
@@ -507,6 +622,10 @@ class Lane:
             return False
         if turn.is_withdrawn or turn.stopped_at:
             return left_out != "stopped"
+        if turn.is_behind and self.mutant == "found goes before what is being dealt with":
+            return False
+        if turn.is_behind and s.is_behind and self.mutant != "found goes behind what waits for it":
+            return False  # whoever has it waits
         return turn.was_taken and not s.is_parked and left_out != "taken"
 
     def _stops(self, s: State) -> Iterator[Move]:
@@ -687,6 +806,8 @@ class Lane:
         if turn.step == "queued":
             if self._is_off(turn):
                 return "posted"
+            if self._waits_for_the_reader(s, turn):
+                return "behind"
             return "menu" if not s.has_agent else "choosing" if s.left.is_choice else "decided"
         if turn.step == "sent":
             return "sending" if self.mutant == "ask again" else "unsure"
@@ -700,6 +821,16 @@ class Lane:
         """Whether somebody took the message back, or stopped its turn."""
         is_stopped = bool(turn.stopped_at) and (turn.stopped_at, self.mutant) != ("unsent", "unsent in spite of stop")
         return (turn.is_withdrawn and self.mutant not in mutants[:1]) or (is_stopped and self.mutant not in mutants[1:])
+
+    def _waits_for_the_reader(self, s: State, turn: Turn) -> bool:
+        return turn.is_behind and s.is_behind and not turn.was_found and self.mutant != "a live message doesn't wait"
+
+    def _behind(self, s: State, i: int) -> Iterator[Move]:
+        """Wait until the thread has been read, or an older one is the head; then take that anew."""
+        turn = s.workers[i].turn
+        if s.box[:1] != (turn,) or self._is_off(s.turns[turn]) or not self._waits_for_the_reader(s, s.turns[turn]):
+            yield "has waited", s.holding(i)
+        yield from self._release(s, i)
 
     def _menu(self, s: State, i: int) -> Iterator[Move]:
         """PARK, after the menu was shown: unless somebody has chosen, or withdrawn, meanwhile."""
@@ -719,6 +850,9 @@ class Lane:
         turn = s.turns[worker.turn]
         if worker.result:
             yield "remembers", s.with_worker(i, at="calling")
+            return
+        if turn.was_found and s.left.is_old and self.mutant != "found and sent though it is too old":
+            yield from self._outcome(s, i, "offered")
             return
         is_edited = turn.text != worker.text and self.mutant != "sent in spite of an edit"
         is_off = self._is_off(turn, "sent in spite of withdrawal", "sent in spite of stop")
@@ -965,6 +1099,11 @@ def broken(s: State, budget: Budget) -> str:
             return f"message {m} was dealt with though it was deleted"
         if s.turns[m].is_withdrawn:
             return f"message {m} was dealt with though it was withdrawn"
+    for m in s.sent:
+        if s.turns[m].has_edits_to_come:
+            return f"message {m} was sent with a text that was edited before it was put"
+        if s.turns[m].was_found and budget.is_old:
+            return f"message {m} was sent though it is too old"
     return (
         _wrongly_run(s)
         or (_wrongly_stopped(s) if budget.stops else "")
@@ -1019,6 +1158,9 @@ def _wrongly_stopped(s: State) -> str:
 
 
 def _out_of_order(s: State) -> str:
+    for m, turn in enumerate(s.turns):
+        if turn.is_out_of_place and not s.has_no_order:
+            return f"message {m} was found, and a later one had not waited for it"
     has_place = [not (turn.was_retried or turn.is_overtaken) for turn in s.turns]
     posted = [turn for turn, _ in s.posts if has_place[turn]]
     sent = [turn for turn in s.sent if has_place[turn]]
@@ -1063,7 +1205,7 @@ class Found(NamedTuple):
 def search(budget: Budget, *, has_agent: bool = True, mutant: str = "") -> Found:
     """Visit every state that can be reached, or stop at the first that breaks a promise."""
     lane = Lane(mutant)
-    start = State(left=budget, has_agent=has_agent)
+    start = State(left=budget, has_agent=has_agent, is_behind=bool(budget.reads))
     came_from: dict[State, tuple[State | None, str]] = {start: (None, "")}
     queue = deque([start])
     while queue:
