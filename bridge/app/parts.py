@@ -12,22 +12,21 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 
 from bridge.app.wires import Wires
+from bridge.features import notices
 from bridge.features.access import Access
 from bridge.features.activity import Activity
-from bridge.features.conversations import notices
-from bridge.features.conversations.context import Context
 from bridge.features.conversations.receive import Receiver
-from bridge.features.conversations.sessions import NodeResults, Sessions
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
-from bridge.features.feedback.votes import Votes
-from bridge.features.home.recent import Recent
 from bridge.features.registry import features
 from bridge.features.reply_poster import ReplyPoster
-from bridge.features.reports.keeping import Reports, ReportStore
+from bridge.features.reports.keeping import ReportStore
 from bridge.features.reports.reporter import Reporter
-from bridge.features.stats.snapshots import SnapshotStore
-from bridge.features.stats.statistics import Statistics
+from bridge.features.shared.context import Context
+from bridge.features.shared.recent import Recent
+from bridge.features.shared.sessions import Sessions
+from bridge.features.shared.snapshots import SnapshotStore
+from bridge.features.shared.statistics import Statistics
 from bridge.features.turns import Turns
 from bridge.listeners.app import slack_app
 from bridge.listeners.door import Door
@@ -106,6 +105,7 @@ def build(
     receiver = Receiver(
         inbox=inbox,
         access=access,
+        features=features,
         bot_user=identity.bot_user,
         mentions_only=mentions_only,
         store_since=lambda: namespace.since,
@@ -127,24 +127,13 @@ def build(
 
     # What is done
     deps = Deps(
+        scripts=scripts,
         catalog=catalog,
         project=wires.project,
         inbox=inbox,
         sessions=sessions,
-        node_results=NodeResults(scripts),
         recent=Recent(scripts),
-        votes=Votes(scripts, wires.metrics, now=now),
         statistics=statistics,
-        reports=Reports(
-            store=report_store,
-            inbox=inbox,
-            sessions=sessions,
-            statistics=statistics,
-            directory=directory,
-            now=now,
-            has_default_agent=bool(settings.default_agent),
-            allowed_channels=settings.allowed_channels,
-        ),
         access=access,
         say=say,
         indicators=indicators,
@@ -153,6 +142,9 @@ def build(
         follow=KeptReplies(wires.web, messages),
         store_since=lambda: namespace.since,
         now=now,
+        session_lifetime=lifetime,
+        metrics=wires.metrics,
+        home_sections=features.home_sections,
         bot_user=identity.bot_user,
         default_agent=settings.default_agent or "",
         command_prefix=settings.command_prefix,
@@ -167,7 +159,7 @@ def build(
         patience=patience,
         slots=slots,
         metrics=wires.metrics,
-        activity=Activity(scripts, inbox, audit_lifetime=settings.audit_lifetime, now=now),
+        activity=Activity(scripts, inbox, features, audit_lifetime=settings.audit_lifetime, now=now),
         max_age=settings.max_age,
         watches=watches,
     )

@@ -17,7 +17,7 @@ from bridge.cli.store import EmbeddedRedisOption, opened
 from bridge.logs import configure
 
 if TYPE_CHECKING:
-    from bridge.features.stats.numbers import Changes
+    from bridge.features.shared.numbers import Changes
     from bridge.project.models import Stats
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -43,8 +43,8 @@ def stats(
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Show the project's statistics; with --since what changed, from the numbers that the bridge has kept."""
-    from bridge.features.stats.snapshots import SnapshotStore, moment_said  # noqa: PLC0415 - all of these: 400 ms
-    from bridge.features.stats.statistics import Statistics  # noqa: PLC0415
+    from bridge.features.shared.snapshots import SnapshotStore, moment_said  # noqa: PLC0415 - all of these: 400 ms
+    from bridge.features.shared.statistics import Statistics  # noqa: PLC0415
     from bridge.project import ProjectClient  # noqa: PLC0415
 
     configure("console", "ERROR")
@@ -78,8 +78,8 @@ def stats(
 
 def for_people(compared: Compared, *, asked_since: bool) -> str:
     """Write them as text."""
-    from bridge.features.stats.layout import change, name_change, news  # noqa: PLC0415
-    from bridge.features.stats.numbers import GROUPS, NUMBERS, NamesChanged, by_count  # noqa: PLC0415
+    from bridge.features.shared.numbers import GROUPS, NUMBERS, NamesChanged, by_count  # noqa: PLC0415
+    from bridge.features.shared.statistics_layout import change, name_change, news  # noqa: PLC0415
     from bridge.slack.blockkit.numbers import whole  # noqa: PLC0415
 
     lines, stats, changed = [], compared.stats, compared.changed
@@ -108,7 +108,7 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
 
 def for_programs(compared: Compared) -> str:
     """Write them as JSON: the service's own fields, and beside them ``since``, what changed, or null."""
-    from bridge.features.stats.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
+    from bridge.features.shared.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
 
     changed = compared.changed
     since: dict[str, Any] | None = None
@@ -124,7 +124,7 @@ def for_programs(compared: Compared) -> str:
 
 def for_sheets(compared: Compared) -> str:
     """Write them as CSV: ``kind,name,count``, and ``then,change`` where they are compared."""
-    from bridge.features.stats.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
+    from bridge.features.shared.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
 
     stats, changed = compared.stats, compared.changed
     blank: Any = ("", "") if changed else ()

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from bridge.features.home.layout import RecentRun
-from bridge.features.home.recent import MOST
-from bridge.features.registry import features
 from bridge.features.results import Outcome
+from bridge.features.routing import Features
+from bridge.features.shared.recent import MOST, RecentRun
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import HomeOpened, InboundMessage
 from bridge.queue.audit import facts
@@ -34,11 +33,18 @@ class Activity:
     """Says what is to be written. *audit_lifetime* is how long the audit is kept; none is where that is zero."""
 
     def __init__(
-        self, scripts: Scripts, inbox: Inbox, *, audit_lifetime: timedelta, now: Callable[[], datetime]
+        self,
+        scripts: Scripts,
+        inbox: Inbox,
+        features: Features,
+        *,
+        audit_lifetime: timedelta,
+        now: Callable[[], datetime],
     ) -> None:
         self._redis = scripts.redis
         self._keys = scripts.keys
         self._inbox = inbox
+        self._features = features
         self._audit_lifetime = audit_lifetime
         self._now = now
 
@@ -67,7 +73,7 @@ class Activity:
                 score, thread = epoch_ms(self._now()), str(body.thread)
                 found.append(("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST))
         if self._audit_lifetime:
-            fields = dict(zip(_AUDITED, facts(record, about, what, features.fixed_words), strict=True))
+            fields = dict(zip(_AUDITED, facts(record, about, what, self._features.fixed_words), strict=True))
             asked_at = str(epoch_ms(record.accepted_at)) if record else ""
             entry = {"v": "1", "at": asked_at, **fields, "outcome": what, "turn": turn}
             flat = tuple([part for field in entry.items() for part in field])

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bridge.features.access import Access
-from bridge.features.conversations.context import Context
-from bridge.features.conversations.sessions import NodeResults, Sessions
-from bridge.features.feedback.votes import Votes
-from bridge.features.home.recent import Recent
-from bridge.features.reports.keeping import Reports
-from bridge.features.stats.statistics import Statistics
+from bridge.features.feature import HomeSection
+from bridge.features.shared.context import Context
+from bridge.features.shared.recent import Recent
+from bridge.features.shared.sessions import Sessions
+from bridge.features.shared.statistics import Statistics
 from bridge.ids import ThreadKey
+from bridge.metrics import Metrics
 from bridge.project import Catalog, ProjectClient
 from bridge.queue.inbox import Inbox
+from bridge.queue.scripting import Scripts
 from bridge.slack.indicators import Indicators
 from bridge.slack.people import Directory
 from bridge.slack.post import Say
@@ -28,18 +29,16 @@ class Deps:
     *default_agent* is ``BRIDGE_DEFAULT_AGENT``, an id or a name, or empty. *store_since* says since when the store
     knows anything. *follow* takes in the replies to a root, each by its ``ts``, that came before it; it raises
     `SlackError`.
-    *workspace* is the workspace's address in Slack.
+    *workspace* is the workspace's address in Slack. What only one feature stores, that reads and writes by *scripts*.
     """
 
+    scripts: Scripts
     catalog: Catalog
     project: ProjectClient
     inbox: Inbox
     sessions: Sessions
-    node_results: NodeResults
     recent: Recent
-    votes: Votes
     statistics: Statistics
-    reports: Reports
     access: Access
     say: Say
     indicators: Indicators
@@ -48,6 +47,9 @@ class Deps:
     follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
     store_since: Callable[[], datetime | None]
     now: Callable[[], datetime]
+    session_lifetime: timedelta
+    metrics: Metrics
+    home_sections: Sequence[HomeSection]
     bot_user: str
     default_agent: str = ""
     command_prefix: str = ""

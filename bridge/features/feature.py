@@ -29,11 +29,15 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from bridge.features.results import Outcome, Result
 from bridge.inbound import Inbound
+from bridge.slack.blockkit.reply import Block, Reply
 
 Handler = Callable[..., Awaitable[Result]]
 H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
+N = TypeVar("N", bound=Callable[..., Reply])
+HomeSection = Callable[..., Awaitable[list[Block]]]
+S = TypeVar("S", bound=HomeSection)
 
 _USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_]+>)*(?: \[[a-z_]+\])*")
 _PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
@@ -90,6 +94,8 @@ class Feature:
         self.readers: dict[str, Callable[[Mapping[str, Any]], object]] = {}
         self.shortcuts: dict[str, tuple[ListedShortcut, Handler]] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
+        self.notices: dict[str, Callable[..., Reply]] = {}
+        self.home_sections: list[HomeSection] = []
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
         self.refused: dict[type, Callable[..., Awaitable[None]]] = {}
         self.unknown: dict[bool, Callable[..., Awaitable[Outcome]]] = {}
@@ -133,6 +139,15 @@ class Feature:
     def kind(self, kind: type[Inbound]) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, body)`` for one kind of what comes in."""
         return _register(self.kinds, kind)
+
+    def notice(self, name: str) -> Callable[[N], N]:
+        """Register ``def …(facts) -> Reply``, the words of `bridge.inbound.Notice`s whose *what* is *name*."""
+        return _register(self.notices, name)
+
+    def home_section(self, section: S) -> S:
+        """Register ``async def …(deps, turn) -> list[Block]``, what the Home tab shows of this feature."""
+        self.home_sections.append(section)
+        return section
 
     def once_posted(self, kind: type) -> Callable[[A], A]:
         """Register ``async def …(deps, turn, what, ts)`` for what an outcome carries in ``after``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bridge.features.agents.commands import agents
 from bridge.features.conversations.commands import conversations
+from bridge.features.feedback.votes import feedback
 from bridge.features.home.commands import home
 from bridge.features.project_info.commands import project_info
 from bridge.features.reports.commands import reports
@@ -11,4 +12,4 @@ from bridge.features.routing import Features
 from bridge.features.stats.commands import stats
 from bridge.features.workflows.commands import workflows
 
-features = Features(workflows, agents, project_info, stats, reports, conversations, home)
+features = Features(workflows, agents, project_info, stats, reports, conversations, home, feedback)

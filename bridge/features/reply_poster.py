@@ -11,7 +11,7 @@ import logging
 from datetime import timedelta
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
-from bridge.features.conversations import notices
+from bridge.features import notices
 from bridge.features.results import NewThread, Outcome
 from bridge.ids import aside
 from bridge.inbound import Click, Inbound, InboundMessage, Notice, StopRequest, Submission

@@ -1,7 +1,7 @@
 """What a handler returns: a closed set.
 
 * A `Reply`, or an `Outcome` where there is more to say: it is recorded, then posted exactly once as far as that can be.
-* A `Form` or a `HomeView`, which the person sees and nothing else.
+* A `Form` or a `HomeView`, which the person sees and nothing else; `HomeChanged` has their Home tab drawn anew.
 * `Wait`: a menu is shown, and the lane waits until somebody has chosen.
 * `Done`: there is nothing to show.
 
@@ -130,6 +130,11 @@ class HomeView:
 
 
 @dataclass(frozen=True, slots=True)
+class HomeChanged:
+    """A click in the Home tab has changed what that shows: draw it anew."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Show *menu* in the thread, once, and let the lane wait until somebody has chosen an agent."""
 
@@ -144,7 +149,7 @@ class Done:
     facts: dict[str, str] = field(default_factory=dict)
 
 
-Result = Reply | Outcome | Form | HomeView | Wait | Done
+Result = Reply | Outcome | Form | HomeView | HomeChanged | Wait | Done
 
 
 class TryLater(Exception):

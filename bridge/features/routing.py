@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from bridge.errors import BadUsage, BridgeError, NotAllowed, StoreError, UnknownCommand
-from bridge.features.conversations.notices import Slip, did_you_mean, help_lines
 from bridge.features.deps import Deps
 from bridge.features.feature import HELP, Command, Feature, ListedShortcut, add_command
+from bridge.features.notices import Slip, did_you_mean, help_lines
 from bridge.features.picking import pick
-from bridge.features.results import Done, Form, Outcome, Result, shown
-from bridge.inbound import Click, InboundMessage, Shortcut, SlashCommand, Submission
+from bridge.features.results import Done, Form, HomeChanged, Outcome, Result, shown
+from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit, modals
-from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
@@ -62,6 +62,8 @@ class Features:
         self._readers = _joined(feature.readers for feature in features)
         self._shortcuts = _joined(feature.shortcuts for feature in features)
         self._kinds = _joined(feature.kinds for feature in features)
+        self._notices = _joined(feature.notices for feature in features)
+        self.home_sections = [section for feature in features for section in feature.home_sections]
         self._after = _joined(feature.after for feature in features)
         self._refused = _joined(feature.refused for feature in features)
         self._unknown = _joined(feature.unknown for feature in features)
@@ -72,11 +74,18 @@ class Features:
             case SlashCommand(command=command, text=text):
                 return await self.answer(f"{command} {text}", deps, turn)
             case Click(action_id=action_id) as click:
-                pressed = self._buttons.get(action_id)
-                return await pressed(deps, turn, click) if pressed else Done("unknown action", {"action": action_id})
+                if action_id not in self._buttons:
+                    return Done("unknown action", {"action": action_id})
+                result: Result = await self._buttons[action_id](deps, turn, click)
+                if not isinstance(result, HomeChanged):
+                    return result
+                home = HomeOpened(team=turn.team, channel=turn.channel, user=turn.user, view_hash=click.view_hash)
+                return await self._kinds[HomeOpened](deps, turn, home)  # type: ignore[no-any-return]
             case Submission(form=form) as submission:
                 sent = self._forms.get(form)
                 return await sent(deps, turn, submission) if sent else Done("unknown form", {"form": form})
+            case Notice(what=what):
+                return shown(self.words_of(what), what=what.partition(":")[0])
             case Shortcut() as shortcut:
                 return await self._use(deps, turn, shortcut)
             case InboundMessage() as message if (line := self.command_line(message, deps.bot_user)) is not None:
@@ -101,6 +110,12 @@ class Features:
     async def unknown(self, deps: Deps, turn: Turn) -> Outcome:
         """Say that nobody knows what came of the request of *turn*: whoever sent it never heard the answer."""
         return await self._unknown[bool(turn.record.note)](deps, turn)  # type: ignore[no-any-return]
+
+    def words_of(self, notice: str) -> Reply:
+        """Find the words of `Notice.what`; a later release may know more names than this one."""
+        name, _, facts = notice.partition(":")
+        words = self._notices.get(name)
+        return words(*([facts] if facts else [])) if words else failure(NotAllowed(notice))
 
     def problems_of(self, submission: Submission) -> Mapping[str, str]:
         """Say what is wrong with a form, by the field under which it is shown."""

@@ -28,8 +28,8 @@ from bridge.errors import (
     SlackUnreachable,
     StoreUnavailable,
 )
+from bridge.features import notices
 from bridge.features.activity import Activity
-from bridge.features.conversations import notices
 from bridge.features.deps import Deps
 from bridge.features.reply_poster import (
     CLOCK_SKEW,

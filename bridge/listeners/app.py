@@ -24,7 +24,7 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bridge.errors import SlackError
-from bridge.features.conversations import notices
+from bridge.features import notices
 from bridge.inbound import Click, Shortcut
 from bridge.listeners.door import NotTaken
 from bridge.listeners.interactions import first_field, parse_click, parse_shortcut

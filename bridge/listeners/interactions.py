@@ -17,8 +17,8 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from bridge.errors import BridgeError
 from bridge.features.agents import asking
 from bridge.features.conversations import menu
-from bridge.features.home import layout as home
 from bridge.features.registry import features
+from bridge.features.shared.recent import Spot
 from bridge.features.workflows import forms, run_card as runs
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.listeners.door import IN_TIME, Door
@@ -56,7 +56,7 @@ def parse_click(body: Json, identity: Identity) -> Click:
     option, carried = mapping(action.get("selected_option")), text(view, "private_metadata")
     origin = modals.Origin.parse(carried)
     # A click in a modal or in Home belongs to a channel which the bridge itself put there.
-    opened_in = home.Spot.parse(carried).channel if view.get("type") == "home" else origin.opened_in
+    opened_in = Spot.parse(carried).channel if view.get("type") == "home" else origin.opened_in
     message_ts = text(container, "message_ts") or text(message, "ts")
     thread_ts = text(container, "thread_ts") or text(message, "thread_ts")
     return Click(

@@ -116,7 +116,7 @@ class Keys:
     typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
                                 "input that is nearly JSON, until a button says what to do")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")
-    snapshots = Key[[]]("snapshots", "hash", "400 days each", "hour → statistics, see `features.stats`")
+    snapshots = Key[[]]("snapshots", "hash", "400 days each", "hour → statistics, see `features.shared.snapshots`")
     snapshotting = Key[int]("snapshotting:<hour>", "string", SNAPSHOTTING, "the process that takes its snapshot")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)

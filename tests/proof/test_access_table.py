@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.conversations import menu, notices
+from bridge.features import notices
+from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card as runs
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Member

@@ -19,8 +19,9 @@ from bridge.errors import (
     SlackRefused,
     UnknownCommand,
 )
+from bridge.features import notices
 from bridge.features.agents import layout as agents
-from bridge.features.conversations import answers, menu, notices
+from bridge.features.conversations import answers, menu
 from bridge.features.workflows import layout as workflows, run_card as runs
 from bridge.project.models import Agent, RunResult, Workflow
 from bridge.slack import parts

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 import bridge.features
 from bridge import errors
 from bridge.errors import BridgeError
-from bridge.features.stats.numbers import PARTS
+from bridge.features.shared.numbers import PARTS
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from bridge.features.conversations.sessions import NodeResults, Sessions
+from bridge.features.shared.sessions import Sessions
+from bridge.features.workflows.runs import NodeResults
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics

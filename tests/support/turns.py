@@ -21,18 +21,17 @@ from slack_bolt.async_app import AsyncApp
 from bridge.errors import SlackAmbiguous, SlackError
 from bridge.features.access import Access
 from bridge.features.activity import Activity
-from bridge.features.conversations.context import Context
 from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
-from bridge.features.feedback.votes import Votes
-from bridge.features.home.recent import Recent
 from bridge.features.registry import features
 from bridge.features.reply_poster import ReplyPoster
-from bridge.features.reports.keeping import Reports, ReportStore
+from bridge.features.reports.keeping import ReportStore
 from bridge.features.results import Result
-from bridge.features.stats.snapshots import SnapshotStore
-from bridge.features.stats.statistics import Statistics
+from bridge.features.shared.context import Context
+from bridge.features.shared.recent import Recent
+from bridge.features.shared.snapshots import SnapshotStore
+from bridge.features.shared.statistics import Statistics
 from bridge.features.turns import Turns
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Inbound, InboundMessage
@@ -383,6 +382,7 @@ class Bench:
         return Receiver(
             inbox=self.store.process().inbox,
             access=self.access(**rules),
+            features=features,
             bot_user=self.identity.bot_user,
             mentions_only=self.mentions_only,
             store_since=self.store_since,
@@ -414,24 +414,13 @@ class Bench:
         store, directory, say, access = self.store, self.directory, self.say, self.access()
         statistics = Statistics(self.project, SnapshotStore(store.scripts), store.clock)
         return Deps(
+            scripts=store.scripts,
             catalog=self.catalog,
             project=self.project,
             inbox=process.inbox,
             sessions=store.sessions,
-            node_results=store.results,
             recent=Recent(store.scripts),
-            votes=Votes(store.scripts, self.metrics, now=store.clock),
             statistics=statistics,
-            reports=Reports(
-                store=self.report_store(process.name),
-                inbox=process.inbox,
-                sessions=store.sessions,
-                statistics=statistics,
-                directory=directory,
-                now=store.clock,
-                has_default_agent=bool(self.default_agent),
-                allowed_channels=access.allowed_channels,
-            ),
             access=access,
             say=say,
             indicators=say,
@@ -442,6 +431,9 @@ class Bench:
             follow=self.follow,
             store_since=self.store_since,
             now=store.clock,
+            session_lifetime=SESSION_LIFETIME,
+            metrics=self.metrics,
+            home_sections=features.home_sections,
             bot_user=self.identity.bot_user,
             default_agent=self.default_agent,
             command_prefix=self.command_prefix,
@@ -461,7 +453,7 @@ class Bench:
             slots=self.slots,
             metrics=self.metrics,
             activity=Activity(
-                store.scripts, process.inbox, audit_lifetime=store.audit_lifetime, now=store.clock
+                store.scripts, process.inbox, features, audit_lifetime=store.audit_lifetime, now=store.clock
             ),
             max_age=MAX_AGE,
             watches=self.watches,

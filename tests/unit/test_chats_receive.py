@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from bridge.errors import SlackUnreachable
 from bridge.features.access import Access
 from bridge.features.conversations.receive import Received, Receiver
+from bridge.features.registry import features
 from bridge.ids import own_lane
 from bridge.inbound import Notice
 from bridge.queue.inbox import Duplicate, Queued
@@ -33,7 +34,7 @@ class Door:
 
     def receiver(self) -> Receiver:
         access = Access(home=frozenset({"T1", "E1"}), directory=self.directory, **self.rules)
-        return Receiver(self.store.process().inbox, access, BOT, self.mentions_only, lambda: self.since)
+        return Receiver(self.store.process().inbox, access, features, BOT, self.mentions_only, lambda: self.since)
 
     async def receive(self, text: str, ts: str = ROOT, **changes: Any) -> Received:
         return await self.receiver().receive(message(text, ts, is_mention=f"<@{BOT}>" in text, **changes))

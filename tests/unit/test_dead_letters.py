@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from bridge.cli.dead import for_programs, table
 from bridge.cli.trace import steps_of
 from bridge.errors import SlackRefused
-from bridge.features.conversations import notices
+from bridge.features import notices
 from bridge.features.results import Outcome
 from bridge.ids import MessageKey, TurnId, own_lane
 from bridge.inbound import SlashCommand

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.conversations.notices import ASK_EDITED
 from bridge.features.conversations.receive import Received
+from bridge.features.notices import ASK_EDITED
 from bridge.inbound import Click
 from support.store import CHANNEL, ROOT, TEAM, USER, message, ts
 from support.turns import BOT, Bench

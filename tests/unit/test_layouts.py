@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bridge.errors import CannotConnect
+from bridge.features import notices
 from bridge.features.agents import layout as agents
-from bridge.features.conversations import answers, notices
+from bridge.features.conversations import answers
+from bridge.features.registry import features
 from bridge.features.workflows import forms, layout as workflows, run_card as runs
 from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals
@@ -253,7 +255,7 @@ def buttons(reply: Reply) -> dict[str, str]:
         ("FAILED", "❌ Report · FAILED"),
         ("timed out", "❌ Report · timed out"),
         ("in_progress", "⏳ Report · in_progress"),
-        ("of tomorrow", f"{runs.OTHER_SIGN} Report · of tomorrow"),
+        ("of tomorrow", "\N{INFORMATION SOURCE}\N{VARIATION SELECTOR-16} Report · of tomorrow"),
     ],
 )
 def test_a_card_begins_with_the_sign_of_its_status(status: str, title: str) -> None:
@@ -421,7 +423,7 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
     ],
 )
 def test_a_notice_decided_at_the_door_finds_its_words(what: str, text: str) -> None:
-    assert notices.told(what).text.startswith(text)
+    assert features.words_of(what).text.startswith(text)
 
 
 @pytest.mark.parametrize(

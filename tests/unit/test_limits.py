@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.conversations import notices
+from bridge.features.registry import features
 from bridge.queue.records import Limits
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit.reply import Audience
@@ -187,7 +187,7 @@ async def test_a_run_counts_for_who_presses_the_button(opened: Opened) -> None:
 
 @pytest.mark.parametrize("odd", ["", "thread", "thread:thread:x", "of tomorrow:private:5", ":::::"])
 def test_a_notice_of_another_release_is_still_told_to_one_person(odd: str) -> None:
-    reply = notices.told(f"paused:{odd}")
+    reply = features.words_of(f"paused:{odd}")
 
     assert reply.audience is Audience.PRIVATE or odd.startswith("thread:thread")
     assert "It goes on in" in reply.text

@@ -205,8 +205,8 @@ def test_slack_accepts_the_form(channel: str) -> None:
 
 @pytest.mark.parametrize("error", ["is_archived", "something new <!channel>", ""])
 def test_slack_accepts_the_notice_of_a_paused_report(error: str) -> None:
-    reply = blocks.told_paused(blocks.pause_notice("daily 09:00", "C1", error))
+    reply = features.words_of(blocks.pause_notice("daily 09:00", "C1", error))
 
     check_blocks(list(reply.blocks))
     assert "<!channel>" not in reply.text
-    assert "could not be posted" in blocks.told_paused(blocks.PAUSED + "of a later release").text
+    assert "could not be posted" in features.words_of(f"{blocks.PAUSED}:of a later release").text

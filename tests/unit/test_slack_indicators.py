@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.conversations.notices import in_line
+from bridge.features.notices import in_line
 from bridge.ids import TurnId
 from bridge.queue.queued_reactions import QueuedReactionClaims
 from bridge.slack.api import Identity, SlackWeb

@@ -9,9 +9,8 @@ from hypothesis import given, settings, strategies as st
 
 from bridge.errors import RecordNotUnderstood
 from bridge.features.reports.schedule import read_report
-from bridge.features.stats.layout import stats_card
-from bridge.features.stats.numbers import NUMBERS, Number
-from bridge.features.stats.snapshots import (
+from bridge.features.shared.numbers import NUMBERS, Number
+from bridge.features.shared.snapshots import (
     KEPT,
     MOST_BYTES,
     LargestNames,
@@ -25,6 +24,7 @@ from bridge.features.stats.snapshots import (
     snapshot_of,
     too_many,
 )
+from bridge.features.shared.statistics_layout import stats_card
 from bridge.project.models import Stats
 
 NOON = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)

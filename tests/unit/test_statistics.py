@@ -13,8 +13,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import ProjectError
-from bridge.features.stats.snapshots import Snapshot, SnapshotStore, hour_of, snapshot_of
-from bridge.features.stats.statistics import LOOKS_EVERY, Statistics
+from bridge.features.shared.snapshots import Snapshot, SnapshotStore, hour_of, snapshot_of
+from bridge.features.shared.statistics import LOOKS_EVERY, Statistics
 from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
 from bridge.queue.patience import Draining

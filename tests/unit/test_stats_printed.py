@@ -8,7 +8,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 from bridge.cli.stats import Compared, for_people, for_programs, for_sheets
-from bridge.features.stats.snapshots import compare, snapshot_of
+from bridge.features.shared.snapshots import compare, snapshot_of
 from bridge.project.models import Stats
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

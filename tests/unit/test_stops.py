@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bridge.errors import SlackUnreachable, StoreUnavailable
-from bridge.features.conversations.notices import SEND_AGAIN
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.conversations.stops import DROP, GO_ON, SHOW
+from bridge.features.notices import SEND_AGAIN
 from bridge.inbound import Click, StopRequest
 from bridge.queue.inbox import Queued
 from support.store import CHANNEL, LANE, ROOT, TEAM, USER, message, ts

@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.features.activity import Activity
+from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.records import Taken, Unreadable, Write
@@ -25,7 +26,7 @@ async def acts(redis: Redis) -> list[AuditEntry]:
 
 def entry(store: Store, taken: Taken, what: str) -> list[Write]:
     """What the end of a turn writes into the audit."""
-    activity = Activity(store.scripts, store.process().inbox, audit_lifetime=DAYS, now=store.clock)
+    activity = Activity(store.scripts, store.process().inbox, features, audit_lifetime=DAYS, now=store.clock)
     return activity.writes(taken.record.id, taken.record, what)
 
 
@@ -60,7 +61,7 @@ async def test_an_unreadable_turn_is_in_the_audit(audited: Store, redis: Redis) 
     found = await process.journal.take((await process.hold())[0])
     assert isinstance(found, Unreadable)
 
-    activity = Activity(audited.scripts, process.inbox, audit_lifetime=DAYS, now=audited.clock)
+    activity = Activity(audited.scripts, process.inbox, features, audit_lifetime=DAYS, now=audited.clock)
     writes = activity.writes(found.turn, None, "dead: not understood")
     await process.journal.bury(found.held, found.turn, reason="not understood", writes=writes)
 
@@ -101,7 +102,7 @@ async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None
 async def test_without_a_lifetime_nothing_is_kept(store: Store, redis: Redis) -> None:
     await store.conversation()
     taken, inbox = await store.process().take(), store.process().inbox
-    activity = Activity(store.scripts, inbox, audit_lifetime=timedelta(0), now=store.clock)
+    activity = Activity(store.scripts, inbox, features, audit_lifetime=timedelta(0), now=store.clock)
     writes = activity.writes(taken.record.id, taken.record, "answered")
     await store.process().journal.done(taken, writes=writes)
 

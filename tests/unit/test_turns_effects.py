@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused, StoreUnavailable
 from bridge.features.conversations.menu import CHOOSE
-from bridge.features.conversations.notices import SEND_AGAIN
+from bridge.features.notices import SEND_AGAIN
 from bridge.ids import TurnId
 from bridge.inbound import Click, Inbound, SlashCommand
 from bridge.queue.inbox import Queued

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
-from bridge.features.conversations.menu import CHOOSE_AN_AGENT, agent_option, agent_options
+from bridge.features.shared.buttons import (
+    CHOOSE_AN_AGENT,
+    OPEN_DEFAULT,
+    agent_option,
+    agent_options,
+    ask_button,
+)
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import (
@@ -33,10 +39,6 @@ AGENT: Final = "agent"
 MESSAGE: Final = "message"
 ABOUT: Final = "about"
 WHERE: Final = "where"
-
-OPEN_ASK: Final = "ask:form"
-OPEN_DEFAULT: Final = "default:form"
-"""Buttons that open them; the first one's value may name an agent."""
 
 NOBODY: Final = "none"
 _IN_THREAD: Final = "thread"
@@ -154,11 +156,6 @@ def offer_ask_form(agent: Agent | None = None) -> Reply:
 def offer_default_form() -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
     return kit.ask("Who is to answer in a channel?", kit.button(OPEN_THE_FORM, OPEN_DEFAULT, ""))
-
-
-def ask_button(agent: Agent | None, label: str) -> Block:
-    """Make a button that opens the form."""
-    return kit.button(label, OPEN_ASK, str(agent.id) if agent else "")
 
 
 def _agent_field(label: str, placeholder: str, agent: Agent | None) -> Block:

@@ -9,8 +9,9 @@ from bridge.errors import NoSuch
 from bridge.features.agents import asking, layout
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.lookups import agent_by_id, check_runner, origin_of
 from bridge.features.results import Done, Form, NewThread, Outcome, Result, shown
+from bridge.features.shared.buttons import OPEN_ASK, OPEN_DEFAULT
+from bridge.features.shared.lookups import agent_by_id, check_runner, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Shortcut, Submission
 from bridge.project.models import Agent
@@ -23,6 +24,7 @@ from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.reply import Reply
 
 agents = Feature("agents")
+agents.notice(layout.CHANGED)(layout.told_of_change)
 
 
 @agents.command("/agents list [words]", "List the agents, or those with certain words.", default=True, reading=True)
@@ -74,14 +76,14 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     return reply.model_copy(update={"replaces_original": is_own})
 
 
-@agents.button(asking.OPEN_ASK)
+@agents.button(OPEN_ASK)
 async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that begins a conversation, with the agent chosen that a button names."""
     agent = await agent_by_id(deps, int(click.value)) if click.value.isdecimal() else None
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
 
 
-@agents.button(asking.OPEN_DEFAULT)
+@agents.button(OPEN_DEFAULT)
 async def default_pressed(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a click
     """Open the form that a button offers."""
     return await open_default_form(deps, turn)

@@ -16,8 +16,8 @@ ASKED_SMALL: Final = "{asked}. Answers and questions go on in this thread."
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons of the list."""
 
-CHANGED: Final = "default_changed:"
-"""How `bridge.inbound.Notice.what` begins for a channel whose default agent was changed."""
+CHANGED: Final = "default_changed"
+"""The notice to a channel whose default agent was changed."""
 
 
 def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
@@ -94,13 +94,13 @@ def default_taken_away() -> Reply:
 
 def change_notice(agent: Agent | None, person: str) -> str:
     """Name, for `told_of_change`, what a *person* made of a channel's default agent."""
-    return CHANGED + json.dumps([agent.name if agent else "", person])
+    return f"{CHANGED}:" + json.dumps([agent.name if agent else "", person])
 
 
-def told_of_change(what: str) -> Reply:
+def told_of_change(facts: str = "") -> Reply:
     """Tell a channel who changed its default agent to which."""
     try:
-        agent, person = (str(fact) for fact in json.loads(what.removeprefix(CHANGED)))
+        agent, person = (str(fact) for fact in json.loads(facts))
     except ValueError:
         agent, person = "", kit.SOMEBODY
     text = "This channel no longer has a default agent."

@@ -18,12 +18,14 @@ from bridge.errors import (
     SlackRefused,
     SlackUnreachable,
 )
-from bridge.features.conversations import answers, menu, notices
+from bridge.features import notices
+from bridge.features.conversations import answers, menu
 from bridge.features.conversations.choosing import configured, named_first
 from bridge.features.conversations.layout import title_of
 from bridge.features.deps import Deps
 from bridge.features.reply_poster import place_of
 from bridge.features.results import Done, Outcome, Result, TryLater, Wait
+from bridge.features.shared.buttons import Answered
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
 from bridge.project import Agent, ChatAnswer
@@ -132,7 +134,7 @@ async def _ask(
     if title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place, title)
     turn.stage(*deps.sessions.answered(message, found.sessionId, expected=session, agent=agent))
-    feedback = answers.Answered(turn.id, agent, found.sessionId)
+    feedback = Answered(turn.id, agent, found.sessionId)
     notes = [answers.SESSION_GONE] if is_new else []
     reply = answers.answer(found.message, found.toolsUsed, notes=notes, feedback=feedback)
     return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)

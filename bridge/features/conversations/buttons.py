@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 
 from bridge.errors import SlackError, TooOften
-from bridge.features.conversations import answers, menu, notices, stops
-from bridge.features.conversations.layout import is_muted
+from bridge.features import notices
+from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.lookups import agent_name
 from bridge.features.reply_poster import whom_of
 from bridge.features.results import Done, NewThread, Outcome, Result, ShownLate, shown
+from bridge.features.shared.lookups import agent_name
 from bridge.ids import MessageKey, ThreadKey, TurnId, aside, thread_lane
 from bridge.inbound import Click, InboundMessage
 from bridge.queue.inbox import Condition, Duplicate, Full, Muted, Paused, Queued
@@ -148,20 +148,9 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
         case Full():
             return shown(notices.thread_full(), "full")
         case Muted():
-            return shown(is_muted(), "muted")
+            return shown(notices.is_muted(), "muted")
         case _:
             return shown(notices.no_conversation(), "gone")
-
-
-@conversations.button(answers.FEEDBACK)
-async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Keep what a person thinks of an agent's answer."""
-    read = answers.read_vote(click.value)
-    if read is None:
-        return Done("unknown action", {"action": click.action_id})
-    is_up, of = read
-    how = await deps.votes.cast(of.turn, turn.user, is_up=is_up, agent=of.agent, session=of.session)
-    return shown(notices.thanks(is_up=is_up), f"vote {how}")
 
 
 @conversations.button(menu.CHOOSE)

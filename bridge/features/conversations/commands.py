@@ -8,16 +8,17 @@ from __future__ import annotations
 import re
 
 from bridge.errors import ProjectError
-from bridge.features.conversations import layout, notices
+from bridge.features import notices
+from bridge.features.conversations import layout
 from bridge.features.conversations.answering import answer, default_of, unknown_answer
 from bridge.features.conversations.buttons import conversations as conversations  # noqa: PLC0414 - the feature is whole here
-from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_name
 from bridge.features.results import Done, Greeted, Outcome, Result, shown
+from bridge.features.shared.lookups import agent_name
+from bridge.features.shared.sessions import Bound
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, InboundMessage, MessagesTabOpened, Notice, StopRequest
+from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
@@ -29,10 +30,16 @@ conversations.outcome_unknown(has_note=False)(unknown_answer)
 conversations.kind(InboundMessage)(answer)
 
 
-@conversations.kind(Notice)
-async def notice_came(deps: Deps, turn: Turn, notice: Notice) -> Result:  # noqa: ARG001 - every handler gets them
-    """Say what the bridge itself has to say."""
-    return shown(notices.told(notice.what), what=notice.what.partition(":")[0])
+conversations.notices |= {
+    "mention_without_text": notices.mention_without_text,
+    "file_without_text": notices.file_without_text,
+    "thread_full": notices.thread_full,
+    "not_taken": notices.not_taken,
+    "muted": notices.is_muted,
+    "paused": notices.told_paused,
+    "not_posted": notices.told_not_posted,
+    "edited": notices.edited_too_late,
+}
 
 
 @conversations.kind(StopRequest)

@@ -31,11 +31,6 @@ def unmuted() -> Reply:
     return kit.note("No longer muted: the agent gets what is said here from now on.", audience=Audience.THREAD)
 
 
-def is_muted() -> Reply:
-    """Tell a person who speaks to the bot in a muted thread why nothing happens."""
-    return kit.reply("This thread is muted, so the agent does not get this message. Write !unmute to change that.")
-
-
 def handed_over(agent: str, before: str, session: int | None) -> Reply:
     """Tell which agent answers from now on, and which did before."""
     text = f"{kit.named(agent, 100)} answers here from now on, in a new session that knows nothing of the earlier one."

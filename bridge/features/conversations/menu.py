@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from bridge.features.shared.buttons import CHOOSE_AN_AGENT, agent_options
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import match_rank
-from bridge.slack.blockkit.reply import Audience, Block, Reply
-
-CHOOSE_AN_AGENT: Final = "Choose an agent"
+from bridge.slack.blockkit.reply import Audience, Reply
 
 CHOOSE: Final = "agent:choose"
 
@@ -23,18 +21,6 @@ def agent_menu(agents: Sequence[Agent]) -> Reply:
         element = kit.select(CHOOSE, CHOOSE_AN_AGENT, agent_options(agents))
     text, waits = "Which agent should answer here?", kit.context("Your message waits until somebody has chosen.")
     return kit.reply(text, kit.section(text), kit.actions(element), waits, audience=Audience.THREAD)
-
-
-def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
-    """Offer the agents that fit what was typed so far, the best first."""
-    ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
-    ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
-    return [agent_option(agent) for _, agent in ranked[: kit.OPTIONS]]
-
-
-def agent_option(agent: Agent) -> Block:
-    """Offer one agent."""
-    return kit.option(agent.name or f"agent {agent.id}", str(agent.id))
 
 
 def chosen(agent_name: str) -> Reply:

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from bridge.features.access import Access
-from bridge.features.conversations.notices import edited, paused
-from bridge.features.registry import features
+from bridge.features.notices import edited, paused
+from bridge.features.routing import Features
 from bridge.ids import MessageKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.deliveries import NOT_YET
@@ -69,6 +69,7 @@ class Receiver:
 
     inbox: Inbox
     access: Access
+    features: Features
     bot_user: str
     mentions_only: bool
     store_since: Callable[[], datetime | None]
@@ -86,7 +87,7 @@ class Receiver:
             begins = _BEGINS_WITH_A_MENTION.match(message.text)
             if begins is not None and begins[1] != self.bot_user:
                 return Received("ignored", "begins by mentioning somebody else")
-        line = features.command_line(message, self.bot_user)
+        line = self.features.command_line(message, self.bot_user)
         # In the direct message all is for the bot: a reply there, too, in a thread that is not bound (any more).
         is_addressed = message.is_mention or message.is_direct
         if not is_addressed:
@@ -118,7 +119,7 @@ class Receiver:
         became = await self.inbox.edit(message, is_young=age < YOUNG)
         match became:
             case "asked":
-                if message.text.strip() and features.command_line(message, self.bot_user) is None:
+                if message.text.strip() and self.features.command_line(message, self.bot_user) is None:
                     # Its author is asked, in private, whether the agent is to get its new text too.
                     await self.inbox.put(
                         _notice(message, edited(str(message.key)), of="edit", is_offer=True),

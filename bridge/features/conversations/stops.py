@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bridge.features.conversations.notices import SEND_AGAIN, SEND_IT_AGAIN, SEND_IT_NOW
+from bridge.features.notices import SEND_AGAIN, SEND_IT_AGAIN, SEND_IT_NOW
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 

@@ -5,21 +5,32 @@ A vote is kept with the answer's turn, its agent and its session, for `bridge.qu
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from bridge.features.deps import Deps
+from bridge.features.feature import Feature
+from bridge.features.results import Done, Result, shown
+from bridge.features.shared.buttons import FEEDBACK, Answered
 from bridge.ids import TurnId
-from bridge.metrics import Metrics
+from bridge.inbound import Click
 from bridge.queue.keys import VOTED_LENGTH, VOTES, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, or_empty
+from bridge.queue.turn import Turn
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Reply
+
+feedback = Feature("feedback")
 
 UP, DOWN = "up", "down"
 
 _PAGE = 200
 _PERSON = "u:"
+_VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>\d{1,18}):(?P<session>\d{0,18})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,24 +45,40 @@ class Vote:
     turn: str
 
 
-class Votes:
-    """Keeps the votes, and counts them."""
+@feedback.button(FEEDBACK)
+async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Keep what a person thinks of an agent's answer."""
+    read = read_vote(click.value)
+    if read is None:
+        return Done("unknown action", {"action": click.action_id})
+    is_up, of = read
+    said, now, lives = UP if is_up else DOWN, epoch_ms(deps.now()), milliseconds(VOTES)
+    key, voted, mine = deps.scripts.keys.votes(of.turn), deps.scripts.keys.voted(), f"{_PERSON}{turn.user}"
+    with translated():
+        before = str(await deps.scripts.redis.hget(key, mine) or "").partition(" ")[0]
+        await deps.scripts.redis.zremrangebyscore(voted, "-inf", now - lives)
+    how = "same" if before == said else "changed" if before else "new"
+    if how != "same":
+        fields = {"v": "1", "agent": of.agent, "session": or_empty(of.session), mine: f"{said} {now}"}
+        turn.stage(*(("field", key, lives, name, str(value)) for name, value in fields.items()))
+        turn.stage(("rank", voted, lives, of.turn, now, VOTED_LENGTH))
+    deps.metrics.feedback(said, how)
+    return shown(thanks(is_up=is_up), f"vote {how}")
 
-    def __init__(self, scripts: Scripts, metrics: Metrics, *, now: Callable[[], datetime]) -> None:
-        self._scripts = scripts
-        self._metrics = metrics
-        self._now = now
 
-    async def cast(self, turn: TurnId, user: str, *, is_up: bool, agent: int, session: int | None) -> str:
-        """Keep what *user* thinks. Returns ``new``, ``changed`` or ``same``. Raises `StoreUnavailable`."""
-        vote, now = UP if is_up else DOWN, epoch_ms(self._now())
-        how = str(
-            await self._scripts.run(
-                "vote", turn, user, vote, now, agent, or_empty(session), milliseconds(VOTES), VOTED_LENGTH
-            )
-        )
-        self._metrics.feedback(vote, how)
-        return how
+def read_vote(value: str) -> tuple[bool, Answered] | None:
+    """Read the value of a feedback button: whether it is a good answer, and which; None for one of another release."""
+    match = _VOTE.fullmatch(value)
+    if match is None:
+        return None
+    session = int(match["session"]) if match["session"] else None
+    return match[1] == "up", Answered(TurnId(match["turn"]), int(match["agent"]), session)
+
+
+def thanks(*, is_up: bool) -> Reply:
+    """Thank for a vote on an answer."""
+    more = "" if is_up else " It helps to write in the thread what was missing."
+    return kit.reply(f"Thank you, this is noted.{more}")
 
 
 async def votes_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Vote]:

@@ -16,9 +16,9 @@ from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.home import layout
-from bridge.features.home.layout import Spot
-from bridge.features.lookups import is_runner
 from bridge.features.results import HomeView, Result
+from bridge.features.shared.lookups import is_runner
+from bridge.features.shared.recent import Spot
 from bridge.inbound import Click, HomeOpened
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
@@ -36,15 +36,9 @@ async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
     """Draw Home for who has opened it, where they were; for who may not, only why."""
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
-    before = Spot.parse(await deps.recent.home(turn.team, turn.user))
+    before = await deps.recent.home(turn.team, turn.user)
     spot = before.model_copy(update={"channel": turn.channel}) if turn.channel else before
     return await _drawn(deps, turn, spot, tab.view_hash)
-
-
-async def redrawn(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Draw Home anew after a click there has changed what it shows."""
-    spot = Spot.parse(click.private_metadata).model_copy(update={"channel": turn.channel})
-    return await _drawn(deps, turn, spot, click.view_hash)
 
 
 @home.button(*layout.TURN)
@@ -56,20 +50,22 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 
 async def _drawn(deps: Deps, turn: Turn, spot: Spot, view_hash: str) -> Result:
     """Draw Home at *spot*, and keep where that is."""
-    await deps.recent.keep_home(turn.team, turn.user, spot.model_dump_json())
+    await deps.recent.keep_home(turn.team, turn.user, spot)
     return HomeView(layout.home_view(await _gathered(deps, turn), spot, __version__), view_hash)
 
 
 async def _gathered(deps: Deps, turn: Turn) -> layout.Home:
     catalog = deps.catalog
-    known, (lately, reports, may_run) = await asyncio.gather(
+    known, lately, may_run, added = await asyncio.gather(
         asyncio.gather(
             _told(catalog.get_project()),
             _told(catalog.get_stats()),
             _told(catalog.get_workflows()),
             _told(catalog.get_agents()),
         ),
-        asyncio.gather(deps.recent.of(turn.team, turn.user), deps.reports.store.all(), is_runner(deps, turn.user)),
+        deps.recent.of(turn.team, turn.user),
+        is_runner(deps, turn.user),
+        asyncio.gather(*(section(deps, turn) for section in deps.home_sections)),
     )
     if known[1] is not None:
         await deps.statistics.note(known[1])
@@ -77,7 +73,7 @@ async def _gathered(deps: Deps, turn: Turn) -> layout.Home:
         *known,
         runs=lately.runs,
         talks=lately.talks,
-        reports=[one for one in reports if (one.spec.team, one.spec.owner) == (turn.team, turn.user)],
+        of_features=[block for section in added for block in section],
         may_run=may_run,
         workspace=deps.workspace,
     )

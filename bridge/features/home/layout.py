@@ -6,25 +6,18 @@ hundred blocks. What the service did not answer is left out, and the line about 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
-from bridge.features.agents import asking
-from bridge.features.reports.layout import delete_button
-from bridge.features.reports.schedule import StoredReport
-from bridge.features.stats.numbers import NUMBERS
-from bridge.features.workflows import run_card as runs
-from bridge.features.workflows.layout import DETAILS, FIND, facts_of
-from bridge.ids import ThreadKey
+from bridge.features.shared.buttons import DETAILS, FIND, OPEN_DEFAULT, RUN_FORM, ask_button, run_value
+from bridge.features.shared.numbers import NUMBERS
+from bridge.features.shared.recent import RecentRun, RecentTalk, Spot, sign_of
 from bridge.project.models import Agent, Project, Stats, Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.lists import active_first, by_name, clamped
+from bridge.slack.blockkit.lists import active_first, by_name, clamped, facts_of
 from bridge.slack.blockkit.reply import Block, View
 
 PREVIOUS_WORKFLOWS: Final = "home:workflows:previous"
@@ -43,55 +36,6 @@ AGENTS_A_PAGE: Final = 8
 MOST_RECENT: Final = 5
 
 
-class Spot(BaseModel):
-    """Where somebody is in Home, which it carries as private_metadata: the pages, from 0, of its two lists.
-
-    *channel* is the person's direct message with the bot.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    channel: str = ""
-    workflows: int = 0
-    agents: int = 0
-
-    @classmethod
-    def parse(cls, text: str) -> Spot:
-        """Read what Home carried; it begins anew where it carried something else."""
-        try:
-            return cls.model_validate_json(text)
-        except ValidationError:
-            return cls()
-
-
-@dataclass(frozen=True, slots=True)
-class RecentRun:
-    """A run that a person started: the *workflow* and its *name* then, how it *ended*, and when (*at*).
-
-    Its card is the message *ts* in *channel*, where the bot itself could post it.
-    """
-
-    workflow: int
-    name: str
-    ended: str
-    at: datetime
-    channel: str = ""
-    ts: str = ""
-
-    def to_line(self) -> str:
-        """Write it as the list in Redis has it."""
-        return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
-
-
-@dataclass(frozen=True, slots=True)
-class RecentTalk:
-    """A conversation that a person took part in; *agent* is None if its thread is no longer bound."""
-
-    thread: ThreadKey
-    agent: int | None
-    at: datetime
-
-
 @dataclass(frozen=True, slots=True)
 class Home:
     """All that the tab shows; None is what the service did not answer. *workspace* is its address in Slack."""
@@ -102,7 +46,7 @@ class Home:
     agents: Sequence[Agent] | None
     runs: Sequence[RecentRun] = ()
     talks: Sequence[RecentTalk] = ()
-    reports: Sequence[StoredReport] = ()
+    of_features: Sequence[Block] = ()
     may_run: bool = True
     workspace: str = ""
 
@@ -124,15 +68,15 @@ def home_view(home: Home, spot: Spot, version: str) -> View:
     health = "Everything works: I am here, and so is the service of the project."
     if not home.is_whole:
         health = "The service does not tell everything just now. Messages are kept, and answered when it is back."
-    run = [kit.button("Run a workflow…", runs.FORM, "{}")] if home.may_run else []
-    default = [kit.button("Who answers in a channel…", asking.OPEN_DEFAULT, "")] if home.may_run else []
+    run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
+    default = [kit.button("Who answers in a channel…", OPEN_DEFAULT, "")] if home.may_run else []
     blocks = [
         *_project(home.project, home.stats),
         kit.context(f"{health} Version {version}."),
-        kit.actions(*run, asking.ask_button(None, "Ask an agent…"), *default),
+        kit.actions(*run, ask_button(None, "Ask an agent…"), *default),
         *_runs(home),
         *_talks(home),
-        *_reports(home.reports),
+        *home.of_features,
         *_workflows(workflows, spot, may_run=home.may_run),
         *_agents(agents, spot),
     ]
@@ -165,9 +109,9 @@ def _runs(home: Home) -> list[Block]:
     for number, run in enumerate(home.runs[:MOST_RECENT]):
         when = _moment(run.at, permalink(home.workspace, run.channel, run.ts))
         ended = f" · {kit.one_line(run.ended, 60)} · "
-        blocks.append(kit.rich(kit.paragraph(f"{runs.sign_of(run.ended)} ", _bold(run.name), ended, when)))
+        blocks.append(kit.rich(kit.paragraph(f"{sign_of(run.ended)} ", _bold(run.name), ended, when)))
         if home.may_run:
-            again = kit.button("Run again…", runs.FORM, runs.again_value(run.workflow))
+            again = kit.button("Run again…", RUN_FORM, run_value(run.workflow))
             blocks.append(kit.actions(again) | {"block_id": f"recent:{number}"})
     return blocks
 
@@ -189,23 +133,13 @@ def permalink(workspace: str, channel: str, ts: str) -> str:
     return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
 
 
-def _reports(reports: Sequence[StoredReport]) -> list[Block]:
-    blocks = [kit.header("Your reports")] if reports else []
-    for report in reports[:MOST_RECENT]:
-        ending = " · paused" if report.paused else ""
-        blocks.append(kit.rich(kit.paragraph(_bold(report.called), *_place(report.spec.channel), ending)))
-        delete = delete_button(report.called, f"home:{report.id}")
-        blocks.append(kit.actions(delete) | {"block_id": f"report:{report.id}"})
-    return blocks
-
-
 def _workflows(workflows: Sequence[Workflow], spot: Spot, *, may_run: bool) -> list[Block]:
     blocks = [kit.header(f"Workflows ({len(workflows):,})")] if workflows else []
     begin = spot.workflows * WORKFLOWS_A_PAGE
     if len(workflows) > WORKFLOWS_A_PAGE:
         blocks.append(kit.actions(kit.external_select(FIND, "Find a workflow")))
     for workflow in workflows[begin : begin + WORKFLOWS_A_PAGE]:
-        run = [kit.button("Run…", runs.FORM, runs.again_value(workflow.id))] if may_run else []
+        run = [kit.button("Run…", RUN_FORM, run_value(workflow.id))] if may_run else []
         buttons = kit.actions(*run, kit.button("Details", DETAILS, str(workflow.id)))
         blocks.append(kit.rich(kit.paragraph(_bold(workflow.name), *facts_of(workflow))))
         blocks.append(buttons | {"block_id": f"workflow:{workflow.id}"})
@@ -220,7 +154,7 @@ def _agents(agents: Sequence[Agent], spot: Spot) -> list[Block]:
         about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
         name = kit.one_line(agent.name, 100) or kit.NO_NAME
         row = kit.section(f"{name}\n{about}" if about else name)
-        blocks.append(row | {"block_id": f"agent:{agent.id}", "accessory": asking.ask_button(agent, "Chat")})
+        blocks.append(row | {"block_id": f"agent:{agent.id}", "accessory": ask_button(agent, "Chat")})
     has_more = begin + AGENTS_A_PAGE < len(agents)
     return blocks + _turns("agents", spot, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.home.commands import redrawn
-from bridge.features.lookups import check_runner
 from bridge.features.reports import layout as blocks
+from bridge.features.reports.keeping import Reports
 from bridge.features.reports.reporter import post
 from bridge.features.reports.schedule import ReportSpec, read_report
-from bridge.features.results import Form, PostedReport, Result, shown
+from bridge.features.results import Form, HomeChanged, PostedReport, Result, shown
+from bridge.features.shared.lookups import check_runner
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, Submission
 from bridge.queue.audit import named
@@ -21,11 +21,13 @@ from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
+from bridge.slack.blockkit.reply import Block
 
 _DIGITS: Final = 5
 _CHANGES: Final = {blocks.PAUSE: "paused", blocks.RESUME: "resumed"}
 
 reports = Feature("reports")
+reports.notice(blocks.PAUSED)(blocks.told_paused)
 
 
 @reports.command(
@@ -44,13 +46,13 @@ async def keep_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
 @reports.command("/stats reports", "List the scheduled reports, to pause, run or delete them.")
 async def list_reports(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
     """List the scheduled reports, to pause, run or delete them."""
-    return shown(blocks.report_list(await deps.reports.listed(0)))
+    return shown(blocks.report_list(await Reports.of(deps).listed(0)))
 
 
 async def open_report_form(deps: Deps, turn: Turn) -> Result:
     """Open the form, for who may keep reports."""
     await check_runner(deps, turn.user)
-    zone, _why = await deps.reports.zone_of(turn.user)
+    zone, _why = await Reports.of(deps).zone_of(turn.user)
     thread_ts = turn.thread.root if turn.thread else ""
     origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
     return Form(blocks.report_form(origin, zone), otherwise=blocks.offer_report_form())
@@ -80,7 +82,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
             return await open_report_form(deps, turn)
         case blocks.PAGE | blocks.NEXT_PAGE:
             page = _page(click.value)
-            listed = await deps.reports.listed(page)
+            listed = await Reports.of(deps).listed(page)
             return shown(blocks.report_list(listed, page, replaces_original=click.is_ephemeral))
         case _:
             return await _change(deps, turn, click)
@@ -89,27 +91,27 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     """Do what a button of a report says, if this person may."""
     page, id_ = _page(click.value), click.value.partition(":")[2]
-    kept = await deps.reports.store.get(id_)
+    kept = await Reports.of(deps).store.get(id_)
     if kept is None:
-        return await redrawn(deps, turn, click) if click.view else shown(blocks.report_not_kept())
+        return HomeChanged() if click.view else shown(blocks.report_not_kept())
     if click.user != kept.spec.owner and not await deps.access.may_run(click.user):
         raise NotAllowed("not_yours")
     about, what = named("report", kept.id), _CHANGES.get(click.action_id, "deleted")
     match click.action_id:
         case blocks.NOW:
-            await deps.reports.post_now(kept, turn.id)
+            await Reports.of(deps).post_now(kept, turn.id)
             return shown(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
-            await deps.reports.store.pause(kept.id, blocks.ASKED)
+            await Reports.of(deps).store.pause(kept.id, blocks.ASKED)
         case blocks.RESUME:
-            await deps.reports.resume(kept)
+            await Reports.of(deps).resume(kept)
         case _:
-            await deps.reports.store.forget(kept.id)
+            await Reports.of(deps).store.forget(kept.id)
     if click.view:
-        return await redrawn(deps, turn, click)
+        return HomeChanged()
     if click.value.startswith(f"{blocks.ALONE}:"):
         return shown(blocks.report_deleted(), what, about)
-    listed = blocks.report_list(await deps.reports.listed(page), page, replaces_original=True)
+    listed = blocks.report_list(await Reports.of(deps).listed(page), page, replaces_original=True)
     return shown(listed, what, about)
 
 
@@ -120,7 +122,9 @@ def _page(value: str) -> int:
 
 
 async def _keep(deps: Deps, turn: Turn, wanted: ReportSpec, channel: str) -> Result:
-    report, why_zone = await deps.reports.keep(wanted, id_=turn.id, team=turn.team, channel=channel, owner=turn.user)
+    report, why_zone = await Reports.of(deps).keep(
+        wanted, id_=turn.id, team=turn.team, channel=channel, owner=turn.user
+    )
     return shown(blocks.report_kept(report, why_zone), what="report kept", about=named("report", report.id))
 
 
@@ -140,10 +144,18 @@ async def _meant(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
     return found
 
 
+@reports.home_section
+async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
+    """Show a person's own reports."""
+    return blocks.home_section(
+        [one for one in await Reports.of(deps).store.all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
+    )
+
+
 @reports.kind(Report)
 async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:  # noqa: ARG001 - every handler gets a turn
     """Post a report for a slot that was claimed."""
-    return await post(deps.reports, report)
+    return await post(Reports.of(deps), report)
 
 
 @reports.once_posted(PostedReport)
@@ -151,7 +163,7 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
     """Keep what a later report and the first question in its thread need of one that stands in Slack as *ts*."""
     if not ts:
         return
-    await deps.reports.store.posted(
+    await Reports.of(deps).store.posted(
         report.report,
         report.slot,
         ThreadKey(turn.team, turn.channel, ts),
@@ -166,4 +178,4 @@ async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: st
     """Pause a report that Slack does not take, and tell its owner in a direct message: once, in a turn."""
     what = blocks.pause_notice(report.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
-    await deps.reports.store.pause(report.report, error, notice)
+    await Reports.of(deps).store.pause(report.report, error, notice)

@@ -14,10 +14,11 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from bridge.errors import BadSchedule, RecordNotUnderstood
-from bridge.features.conversations.sessions import Sessions
+from bridge.features.deps import Deps
 from bridge.features.reports.layout import SLACK_TELLS_NO_ZONE, THIS_CHANNEL, YOUR_TIME_ZONE, shown_on
 from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, zone_called
-from bridge.features.stats.statistics import Statistics
+from bridge.features.shared.sessions import Sessions
+from bridge.features.shared.statistics import Statistics
 from bridge.ids import ThreadKey, TurnId, new_turn_id, own_lane
 from bridge.inbound import Notice, Report, to_json
 from bridge.queue.inbox import Inbox
@@ -151,6 +152,23 @@ class Reports:
     now: Callable[[], datetime]
     has_default_agent: bool = False
     allowed_channels: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, deps: Deps) -> Reports:
+        """Those that a handler works with."""
+        store = ReportStore(
+            deps.scripts, consumer=deps.inbox.consumer, session_lifetime=deps.session_lifetime, now=deps.now
+        )
+        return cls(
+            store=store,
+            inbox=deps.inbox,
+            sessions=deps.sessions,
+            statistics=deps.statistics,
+            directory=deps.directory,
+            now=deps.now,
+            has_default_agent=bool(deps.default_agent),
+            allowed_channels=deps.access.allowed_channels,
+        )
 
     async def keep(
         self, spec: ReportSpec, *, id_: TurnId, team: str, channel: str, owner: str

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bridge.features.reports.schedule import StoredReport
-from bridge.features.stats.numbers import PARTS
+from bridge.features.shared.numbers import PARTS
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
@@ -46,8 +46,8 @@ ASKED: Final = "asked"
 NO_CLOCK: Final = "no clock"
 """Why a report is paused: the machine that the bridge runs on does not know its time zone."""
 
-PAUSED: Final = "report_paused:"
-"""How `bridge.inbound.Notice.what` begins for the owner of a report that could not be posted."""
+PAUSED: Final = "report_paused"
+"""The notice to the owner of a report that could not be posted."""
 
 THIS_CHANNEL: Final = "this channel"
 YOUR_TIME_ZONE: Final = "(your time zone)"
@@ -92,6 +92,7 @@ _WHY_PAUSED: Final = {
 _NOT_ALLOWED: Final = "Slack does not allow it"
 _DELETE: Final = "Delete"
 _A_PAGE: Final = 15  # of three blocks each
+_MOST_IN_HOME: Final = 5
 _FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
 
 
@@ -154,6 +155,19 @@ def report_list(
     )
 
 
+def home_section(reports: Sequence[StoredReport]) -> list[Block]:
+    """Show in the Home tab a person's own *reports*."""
+    blocks = [kit.header("Your reports")] if reports else []
+    for report in reports[:_MOST_IN_HOME]:
+        called, channel = kit.one_line(report.called, 100), report.spec.channel
+        where = [" in ", _where(channel)] if _is_channel(channel) else [" in our direct message"]
+        ending = " · paused" if report.paused else ""
+        blocks.append(kit.rich(kit.paragraph(kit.words(called, bold=True), *where, ending)))
+        delete = delete_button(report.called, f"home:{report.id}")
+        blocks.append(kit.actions(delete) | {"block_id": f"report:{report.id}"})
+    return blocks
+
+
 def shown_on(page: int, count: int) -> range:
     """Say which of *count* reports a page shows; for a page that doesn't exist, the nearest that does."""
     last = max(0, (count - 1) // _A_PAGE)
@@ -178,13 +192,13 @@ def offer_report_form() -> Reply:
 
 def pause_notice(called: str, channel: str, error: str) -> str:
     """Name, for `told_paused`, why a report was paused."""
-    return PAUSED + json.dumps([called, channel, error])
+    return f"{PAUSED}:" + json.dumps([called, channel, error])
 
 
-def told_paused(what: str) -> Reply:
+def told_paused(facts: str = "") -> Reply:
     """Notify the owner of a report, in a direct message, that it could not be posted and what to do."""
     try:
-        called, channel, error = (str(fact) for fact in json.loads(what.removeprefix(PAUSED)))
+        called, channel, error = (str(fact) for fact in json.loads(facts))
     except ValueError:
         called, channel, error = "of yours", "", ""
     why = _WHY_PAUSED.get(error, f"{_NOT_ALLOWED} ({kit.one_line(error, 60)})")

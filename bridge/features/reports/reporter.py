@@ -22,8 +22,8 @@ from bridge.features.reports.keeping import Reports, ReportStore
 from bridge.features.reports.layout import NO_CLOCK, small_print
 from bridge.features.reports.schedule import StoredReport, is_too_late, last_due, next_due, span_of
 from bridge.features.results import Done, Outcome, PostedReport, Result, TryLater
-from bridge.features.stats.numbers import PARTS
-from bridge.features.stats.snapshots import Snapshot, snapshot_of
+from bridge.features.shared.numbers import PARTS
+from bridge.features.shared.snapshots import Snapshot, snapshot_of
 from bridge.inbound import Report
 from bridge.project.models import Stats
 from bridge.slack.blockkit.mrkdwn import plain_command_text

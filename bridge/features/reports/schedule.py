@@ -28,7 +28,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bridge.errors import BadSchedule, RecordNotUnderstood
-from bridge.features.stats.numbers import PARTS
+from bridge.features.shared.numbers import PARTS
 
 _MINUTE: Final = timedelta(minutes=1)
 _CRON_FIELDS: Final = 5
@@ -91,7 +91,7 @@ class StoredReport:
 
     *due* is its next slot. *paused* is ``""`` for one that isn't, else why: ``asked``, ``no clock``, or Slack's error.
     *skipped* is the first slot that wasn't posted, *last* the last one that was, and *numbers* the snapshot of the
-    statistics then (`bridge.features.stats.snapshots`).
+    statistics then (`bridge.features.shared.snapshots`).
     """
 
     id: str

@@ -6,7 +6,7 @@ from bridge.errors import BadUsage
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Result
-from bridge.features.stats.snapshots import moment_said
+from bridge.features.shared.snapshots import moment_said
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.numbers import style_of
 

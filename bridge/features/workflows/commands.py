@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bridge.errors import BadInput
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.home.recent import Remembered
-from bridge.features.lookups import check_runner, is_runner, origin_of, workflow_by_id
 from bridge.features.results import Done, Form, Outcome, Result, shown
+from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM
+from bridge.features.shared.lookups import check_runner, is_runner, origin_of, workflow_by_id
+from bridge.features.shared.recent import Remembered
 from bridge.features.workflows import forms, layout, run_card
-from bridge.features.workflows.runs import run, unknown_run
+from bridge.features.workflows.runs import NodeResults, run, unknown_run
 from bridge.ids import TurnId
 from bridge.inbound import Click, Shortcut, Submission
 from bridge.project.models import Workflow
@@ -88,7 +89,7 @@ async def input_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     return Form(view, otherwise=run_card.offer_to_mend(workflow, value.kept))
 
 
-@workflows.button(run_card.FORM)
+@workflows.button(RUN_FORM)
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that a button offers."""
     await check_runner(deps, turn.user)
@@ -109,7 +110,7 @@ async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(run_card.NODES)
 async def show_nodes(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Show what the nodes of a run gave."""
-    return run_card.node_results(await deps.node_results.get(TurnId(click.value)))
+    return run_card.node_results(await NodeResults(deps.scripts).get(TurnId(click.value)))
 
 
 @workflows.button(*layout.TURNS)
@@ -120,7 +121,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     return reply.model_copy(update={"replaces_original": is_own})
 
 
-@workflows.button(layout.DETAILS, layout.FIND)
+@workflows.button(DETAILS, FIND)
 async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show one workflow on a page of its own."""
     if not click.value.isdecimal():
@@ -159,7 +160,7 @@ async def run_with_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result
 
 
 class _ButtonValue(BaseModel):
-    """The value of a button that runs something, as `run_card.again_value` makes it."""
+    """The value of a button that runs something, as `bridge.features.shared.buttons.run_value` makes it."""
 
     model_config = ConfigDict(frozen=True)
 

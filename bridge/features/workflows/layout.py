@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from bridge.features.workflows import run_card as runs
+from bridge.features.shared.buttons import RUN_FORM, run_value
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals, untyped_json
-from bridge.slack.blockkit.lists import ListPage, active_first, list_reply, matching
+from bridge.slack.blockkit.lists import ListPage, active_first, facts_of, list_reply, matching
 from bridge.slack.blockkit.reply import Block, Reply, View
-
-DETAILS: Final = "workflow:details"
-"""A button that shows one workflow; its value is the id."""
-
-FIND: Final = "workflow:find"
-"""A searchable menu that does the same."""
 
 RUN: Final = "workflow:run"
 """A searchable menu that opens the form of one."""
@@ -63,7 +57,7 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     ]
     about = [kit.section(kit.cut(description, 2000))] if description.strip() else []
     lines = [kit.paragraph(line) for line in _node_lines(detail)]
-    run = kit.button("Run…", runs.FORM, runs.again_value(workflow.id))
+    run = kit.button("Run…", RUN_FORM, run_value(workflow.id))
     return kit.reply(
         f"Workflow {name} (id {workflow.id}). {description}",
         kit.header(name),
@@ -77,17 +71,6 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
 def workflow_page(card: Reply, origin: modals.Origin) -> View:
     """Show a `workflow_card` on a page of its own."""
     return modals.page("Workflow", card.blocks, origin)
-
-
-def facts_of(workflow: Workflow) -> list[Block | str]:
-    """Write what is to be seen at a glance, as it follows a name."""
-    trigger = kit.one_line(workflow.trigger_type, 40)
-    glance = f"id {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"
-    facts: list[Block | str] = [f" · {glance}"]
-    if not workflow.is_active:
-        facts.append(kit.words(" · inactive", italic=True))
-    about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
-    return [*facts, f"\n{about}"] if about else facts
 
 
 def _node_lines(detail: WorkflowDetail) -> list[str]:

@@ -12,6 +12,8 @@ from itertools import islice
 from typing import Any, Final
 
 from bridge.errors import BadInput, BridgeError
+from bridge.features.shared.buttons import RUN_FORM, run_value
+from bridge.features.shared.recent import sign_of
 from bridge.project.models import RunResult, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import sentence
@@ -19,44 +21,16 @@ from bridge.slack.blockkit.json_text import beginning, compact, pointed_at, pret
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
-OTHER_SIGN: Final = "ℹ️"  # noqa: RUF001 - no letter
 FINISHED: Final = "finished"
 FAILED: Final = "failed"
 OUTCOME_UNKNOWN: Final = "outcome unknown"
 
 AGAIN: Final = "run:again"
 CONFIRM: Final = "run:confirm"
-FORM: Final = "run:form"
 NODES: Final = "run:nodes"
 MEND: Final = "run:fix"
 AS_TEXT: Final = "run:text"
 
-_SIGNS: Final = {  # the service's interface lists no statuses
-    "✅": {
-        "completed",
-        "complete",
-        "succeeded",
-        "success",
-        "successful",
-        "done",
-        "finished",
-        "ok",
-        "passed",
-    },
-    "❌": {
-        "failed",
-        "failure",
-        "error",
-        "errored",
-        "cancelled",
-        "canceled",
-        "aborted",
-        "timeout",
-        "timedout",
-    },
-    "⏳": {"running", "inprogress", "queued", "pending", "started", "waiting", "paused"},
-    "⚠️": {"outcomeunknown", "unknown"},
-}
 _SURE = kit.confirm("Run again?", "It may have run already, and would then run twice.", "Run again", "Cancel")
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
@@ -105,7 +79,7 @@ def unknown(run: Run) -> Reply:
 def confirm(workflow: Workflow, typed: Any) -> Reply:
     """Ask before an inactive workflow runs. Input too long for a button is asked for again in the form."""
     text = f"{kit.named(workflow.name, 100)} is inactive. Do you want to run it all the same?"
-    return kit.ask(text, kit.button("Run it", CONFIRM, again_value(workflow.id, typed)))
+    return kit.ask(text, kit.button("Run it", CONFIRM, run_value(workflow.id, typed)))
 
 
 def not_json(workflow: Workflow, typed: str, error: BadInput, kept: str) -> Reply:
@@ -139,9 +113,9 @@ def confirmed(workflow: Workflow) -> Reply:
 def offer_form(workflow: Workflow | None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
     if workflow is None:
-        return kit.ask("Which workflow is to run?", kit.button(OPEN_THE_FORM, FORM, compact({})))
+        return kit.ask("Which workflow is to run?", kit.button(OPEN_THE_FORM, RUN_FORM, compact({})))
     text = f"{kit.named(workflow.name, 100)} needs an input."
-    return kit.ask(text, kit.button(OPEN_THE_FORM, FORM, again_value(workflow.id)))
+    return kit.ask(text, kit.button(OPEN_THE_FORM, RUN_FORM, run_value(workflow.id)))
 
 
 def node_results(results: Any) -> Reply:
@@ -164,20 +138,8 @@ def node_results(results: Any) -> Reply:
     return kit.reply("Node results", kit.header("Node results"), *shown, audience=Audience.THREAD, files=files)
 
 
-def again_value(workflow: int, *typed: Any) -> str:
-    """Make a button's value: the workflow and, where there is room, the input."""
-    with_input = compact({"w": workflow, "i": typed[0]}) if typed else ""
-    return with_input if 0 < len(with_input) <= kit.BUTTON_VALUE else compact({"w": workflow})
-
-
 def _mend(workflow: Workflow, kept: str) -> Block:
     return kit.button("Fix it", MEND, compact({"w": workflow.id, "t": kept}))
-
-
-def sign_of(status: str) -> str:
-    """Give the sign for how a run stands."""
-    word = "".join(letter for letter in status.casefold() if letter.isalpha())
-    return next((sign for sign, statuses in _SIGNS.items() if word in statuses), OTHER_SIGN)
 
 
 def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = ()) -> Reply:
@@ -191,7 +153,7 @@ def _started_by(run: Run) -> str:
 
 
 def _again(run: Run, asks: Block | None = None) -> Block:
-    return kit.button("Run again", AGAIN, again_value(run.workflow, run.input), asks=asks)
+    return kit.button("Run again", AGAIN, run_value(run.workflow, run.input), asks=asks)
 
 
 def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:

@@ -15,7 +15,12 @@ from bridge.features.deps import Deps
 from bridge.features.reply_poster import RUN_MARK, place_of, whom_of
 from bridge.features.results import Outcome
 from bridge.features.workflows import run_card
+from bridge.ids import TurnId
 from bridge.project.models import RunResult, Workflow
+from bridge.queue.keys import RESULTS, milliseconds
+from bridge.queue.records import Write
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.history import MessageTag
@@ -67,7 +72,7 @@ async def run(deps: Deps, turn: Turn, workflow: Workflow, given: Any, replaces: 
             log.info("a private line could not be shown", extra={"detail": exc.detail})
     if isinstance(result, RunResult):
         if result.nodeResults:
-            turn.stage(deps.node_results.keep(turn.id, json.dumps(result.nodeResults)))
+            turn.stage(NodeResults(deps.scripts).keep(turn.id, json.dumps(result.nodeResults)))
         card = run_card.finished(described, result, took)
         return _outcome("ran", card, described, result.status or run_card.FINISHED)
     if result.may_have_happened:
@@ -83,6 +88,28 @@ async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
     except (ValueError, KeyError, TypeError) as exc:
         raise RecordNotUnderstood("run") from exc
     return _outcome("unknown", run_card.unknown(described), described, run_card.OUTCOME_UNKNOWN)
+
+
+class NodeResults:
+    """The node results of finished runs, kept for a week so that a button can show them."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    def keep(self, turn: TurnId, results: str) -> Write:
+        """What keeps the *results* (JSON) of the run that *turn* started."""
+        return ("set", self._scripts.keys.results(turn), milliseconds(RESULTS), results)
+
+    async def get(self, turn: TurnId) -> Any | None:
+        """The node results of the run that *turn* started, as JSON; None where they are gone."""
+        with translated():
+            text = await self._scripts.redis.get(self._scripts.keys.results(turn))
+        if text is None:
+            return None
+        try:
+            return json.loads(text)
+        except ValueError as exc:
+            raise RecordNotUnderstood("results") from exc
 
 
 async def _described(deps: Deps, turn: Turn, workflow: int, name: str, given: Any) -> run_card.Run:

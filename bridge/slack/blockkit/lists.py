@@ -55,6 +55,17 @@ def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
     return sorted(workflows, key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
 
 
+def facts_of(workflow: Workflow) -> list[Block | str]:
+    """Write what is to be seen at a glance, as it follows a name."""
+    trigger = kit.one_line(workflow.trigger_type, 40)
+    glance = f"id {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"
+    facts: list[Block | str] = [f" · {glance}"]
+    if not workflow.is_active:
+        facts.append(kit.words(" · inactive", italic=True))
+    about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
+    return [*facts, f"\n{about}"] if about else facts
+
+
 def clamped(page: int, count: int, size: int) -> int:
     """Give the nearest page that there is: the list may have become shorter since the button was drawn."""
     return max(0, min(page, (count - 1) // size))

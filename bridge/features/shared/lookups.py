@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bridge.errors import NoSuch, NotAllowed, ProjectError
 from bridge.features.deps import Deps
-from bridge.features.home.layout import Spot
 from bridge.project.models import Agent, Workflow
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.modals import Origin
@@ -48,5 +47,5 @@ async def agent_name(deps: Deps, id_: int) -> str:
 
 async def origin_of(deps: Deps, turn: Turn) -> Origin:
     """Say where a form is opened, for what will come of it. The direct message is known of who has opened Home."""
-    direct = Spot.parse(await deps.recent.home(turn.team, turn.user)).channel
-    return Origin(channel=turn.channel, response_url=turn.response_url, direct=direct)
+    home = await deps.recent.home(turn.team, turn.user)
+    return Origin(channel=turn.channel, response_url=turn.response_url, direct=home.channel)

@@ -1,21 +1,19 @@
 """What the bridge itself has to say in a conversation: short lines, some with a button.
 
-Those that are decided at the door carry a name in `bridge.inbound.Notice.what`; `told` finds their words.
+Those that are decided at the door carry a name in `bridge.inbound.Notice.what`, and facts behind a colon; which words
+that means is registered (`bridge.features.feature.Feature.notice`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bridge.errors import NotAllowed, TooOften
-from bridge.features.agents.layout import CHANGED, told_of_change
-from bridge.features.conversations.layout import is_muted
-from bridge.features.reports.layout import PAUSED as PAUSED_REPORT, told_paused
+from bridge.errors import TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure
@@ -43,36 +41,14 @@ SLIP_COMMAND: Final = "slip:command"
 SLIP_TEXT: Final = "slip:text"
 
 
-def told(what: str) -> Reply:
-    """Find the words for a notice that was decided at the door; a later release may know more names than this one."""
-    kind, _, facts = what.partition(":")
-    if what in _AT_THE_DOOR:
-        return _AT_THE_DOOR[what]()
-    if what.startswith(PAUSED_REPORT):
-        return told_paused(what)
-    if what.startswith(CHANGED):
-        return told_of_change(what)
-    match kind:
-        case "paused":
-            limited, audience, seconds = (*facts.split(":"), "", "")[:3]
-            wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
-            shown_to = Audience.THREAD if audience == Audience.THREAD else Audience.PRIVATE
-            return failure(TooOften(limited, wait), audience=shown_to)
-        case "not_posted":
-            return _not_posted(facts)
-        case "edited":
-            return edited_too_late(facts)
-    return failure(NotAllowed(what))
-
-
 def not_posted(channel: str, error: str) -> str:
-    """Name, for `told`, that Slack refuses an answer for good, by its word *error*."""
+    """Name, for `told_not_posted`, that Slack refuses an answer for good, by its word *error*."""
     return f"not_posted:{error}:{channel}"
 
 
-def _not_posted(what: str) -> Reply:
+def told_not_posted(facts: str = "") -> Reply:
     """Tell who asked, in a direct message: where the answer belongs, Slack would not take this either."""
-    error, _, channel = what.partition(":")
+    error, _, channel = facts.partition(":")
     base = "restricted_action" if error.startswith("restricted_action") else error
     named = f"Slack does not allow it ({kit.one_line(error, 60)})"
     why = _WHY_NOT_POSTED.get(error) or _WHY_NOT_POSTED.get(base, named)
@@ -146,10 +122,23 @@ def thread_full() -> Reply:
     return kit.reply(f"{waiting}, so this one was not taken. Please send it again later.")
 
 
+def is_muted() -> Reply:
+    """Tell a person who speaks to the bot in a muted thread why nothing happens."""
+    return kit.reply("This thread is muted, so the agent does not get this message. Write !unmute to change that.")
+
+
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
-    """Name, for `told`, that a limit is used up. The first in a thread is told to everybody there."""
+    """Name, for `told_paused`, that a limit is used up. The first in a thread is told to everybody there."""
     audience = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
     return f"paused:{limited}:{audience}:{math.ceil(wait.total_seconds())}"
+
+
+def told_paused(facts: str = "") -> Reply:
+    """Tell that a limit is used up."""
+    limited, audience, seconds = (*facts.split(":"), "", "")[:3]
+    wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
+    shown_to = Audience.THREAD if audience == Audience.THREAD else Audience.PRIVATE
+    return failure(TooOften(limited, wait), audience=shown_to)
 
 
 def not_taken() -> Reply:
@@ -218,7 +207,7 @@ def sent_again() -> Reply:
 
 
 def edited(message: str) -> str:
-    """Name, for `told`, that the *message* of this identity was changed after an agent had got it."""
+    """Name, for `edited_too_late`, that the *message* of this identity was changed after an agent had got it."""
     return f"edited:{message}"
 
 
@@ -238,12 +227,6 @@ def in_line(place: int) -> Reply:
     is_teen = place // 10 % 10 == 1
     ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
     return kit.note(f"Your message is {place}{ending} in line here. It will be answered in its turn.")
-
-
-def thanks(*, is_up: bool) -> Reply:
-    """Thank for a vote on an answer."""
-    more = "" if is_up else " It helps to write in the thread what was missing."
-    return kit.reply(f"Thank you, this is noted.{more}")
 
 
 def message_gone() -> Reply:
@@ -285,12 +268,3 @@ def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> 
     notes = [kit.context(note)] if note else []
     text = "\n".join(f"{usage}: {sentence}" for usage, sentence in lines)
     return kit.reply(f"{title}\n{text}", kit.header(title), kit.rich(kit.bullets(shown)), *notes)
-
-
-_AT_THE_DOOR: Final[dict[str, Callable[[], Reply]]] = {
-    "mention_without_text": mention_without_text,
-    "file_without_text": file_without_text,
-    "thread_full": thread_full,
-    "not_taken": not_taken,
-    "muted": is_muted,
-}

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
-from bridge.features.home.layout import RecentRun, RecentTalk
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.queue.keys import REMEMBERED, SHOWN_LATELY, TYPED, TYPED_USED, milliseconds
 from bridge.queue.records import Conversation
@@ -22,6 +23,83 @@ from bridge.queue.scripting import Scripts
 
 MOST = 10
 """How many runs, and how many conversations, are kept of each person."""
+
+
+_SIGNS: Final = {  # the service's interface lists no statuses
+    "✅": {
+        "completed",
+        "complete",
+        "succeeded",
+        "success",
+        "successful",
+        "done",
+        "finished",
+        "ok",
+        "passed",
+    },
+    "❌": {
+        "failed",
+        "failure",
+        "error",
+        "errored",
+        "cancelled",
+        "canceled",
+        "aborted",
+        "timeout",
+        "timedout",
+    },
+    "⏳": {"running", "inprogress", "queued", "pending", "started", "waiting", "paused"},
+    "⚠️": {"outcomeunknown", "unknown"},
+}
+
+
+class Spot(BaseModel):
+    """Where somebody is in Home, which it carries as private_metadata: the pages, from 0, of its two lists.
+
+    *channel* is the person's direct message with the bot.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    channel: str = ""
+    workflows: int = 0
+    agents: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Spot:
+        """Read what Home carried; it begins anew where it carried something else."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError:
+            return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class RecentRun:
+    """A run that a person started: the *workflow* and its *name* then, how it *ended*, and when (*at*).
+
+    Its card is the message *ts* in *channel*, where the bot itself could post it.
+    """
+
+    workflow: int
+    name: str
+    ended: str
+    at: datetime
+    channel: str = ""
+    ts: str = ""
+
+    def to_line(self) -> str:
+        """Write it as the list in Redis has it."""
+        return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTalk:
+    """A conversation that a person took part in; *agent* is None if its thread is no longer bound."""
+
+    thread: ThreadKey
+    agent: int | None
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +140,16 @@ class Recent:
         answered = [RecentTalk(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found]
         return Lately(_runs(runs), tuple(answered))
 
-    async def home(self, team: str, user: str) -> str:
-        """What was kept of a person's Home tab by `keep_home`; ``""`` where they never opened it."""
+    async def home(self, team: str, user: str) -> Spot:
+        """Where a person was in Home when they saw it last."""
         with translated():
-            return str(await self._redis.get(self._keys.home(PersonKey(team, user))) or "")
+            return Spot.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
 
-    async def keep_home(self, team: str, user: str, place: str) -> None:
-        """Keep that a person looks at Home, and *place*: where in it, and their direct message with the bot."""
+    async def keep_home(self, team: str, user: str, spot: Spot) -> None:
+        """Keep that a person looks at Home, and where in it."""
+        key, text = self._keys.home(PersonKey(team, user)), spot.model_dump_json()
         with translated():
-            await self._redis.set(self._keys.home(PersonKey(team, user)), place, px=milliseconds(SHOWN_LATELY))
+            await self._redis.set(key, text, px=milliseconds(SHOWN_LATELY))
 
     async def input_of(self, team: str, user: str, workflow: int) -> Remembered | None:
         """What a person wanted to be remembered of a workflow."""
@@ -132,3 +211,9 @@ def _loaded(text: str | bytes | None) -> Any:
 
 def _moment(milliseconds_: float) -> datetime:
     return datetime.fromtimestamp(milliseconds_ / 1000, UTC)
+
+
+def sign_of(status: str) -> str:
+    """Give the sign for how a run stands."""
+    word = "".join(letter for letter in status.casefold() if letter.isalpha())
+    return next((sign for sign, statuses in _SIGNS.items() if word in statuses), "ℹ️")  # noqa: RUF001 - no letter

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from bridge.errors import RecordNotUnderstood
-from bridge.features.stats.numbers import GROUPS, NUMBERS, Changes, Difference, NamesChanged, by_count
+from bridge.features.shared.numbers import GROUPS, NUMBERS, Changes, Difference, NamesChanged, by_count
 from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, SNAPSHOTTING, milliseconds
 from bridge.queue.redis.connection import translated

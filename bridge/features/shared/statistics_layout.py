@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from bridge.features.stats.numbers import (
+from bridge.features.shared.numbers import (
     GROUPS,
     NUMBERS,
     PARTS,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
-from bridge.errors import RecordNotUnderstood
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
-from bridge.queue.keys import GREETED, GREETING, RESULTS, SEEN, milliseconds
+from bridge.queue.keys import GREETED, GREETING, SEEN, milliseconds
 from bridge.queue.records import VERSION, Conversation, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
@@ -151,25 +148,3 @@ class Sessions:
                 await self._redis.hdel(self._keys.defaults(), f"{team}:{channel}")
             else:
                 await self._redis.hset(self._keys.defaults(), f"{team}:{channel}", str(agent))
-
-
-class NodeResults:
-    """The node results of finished runs, kept for a week so that a button can show them."""
-
-    def __init__(self, scripts: Scripts) -> None:
-        self._scripts = scripts
-
-    def keep(self, turn: TurnId, results: str) -> Write:
-        """What keeps the *results* (JSON) of the run that *turn* started."""
-        return ("set", self._scripts.keys.results(turn), milliseconds(RESULTS), results)
-
-    async def get(self, turn: TurnId) -> Any | None:
-        """The node results of the run that *turn* started, as JSON; None where they are gone."""
-        with translated():
-            text = await self._scripts.redis.get(self._scripts.keys.results(turn))
-        if text is None:
-            return None
-        try:
-            return json.loads(text)
-        except ValueError as exc:
-            raise RecordNotUnderstood("results") from exc

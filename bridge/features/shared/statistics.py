@@ -9,17 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from bridge.errors import ProjectError, StoreUnavailable
-from bridge.features.stats.layout import (
-    A_WEEK_AGO,
-    THE_LAST_REPORT,
-    YESTERDAY,
-    Trend,
-    nothing_yet,
-    stats_card,
-    taken,
-)
-from bridge.features.stats.numbers import NUMBERS, PARTS, Changes
-from bridge.features.stats.snapshots import (
+from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
+from bridge.features.shared.snapshots import (
     Snapshot,
     SnapshotStore,
     compare,
@@ -29,6 +20,15 @@ from bridge.features.stats.snapshots import (
     over_time,
     snapshot_of,
     too_many,
+)
+from bridge.features.shared.statistics_layout import (
+    A_WEEK_AGO,
+    THE_LAST_REPORT,
+    YESTERDAY,
+    Trend,
+    nothing_yet,
+    stats_card,
+    taken,
 )
 from bridge.project.client import ProjectClient
 from bridge.project.models import Stats

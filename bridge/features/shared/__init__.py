@@ -1,0 +1,1 @@
+"""What several features use. They import this room, and never one another."""

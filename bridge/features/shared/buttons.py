@@ -1,0 +1,83 @@
+"""Buttons and menus that several features show. What they do stands in the feature that registers their action id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bridge.ids import TurnId
+from bridge.project.models import Agent
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.json_text import compact
+from bridge.slack.blockkit.modals import match_rank
+from bridge.slack.blockkit.reply import Block
+
+RUN_FORM: Final = "run:form"
+"""Opens the form that runs a workflow; its value is `run_value`."""
+
+DETAILS: Final = "workflow:details"
+"""Shows one workflow; its value is the id."""
+
+FIND: Final = "workflow:find"
+"""A searchable menu that does the same."""
+
+OPEN_ASK: Final = "ask:form"
+"""Opens the form that asks an agent; its value may be the agent's id."""
+
+OPEN_DEFAULT: Final = "default:form"
+"""Opens the form that chooses who answers in a channel."""
+
+FEEDBACK: Final = "answer:feedback"
+"""What a person thinks of an agent's answer."""
+
+CHOOSE_AN_AGENT: Final = "Choose an agent"
+
+_GOOD, _BAD = ({"text": kit.plain(text), "accessibility_label": text} for text in ("Good answer", "Bad answer"))
+
+
+def run_value(workflow: int, *typed: Any) -> str:
+    """Make the value of a button that runs something: the workflow and, where there is room, the input."""
+    with_input = compact({"w": workflow, "i": typed[0]}) if typed else ""
+    return with_input if 0 < len(with_input) <= kit.BUTTON_VALUE else compact({"w": workflow})
+
+
+def ask_button(agent: Agent | None, label: str) -> Block:
+    """Make a button that opens the form to ask an agent."""
+    return kit.button(label, OPEN_ASK, str(agent.id) if agent else "")
+
+
+def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
+    """Offer the agents that fit what was typed so far, the best first."""
+    ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
+    ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
+    return [agent_option(agent) for _, agent in ranked[: kit.OPTIONS]]
+
+
+def agent_option(agent: Agent) -> Block:
+    """Offer one agent."""
+    return kit.option(agent.name or f"agent {agent.id}", str(agent.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Which answer a vote is about: of which *turn*, by which *agent*, in which *session*."""
+
+    turn: TurnId
+    agent: int
+    session: int | None
+
+
+def feedback_buttons(of: Answered) -> Block:
+    """Ask what people think of an answer, with Slack's own pair of buttons.
+
+    https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
+    """
+    which = f"{of.turn}:{of.agent}:{'' if of.session is None else of.session}"
+    buttons = {
+        "type": "feedback_buttons",
+        "action_id": FEEDBACK,
+        "positive_button": {**_GOOD, "value": f"up:{which}"},
+        "negative_button": {**_BAD, "value": f"down:{which}"},
+    }
+    return {"type": "context_actions", "elements": [buttons]}
