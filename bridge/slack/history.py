@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Any
 
-from bridge.errors import SlackRefused, SlackUnreachable
+from bridge.errors import SlackError, SlackRefused, SlackUnreachable
 from bridge.ids import TurnId
 from bridge.slack.api import Deadline, Identity, Json, SlackWeb
 
@@ -66,26 +67,30 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMessage:
-    """What somebody said in a thread: a person by id, or an *app* by its name; *text* has Slack's escapes."""
+    """What somebody said in a thread: a person by id, or an *app* by its name; *text* has Slack's escapes.
+
+    One that *is_own* is an agent's earlier answer, or the card of a run.
+    """
 
     user: str
     app: str
     text: str
     files: tuple[str, ...] = ()
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadRead:
     """What a thread says, read once: what the bot's own answers *recalled*, and what others said.
 
-    The *root*, whoever wrote it, and the *newest* after it, oldest first; *left_out* were more. A reading that was
-    *cut_short* has only the beginning.
+    The *root*, whoever wrote it, and the *newest* after it, oldest first; *left_out* were more (None: nobody knows how
+    many). A reading that was *cut_short* has only the beginning.
     """
 
     recalled: Recalled | None = None
     root: ThreadMessage | None = None
     newest: tuple[ThreadMessage, ...] = ()
-    left_out: int = 0
+    left_out: int | None = 0
     cut_short: SlackUnreachable | None = None
 
     @property
@@ -94,7 +99,20 @@ class ThreadRead:
         return (*((self.root,) if self.root else ()), *self.newest)
 
 
-_PAGE = "200"  # apps that are sold outside the Marketplace get 15 at most, whatever they ask for
+@dataclass(slots=True)
+class Pages:
+    """How much Slack gives in a call: *are_short* where it is fifteen messages, and that once a minute.
+
+    So it is for apps that are sold outside the Marketplace, whatever they ask for. A page that is longer shows that it
+    is not so. https://docs.slack.dev/apis/web-api/rate-limits
+    """
+
+    are_short: bool = False
+
+
+_PAGE = "200"
+_SHORT = (15, 16)  # messages; the root may come on top
+_AIMED_AT = 8  # replies, on a page of fifteen: people do not write at an even pace
 _PREFIX = "bridge_"
 _SAID_BY_SOMEBODY = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 NEWEST = 20  # of what was said in a thread, this much is read for an agent
@@ -123,6 +141,7 @@ class History:
     web: SlackWeb
     identity: Identity
     deadline: Deadline
+    pages: Pages = field(default_factory=Pages)
 
     async def find_parts(self, place: Place, turn: TurnId, since: datetime) -> dict[str, str]:
         """Look for all own messages of *turn* in *place*: the ``ts`` of each by its part. Raises `SlackError`.
@@ -137,40 +156,84 @@ class History:
             return await self.find_parts(Place(place.channel, min(found.values())), turn, since) | found
         return found
 
-    async def read_thread(self, place: Place, *, after: str = "", before: str = "") -> ThreadRead:
-        """Read what was said in a thread between two messages. Raises `SlackError`.
+    async def read_thread(
+        self, place: Place, *, after: str = "", before: str = "", with_own: bool = False
+    ) -> ThreadRead:
+        """Read what was said in a thread between two messages, *with_own* answers or without. Raises `SlackError`.
 
-        *after* is ``""`` for all, the root among it; *before* is ``""`` for all until now.
+        *after* is ``""`` for all, the root among it; *before* is ``""`` for all until now. Slack gives a thread oldest
+        first. Where its pages are short, one is read, and it begins shortly before the thread's end.
         """
         # Which permission lets the bot read a channel; whether it is private or a group its id does not say.
         in_channels = {"channels:history", "groups:history", "mpim:history"}
         scopes = {"im:history"} if place.channel.startswith("D") else in_channels
         if self.identity.scopes and not self.identity.scopes & scopes:
             raise SlackRefused("conversations.replies", "missing_scope")  # as Slack would say, with every call
-        seen, root, count, cut_short = 0, None, 0, None
-        recalled: Recalled | None = None
+        is_one_page = self.pages.are_short
+        begin = after or (await self._shortly_before_the_end(place, before) if is_one_page else "")
+        read = await self._read_window(place, after, before, begin, with_own=with_own, is_one_page=is_one_page)
+        if begin != after and not read.newest:  # people had stopped writing by then
+            with suppress(SlackUnreachable):
+                return await self._read_window(place, after, before, after, with_own=with_own, is_one_page=is_one_page)
+        return read
+
+    async def _read_window(
+        self, place: Place, after: str, before: str, begin: str, *, with_own: bool, is_one_page: bool
+    ) -> ThreadRead:
+        """Read from *begin* on."""
+        seen, root, count, replies, is_whole = 0, None, 0, 0, begin == after
+        recalled, cut_short = None, None
         newest: deque[ThreadMessage] = deque(maxlen=NEWEST)
         try:
-            async for message in self._messages(place, after):
-                seen += 1
-                is_own, ts = self.identity.wrote(message), str(message.get("ts") or "")
-                match message.get("metadata") if is_own else None:
-                    case {
-                        "event_type": "bridge_turn",
-                        "event_payload": {"agent": int() as agent, "session": int() as session},
-                    }:
-                        recalled = Recalled(agent, session)
-                said = _said(message)
-                if ts == place.thread_ts:  # Slack gives it with every window
-                    root = said if not after else None
-                elif said and not is_own and _is_between(ts, after, before):
-                    newest.append(said)
-                    count += 1
+            async for page, has_more in self._read_pages(place, begin):
+                for message in page:
+                    seen += 1
+                    is_own, ts = self.identity.wrote(message), str(message.get("ts") or "")
+                    is_answer = False
+                    match message.get("metadata") if is_own else None:
+                        case {
+                            "event_type": "bridge_turn",
+                            "event_payload": {"agent": int() as agent, "session": int() as session},
+                        }:
+                            recalled, is_answer = Recalled(agent, session), True
+                        case {"event_type": "bridge_run"}:
+                            is_answer = True
+                    said = _said(message)
+                    if ts == place.thread_ts:  # Slack gives it with every window
+                        root = said if not after else None
+                        replies = message.get("reply_count") or 0
+                    elif said and _is_between(ts, after, before) and (not is_own or (with_own and is_answer)):
+                        newest.append(replace(said, is_own=is_own))
+                        count += 1
+                if has_more and is_one_page and self.pages.are_short:
+                    is_whole = False
+                    break
         except SlackUnreachable as exc:  # out of time, or 429 on a later page: what was read is better than nothing
             if not seen:
                 raise
-            cut_short = exc
-        return ThreadRead(recalled, root, tuple(newest), count - len(newest), cut_short)
+            cut_short, is_whole = exc, False
+        if is_whole:
+            left_out: int | None = count - len(newest)
+        else:  # all replies but the one that asks
+            left_out = max(replies - len(newest) - bool(before), 1) if replies and not after else None
+        return ThreadRead(recalled, root, tuple(newest), left_out, cut_short)
+
+    async def _shortly_before_the_end(self, place: Place, before: str) -> str:
+        """Choose from when on to read a thread of which only one page can be read; ``""`` for its beginning.
+
+        https://docs.slack.dev/reference/methods/conversations.history (which has a limit of its own)
+        """
+        asked = {"channel": place.channel, "oldest": place.thread_ts, "latest": place.thread_ts, "inclusive": "true"}
+        try:
+            found = await self.web.read(
+                "conversations.history", {**asked, "limit": "1"}, seconds=max(self.deadline.left(), 1.0)
+            )
+            root, *_ = [one for one in found.get("messages") or [] if isinstance(one, dict)]
+            begin, end = float(place.thread_ts), float(before or root["latest_reply"])
+            replies = int(root["reply_count"])
+        except (SlackError, KeyError, TypeError, ValueError):  # nobody says how long it is
+            return ""
+        return f"{end - (end - begin) * _AIMED_AT / replies:.6f}" if replies >= min(_SHORT) else ""
 
     async def root_of(self, channel: str, ts: str) -> str:
         """Find the root of the thread that an own message is in; itself where it is in none. Raises `SlackError`."""
@@ -180,7 +243,13 @@ class History:
         return ts
 
     async def _messages(self, place: Place, oldest: str = "") -> AsyncIterator[Mapping[str, Any]]:
-        """Go through all pages."""
+        """Go through all messages of all pages."""
+        async for page, _ in self._read_pages(place, oldest):
+            for message in page:
+                yield message
+
+    async def _read_pages(self, place: Place, oldest: str) -> AsyncIterator[tuple[Sequence[Mapping[str, Any]], bool]]:
+        """Go through all pages; with each, whether there are more."""
         method = "conversations.replies" if place.thread_ts else "conversations.history"
         asked = {"channel": place.channel, "include_all_metadata": "true", "limit": _PAGE}
         asked |= {name: value for name, value in (("ts", place.thread_ts), ("oldest", oldest)) if value}
@@ -188,10 +257,11 @@ class History:
             if (seconds := self.deadline.left()) <= 0:
                 raise SlackUnreachable(method, "out of time", timedelta(0))
             page = await self.web.read(method, asked, seconds=max(seconds, 1.0))
-            for message in page.get("messages") or []:
-                if isinstance(message, dict):
-                    yield message
+            messages = [message for message in page.get("messages") or [] if isinstance(message, dict)]
             asked["cursor"] = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            if len(messages) > max(_SHORT) or asked["cursor"]:
+                self.pages.are_short = len(messages) in _SHORT
+            yield messages, bool(asked["cursor"])
             if not asked["cursor"]:
                 return
 

@@ -20,7 +20,7 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreach
 from bridge.ids import TurnId
 from bridge.slack.api import Deadline, Identity, Json, Monotonic, Pace, SlackWeb, Sleep
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
-from bridge.slack.history import History, MessageTag, Place, ThreadRead
+from bridge.slack.history import History, MessageTag, Pages, Place, ThreadRead
 from bridge.slack.parts import (
     ANSWER_FILE,
     MOST_MESSAGES,
@@ -117,6 +117,7 @@ class Say:
         self._sleep = sleep
         self._pace = Pace(monotonic=monotonic, sleep=sleep)
         self._fallback = BlockFallback()
+        self._pages = Pages()
         self._may_upload = "files:write" in identity.scopes
 
     async def post(self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts) -> str:
@@ -143,12 +144,14 @@ class Say:
         """Look for own messages with the tag of *turn*, not older than *since*. Raises `SlackError`."""
         return await self._history(self._deadline()).find_parts(place, turn, since)
 
-    async def read_thread(self, place: Place, after: str = "", before: str = "") -> ThreadRead:
-        """Read which session a thread's own messages continued last, and what others said after and before a ``ts``.
+    async def read_thread(
+        self, place: Place, after: str = "", before: str = "", *, with_own: bool = False
+    ) -> ThreadRead:
+        """Read which session a thread's own messages continued last, and what was said after and before a ``ts``.
 
-        Raises `SlackError`.
+        By others, or *with_own* answers. Raises `SlackError`.
         """
-        return await self._history(self._deadline()).read_thread(place, after=after, before=before)
+        return await self._history(self._deadline()).read_thread(place, after=after, before=before, with_own=with_own)
 
     async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:
         """Show a reply to one person, by response_url or, when that is used up, by an ephemeral message.
@@ -366,7 +369,7 @@ class Say:
         await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
     def _history(self, deadline: Deadline) -> History:
-        return History(self._web, self._identity, deadline)
+        return History(self._web, self._identity, deadline, self._pages)
 
     def _deadline(self) -> Deadline:
         return Deadline(self._monotonic() + BUDGET, self._monotonic)

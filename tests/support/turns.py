@@ -154,14 +154,17 @@ class MemorySay:
         found = [one.ts for one in self.messages if one.place == place and one.tag.turn == turn]
         return ExistingParts({"0": found[0]} if found else {})
 
-    async def read_thread(self, place: Place, after: str = "", before: str = "") -> ThreadRead:
+    async def read_thread(
+        self, place: Place, after: str = "", before: str = "", *, with_own: bool = False
+    ) -> ThreadRead:
         self.looks += 1
         self.windows.append((after, before))
         if self.look_troubles:
             raise self.look_troubles.pop(0)
         marks = [one.tag for one in self.messages if one.place == place and one.tag.kind == "bridge_turn"]
         found = [Recalled(tag.agent, tag.session) for tag in marks if tag.agent and tag.session]
-        return replace(self.thread, recalled=found[-1] if found else None)
+        said = tuple(one for one in self.thread.newest if with_own or not one.is_own)
+        return replace(self.thread, recalled=found[-1] if found else None, newest=said)
 
     async def remove_queued_reaction(self, channel: str, ts: str) -> None:
         """Leave it: what reactions come to is seen at the wire."""

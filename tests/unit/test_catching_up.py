@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
 from bridge.errors import SlackRefused, SlackUnreachable
@@ -46,6 +47,43 @@ async def test_what_was_said_before_goes_along_by_name_and_as_a_quotation(bench:
         f"{BEFORE}\n> Alice: the @Bob problem\n> Bob: it is #general\n> [attached: log.txt]\n\n{NOW}\nAlice: help"
     ]
     assert bench.say.looks == 1  # the same look finds a lost session and what was said
+
+
+async def test_the_bots_own_earlier_answers_go_along_to_an_agent_without_a_session(bench: Bench) -> None:
+    named(bench)
+    card = ThreadMessage(BOT, "", "✅ Report: completed", is_own=True)
+    bench.directory.users[BOT] = "Bridge"
+    bench.say.thread = ThreadRead(root=ThreadMessage("U1", "", "run it"), newest=(card,))
+
+    await mentioned(bench, "what does it say?")
+
+    assert bench.service.messages == [
+        f"{BEFORE}\n> Alice: run it\n> Bridge (this bot): ✅ Report: completed\n\n{NOW}\nwhat does it say?"
+    ]
+
+
+async def test_an_agent_that_has_a_session_is_not_told_its_own_answers(bench: Bench) -> None:
+    bench.say.thread = ThreadRead(newest=(ThreadMessage(BOT, "", "an answer", is_own=True),))
+    bench.mentions_only = True
+    await mentioned(bench)
+
+    await mentioned(bench, "and now?", 7)
+
+    assert bench.service.messages[1] == "and now?"
+
+
+async def test_an_agent_whose_session_is_gone_gets_what_was_said_in_the_thread(bench: Bench) -> None:
+    gone = httpx.Response(404, json={"error": "no such session"})
+    named(bench)
+    bench.say.thread = TALK
+    await mentioned(bench)
+    bench.service.chats = [gone, httpx.Response(200, json={"sessionId": 43, "message": "hello again"})]
+
+    await replied(bench, "and then?", 6)
+
+    known, anew = bench.service.messages[-2:]
+    assert anew.startswith(f"{BEFORE}\n> Alice: the @Bob problem\n")
+    assert anew.endswith(f"{NOW}\n{known}")
 
 
 async def test_it_is_read_once_and_what_follows_goes_alone(bench: Bench) -> None:

@@ -17,7 +17,7 @@ def test_the_root_and_the_newest_stand_above_the_question() -> None:
         BEFORE,
         "> Alice: we ship on Friday",
         "> [attached: plan.pdf]",
-        "> [3 messages left out]",
+        "> [showing the newest 1 of 4 messages]",
         "> Bob: not before",
         "> the tests pass",
         "",
@@ -34,6 +34,18 @@ def test_where_nothing_was_said_the_question_stands_alone() -> None:
     assert with_quotation("hello", None, [], left_out=0) == "hello"
 
 
+def test_where_only_the_beginning_was_read_it_is_called_that() -> None:
+    words = with_quotation("so?", ALICE, [BOB], left_out=40, is_beginning=True)
+
+    assert "> [showing the first 1 of 41 messages]" in words
+
+
+def test_where_nobody_knows_how_many_there_are_that_is_said() -> None:
+    words = with_quotation("so?", None, [BOB], left_out=None, is_since=True)
+
+    assert "> [showing 1 message; there are more]" in words
+
+
 def test_the_oldest_leave_first_where_there_is_no_room_and_the_root_stays() -> None:
     many = [Quoted("Bob", f"{number} " + "x" * 3000) for number in range(10)]
 
@@ -42,7 +54,7 @@ def test_the_oldest_leave_first_where_there_is_no_room_and_the_root_stays() -> N
     assert "> Alice: we ship on Friday" in words
     assert "> Bob: 9 x" in words
     assert "> Bob: 0 x" not in words
-    assert "[8 messages left out]" in words
+    assert "[showing the newest 3 of 11 messages]" in words
     assert all(len(line) <= MESSAGE + 20 for line in words.split("\n"))
 
 

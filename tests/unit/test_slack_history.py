@@ -136,6 +136,20 @@ async def test_the_bots_own_messages_are_left_out_but_for_a_root(slack: WireSlac
     assert (read.root, read.newest) == (ThreadMessage("UBOT", "", "a report"), ())
 
 
+async def test_own_answers_and_run_cards_are_read_where_wanted(slack: WireSlack, say: Say) -> None:
+    own = {"bot_id": "B1", "user": "UBOT"}
+    card = {"event_type": "bridge_run", "event_payload": {"turn": TURN, "part": "0"}}
+    notice = {"event_type": "bridge_turn", "event_payload": {"turn": TURN, "part": "0"}}
+    answer = {**tagged(), **said(1, "an answer", **own)}
+    slack.script[REPLIES] = [
+        page(said(0, "root"), answer, said(2, "✅ Report", **own, metadata=card), said(3, "!", **own, metadata=notice))
+    ]
+
+    read = await say.read_thread(HERE, before=at(4), with_own=True)
+
+    assert [(one.text, one.is_own) for one in read.newest] == [("an answer", True), ("✅ Report", True)]
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
@@ -182,6 +196,77 @@ async def test_a_reading_cut_short_keeps_what_was_read(slack: WireSlack, say: Sa
     assert isinstance(read.cut_short, SlackUnreachable)
     with pytest.raises(SlackUnreachable):  # and where nothing was read, nothing is said to be known
         await say.read_thread(HERE)
+
+
+def short_page(first: int, *, cursor: str = "", replies: int = 40) -> Json:
+    """What Slack gives an app of which it takes one call a minute: the root and fourteen replies."""
+    root = said(0, "the root", reply_count=replies, latest_reply=at(replies))
+    return page(root, *(said(number, str(number)) for number in range(first, first + 14)), cursor=cursor)
+
+
+async def test_where_pages_are_short_the_next_reading_begins_near_the_end(slack: WireSlack, say: Say) -> None:
+    root = said(0, "the root", reply_count=40, latest_reply=at(40))
+    slack.script[REPLIES] = [short_page(1, cursor="more"), limited(60), short_page(27)]
+    slack.script["conversations.history"] = [page(root)]
+
+    beginning = await say.read_thread(HERE, before=at(41))
+    newest = await say.read_thread(HERE, before=at(41))
+
+    assert (beginning.newest[0].text, beginning.left_out, bool(beginning.cut_short)) == ("1", 25, True)
+    assert (newest.newest[-1].text, newest.left_out, newest.cut_short) == ("40", 25, None)
+    assert newest.root is not None
+    assert float(at(26)) < float(slack.calls(REPLIES)[2]["oldest"]) < float(at(40))
+
+
+async def test_where_nothing_was_said_near_the_end_the_beginning_is_read(slack: WireSlack, say: Say) -> None:
+    root = said(0, "the root", reply_count=40, latest_reply=at(40))
+    slack.script[REPLIES] = [short_page(1, cursor="more"), limited(60), page(root), short_page(1, cursor="more")]
+    slack.script["conversations.history"] = [page(root)]
+
+    await say.read_thread(HERE, before=at(999_000))
+    read = await say.read_thread(HERE, before=at(999_000))
+
+    assert (read.newest[0].text, read.left_out) == ("1", 25)
+    assert "oldest" not in slack.calls(REPLIES)[3]
+
+
+async def test_where_pages_are_short_one_page_is_all_that_is_asked_for(slack: WireSlack, say: Say) -> None:
+    slack.script[REPLIES] = [short_page(1, cursor="more"), limited(60), short_page(20, cursor="more")]
+    slack.script["conversations.history"] = [page(said(0, "the root", reply_count=40))]
+
+    await say.read_thread(HERE, before=at(41))
+    read = await say.read_thread(HERE, before=at(41))
+
+    assert (len(read.newest), read.left_out, read.cut_short) == (14, 25, None)
+    assert len(slack.calls(REPLIES)) == 3
+
+
+@pytest.mark.parametrize("answer", [limited(60), page(), page({"ts": ROOT}), page({"ts": ROOT, "reply_count": 3})])
+async def test_where_nobody_says_how_long_a_thread_is_its_beginning_is_read(
+    slack: WireSlack, say: Say, answer: Any
+) -> None:
+    slack.script[REPLIES] = [short_page(1, cursor="more"), limited(60), page(said(0, "the root"), said(1, "one"))]
+    slack.script["conversations.history"] = [answer]
+
+    await say.read_thread(HERE, before=at(41))
+    read = await say.read_thread(HERE, before=at(41))
+
+    assert "oldest" not in slack.calls(REPLIES)[2]
+    assert ([one.text for one in read.newest], read.left_out) == (["one"], 0)
+
+
+async def test_a_long_page_shows_that_pages_are_not_short(slack: WireSlack, say: Say) -> None:
+    slack.script[REPLIES] = [
+        short_page(1, cursor="more"),
+        limited(60),
+        page(*(said(number, str(number)) for number in range(30)), cursor="more"),
+        page(said(31, "the last")),
+    ]
+
+    await say.read_thread(HERE, before=at(41))
+    read = await say.read_thread(HERE, after=at(1), before=at(41))
+
+    assert read.newest[-1].text == "the last"
 
 
 @pytest.mark.parametrize(

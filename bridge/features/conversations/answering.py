@@ -33,7 +33,7 @@ from bridge.queue.records import Conversation
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
-from bridge.slack.blockkit.quotation import below_report
+from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.history import Place, ThreadRead
 from bridge.slack.indicators import working
@@ -108,7 +108,8 @@ async def _ask(
 ) -> Outcome:
     """Send the message, once. If the service doesn't know the session any more, a new one begins with it.
 
-    That is the one permitted second sending, for where the agent itself is still there.
+    That is the one permitted second sending, for where the agent itself is still there; what was said in the thread
+    goes along with it.
     """
     session = conversation.session
 
@@ -118,8 +119,10 @@ async def _ask(
         except NotFound:
             if session is None or not await _is_there(deps, agent):
                 raise
+            is_known = message.is_root or text.startswith((BEFORE, SINCE))
+            anew = text if is_known else await deps.context.quoting(message.thread, message.ts, text)
             turn.lease.check()
-            return await deps.project.send_message(agent, text), True
+            return await deps.project.send_message(agent, anew), True
 
     place = place_of(message)
     await turn.until_shown.enter_async_context(working(deps.indicators, place, name))
@@ -165,7 +168,7 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
     if await deps.sessions.was_searched(thread):
         return None
     try:
-        read = await deps.say.read_thread(Place(thread.channel, thread.root), before=message.ts)
+        read = await deps.say.read_thread(Place(thread.channel, thread.root), before=message.ts, with_own=True)
         if read.recalled is None and read.cut_short is not None:
             raise read.cut_short
     except SlackUnreachable as exc:

@@ -1,7 +1,8 @@
 """What goes to the agent beside the words of a message: who speaks, and what was said in the thread before.
 
 An agent knows what was said to it. It does not know what people said before they called it into their thread, nor,
-where replies need a mention (``BRIDGE_THREAD_REPLIES=mentions``), what they said since its last answer. That is read
+where replies need a mention (``BRIDGE_THREAD_REPLIES=mentions``), what they said since its last answer. One that has no
+session there does not know the bot's own earlier answers either. That is read
 once for the turn that needs it, never for a thread that the bot has heard from its root on, and goes along as a
 quotation (`bridge.slack.blockkit.quotation`). A thread that cannot be read is no reason to leave a question unanswered.
 """
@@ -58,14 +59,18 @@ class Context:
         else:
             is_wanted = bool(after) or session is None  # else nobody knows what it knows
         if is_wanted:
-            said = read if read is not None and not after else await self._read(message.thread, after, message.ts)
-        if turn.conversation.is_several or any(one.user != message.user for one in said.all):
+            said = (
+                read
+                if read is not None and not after
+                else await self._read(message.thread, after, message.ts, with_own=session is None)
+            )
+        if turn.conversation.is_several or any(one.user != message.user and not one.is_own for one in said.all):
             text = spoken(await self.directory.user_name(message.user), text)
         return await self._around(text, said, is_since=bool(after)) if said.all else text
 
     async def quoting(self, thread: ThreadKey, before: str, text: str) -> str:
         """Put around *text*, which goes elsewhere, what was said in *thread* before that message. Never fails."""
-        said = await self._read(thread, "", before) if self.is_on else _NOTHING
+        said = await self._read(thread, "", before, with_own=True) if self.is_on else _NOTHING
         return await self._around(text, said, is_since=False) if said.all else text
 
     async def _around(self, text: str, said: ThreadRead, *, is_since: bool) -> str:
@@ -78,11 +83,12 @@ class Context:
         channels = dict(zip(places, channel_names, strict=False))
         root = self._quoted(said.root, people, channels) if said.root else None
         newest = [self._quoted(one, people, channels) for one in said.newest]
-        return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since)
+        is_beginning = said.cut_short is not None
+        return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since, is_beginning=is_beginning)
 
-    async def _read(self, thread: ThreadKey, after: str, before: str) -> ThreadRead:
+    async def _read(self, thread: ThreadKey, after: str, before: str, *, with_own: bool) -> ThreadRead:
         try:
-            return await self.say.read_thread(Place(thread.channel, thread.root), after, before)
+            return await self.say.read_thread(Place(thread.channel, thread.root), after, before, with_own=with_own)
         except SlackError as exc:  # most of all no permission; `bridge check` says so
             log.info("a thread could not be read for its agent", extra={"detail": exc.detail})
             return _NOTHING
@@ -91,7 +97,8 @@ class Context:
         # Slack's escapes are longer than what they stand for, hardly ever six times.
         raw = kit.cut(said.text, 6 * MESSAGE)
         text = message_text(raw, bot_user=self.bot_user, user_names=people, channel_names=channels)
-        return Quoted(said.app or people.get(said.user) or said.user or kit.SOMEBODY, text, said.files)
+        name = said.app or people.get(said.user) or said.user or kit.SOMEBODY
+        return Quoted(f"{name} (this bot)" if said.is_own else name, text, said.files)
 
 
 def _first(ids: Iterable[str]) -> dict[str, None]:

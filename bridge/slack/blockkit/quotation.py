@@ -38,18 +38,34 @@ def spoken(name: str, text: str) -> str:
 
 
 def with_quotation(
-    text: str, root: Quoted | None, newest: Sequence[Quoted], *, left_out: int, is_since: bool = False
+    text: str,
+    root: Quoted | None,
+    newest: Sequence[Quoted],
+    *,
+    left_out: int | None,
+    is_since: bool = False,
+    is_beginning: bool = False,
 ) -> str:
-    """Put what was said before *text*: the *root* always, and of the *newest* as many as there is room for."""
+    """Put what was said before *text*: the *root* always, and of the *newest* as many as there is room for.
+
+    *left_out* are those that were not read (None: nobody knows how many). Where no more than the beginning could be
+    read, which *is_beginning*, that is what they are.
+    """
     entries = [_entry(one) for one in newest]
     first = [_entry(root)] if root else []
     room = ALL - sum(map(len, first))
+    dropped = 0
     while entries and sum(map(len, entries)) > room:
         entries.pop(0)
-        left_out += 1
-    gap = [f"> [{kit.counted(left_out, 'message')} left out]"] if left_out else []
+        dropped += 1
     if not (first or entries):
         return text
+    shown, kind = len(entries), "first" if is_beginning and not dropped else "newest"
+    if left_out is None:
+        gap = [f"> [showing {kit.counted(shown, 'message')}; there are more]"]
+    else:
+        total = shown + dropped + left_out
+        gap = [f"> [showing the {kind} {shown} of {kit.counted(total, 'message')}]"] if total > shown else []
     what = SINCE if is_since else BEFORE
     return "\n".join([what, *first, *gap, *entries, "", NOW, text])
 
