@@ -12,6 +12,7 @@ COVERED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "agents.sessions.setStatus": ("whether agent_status is more than what is shown now is a guess",),
         "api.test": (),
         "apps.connections.open": ("a ticket that is not used does not run out",),
+        "apps.manifest.export": ("what Slack adds to a manifest is a part of what was seen, and its tier a guess",),
         "apps.manifest.validate": (
             "the rules that people ran into, beside those of the schema; most of their words are guesses",
             "functions, workflows, MCP servers and the like are not looked into",
@@ -20,7 +21,10 @@ COVERED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "assistant.threads.setSuggestedPrompts": (),
         "assistant.threads.setTitle": (),
         "auth.test": ("the bot's token only; one token, one workspace; no enterprise",),
-        "blocks.validate": ("what it answers beside ok is a guess",),
+        "blocks.validate": (
+            "constraint is empty, code always failed_constraint; its rate limit is a guess",
+            "that the limits of a whole message are checked is a guess",
+        ),
         "bots.info": (),
         "chat.appendStream": (),
         "chat.delete": (),

@@ -9,6 +9,7 @@ event is subscribed only with its scope. The words of a problem are Slack's wher
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from bridge.playground.emulator.entities import Json
-from bridge.playground.emulator.rules import Rule, anything, boolean, items, one_of, problem, shape, string
+from bridge.playground.emulator.rules import Rule, anything, boolean, items, located, one_of, problem, shape, string
 
 _ANY_READ: Final = ("channels:read", "groups:read", "im:read", "mpim:read")
 _AGENT: Final = ("assistant:write",)
@@ -70,8 +71,6 @@ EVENTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """What a bot may subscribe to; any one of the scopes will do. https://docs.slack.dev/reference/events, page by page."""
 
-_LINE: Final = re.compile(r"\[ERROR\] (.*) \[json-pointer:(.*)\]", re.DOTALL)
-
 
 class InvalidManifest(ValueError):
     """Slack makes no app of this: *errors* say why."""
@@ -90,6 +89,7 @@ class Installation:
     """
 
     scopes: set[str]
+    manifest: Json = field(default_factory=lambda: {"display_information": {"name": "Bridge"}})
     unsubscribed: set[str] = field(default_factory=lambda: {"reaction_removed"})
     commands: dict[str, bool] | None = None
 
@@ -105,7 +105,20 @@ class Installation:
         self.unsubscribed.clear()
         self.unsubscribed.update(EVENTS.keys() - set(events))
         commands = _dig(manifest, "features").get("slash_commands", [])
+        self.manifest = copy.deepcopy(manifest)
         self.commands = {one["command"]: bool(one.get("should_escape")) for one in commands}
+
+    def exported(self) -> Json:
+        """The manifest as Slack tells it, with what it adds where nothing was said."""
+        shown = copy.deepcopy(self.manifest)
+        settings, features = shown.setdefault("settings", {}), shown.setdefault("features", {})
+        for name in ("org_deploy_enabled", "socket_mode_enabled", "token_rotation_enabled"):
+            settings.setdefault(name, False)
+        for command in features.get("slash_commands", []):
+            command.setdefault("should_escape", False)
+        if "bot_user" in features:
+            features["bot_user"].setdefault("always_online", False)
+        return shown
 
     def hears(self, event: str) -> bool:
         """Whether the app is sent events of this name: it asked for them, and has the scope that they need."""
@@ -175,8 +188,7 @@ def _error(message: str, pointer: str, code: str = "") -> Json:
 
 
 def _as_error(line: str) -> Json:
-    found = _LINE.fullmatch(line)
-    message, pointer = (found[1], found[2]) if found else (line, "")
+    message, pointer = located(line)
     return _error(message, pointer, "failed_constraint")
 
 

@@ -15,17 +15,19 @@ _BURST: Final = 3  # "short bursts are tolerated"; how short is not documented
 _UNLIMITED: Final = 10_000
 LIMITED_HISTORY: Final = frozenset({"conversations.history", "conversations.replies"})
 
-# Calls a minute; what is not named here has no tier of its own, or a special one that is not documented.
+# Calls a minute; what is not named here has no tier of its own, or a special one that is not documented. That of
+# blocks.validate is special too ("special rate limits apply"), and no figure is given: Tier 2 is a cautious guess.
 _TIERS: Final = {
     20: (
         "chat.startStream chat.stopStream conversations.archive conversations.close conversations.create"
         " conversations.list conversations.rename conversations.setPurpose conversations.setTopic"
         " conversations.unarchive emoji.list pins.add pins.list pins.remove reactions.list reactions.remove"
-        " usergroups.list usergroups.users.list users.list"
+        " usergroups.list usergroups.users.list users.list blocks.validate"
     ),
     50: (
         "agents.sessions.rename agents.sessions.setStatus apps.connections.open bots.info chat.delete"
         " chat.deleteScheduledMessage chat.meMessage chat.scheduleMessage chat.scheduledMessages.list chat.unfurl"
+        " apps.manifest.export"
         " chat.update conversations.history conversations.info conversations.invite conversations.join"
         " conversations.kick conversations.leave conversations.mark conversations.open conversations.replies"
         " files.delete files.list functions.completeError functions.completeSuccess reactions.add reactions.get"

@@ -5,15 +5,23 @@ A rule takes a value and the JSON pointer at which it stands, and yields one lin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 Rule = Callable[[Any, str], Iterator[str]]
+_LINE: Final = re.compile(r"\[ERROR\] (.*) \[json-pointer:(.*)\]", re.DOTALL)
 
 
 def problem(words: str, pointer: str) -> str:
     """A line as ``response_metadata.messages`` has them."""
     return f"[ERROR] {words} [json-pointer:{pointer}]"
+
+
+def located(line: str) -> tuple[str, str]:
+    """The words of a `problem`, and its pointer."""
+    found = _LINE.fullmatch(line)
+    return (found[1], found[2]) if found else (line, "")
 
 
 def anything(_value: Any, _pointer: str) -> Iterator[str]:

@@ -33,6 +33,7 @@ ALL_SCOPES: Final = frozenset(
     scope for registered in web_api.METHODS.values() if registered.caller == "bot" for scope in registered.scopes
 ) | {"app_mentions:read", "commands"}
 APP_SCOPES: Final = frozenset({"connections:write"})
+CONFIG_SCOPES: Final = frozenset({"app_configurations:read", "app_configurations:write"})
 _TOO_MANY: Final = 429
 _LIMITED_PAGE: Final = 15
 _CHARSETS: Final = {"utf-8", "iso-8859-1"}
@@ -163,6 +164,7 @@ class ApiServer:
                 scopes=self._scopes_of(token),
                 hears=self.installation.hears,
             )
+                manifest=self.installation.exported,
             with self.workspace.together():
                 answer = method.run(call)
                 for happening in call.happened:
@@ -200,8 +202,8 @@ class ApiServer:
         return tokens.get(method.caller, self.bot_token) if method else self.bot_token
 
     def _scopes_of(self, token: str) -> frozenset[str]:
-        is_the_apps = bool(token) and token == self.app_token
-        return APP_SCOPES if is_the_apps else frozenset(self.scopes)
+        own = {self.app_token: APP_SCOPES, self.config_token: CONFIG_SCOPES}
+        return own.get(token, frozenset(self.scopes)) if token else frozenset(self.scopes)
 
     async def _response(self, request: Request) -> ASGIApp:
         try:

@@ -18,6 +18,14 @@ def open_connection(call: MethodCall) -> Json:
     return {"ok": True, "url": f"{base}/link/?ticket={call.tickets.socket()}&app_id={sample.APP}"}
 
 
+@family.method("apps.manifest.export", "app_configurations:read", caller="owner")
+def export_manifest(call: MethodCall) -> Json:
+    """Tell what the app is made of: https://docs.slack.dev/reference/methods/apps.manifest.export."""
+    if call.need("app_id") != sample.APP:
+        raise Refusal("invalid_app_id")
+    return {"ok": True, "manifest": call.manifest()}
+
+
 @family.method("apps.manifest.validate", caller="owner")
 def validate_manifest(call: MethodCall) -> Json:
     """Say whether an app could be made of a manifest: https://docs.slack.dev/reference/methods/apps.manifest.validate."""

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
 from bridge.playground.emulator import limits
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.refusal import Refusal
+from bridge.playground.emulator.rules import located
 from bridge.playground.emulator.web_api.method import Family, MethodCall
 
 family = Family()
 
+_ONE: Final = "must provide exactly one of `blocks`, `view`, or `message`"
+
+
+def _check_message(message: Any) -> None:
+    if not isinstance(message, dict):
+        raise Refusal("invalid_message", messages=["[ERROR] must provide an object [json-pointer:]"])
+    limits.check_blocks(message.get("blocks") or [])
+
+
+_CHECKS: Final[dict[str, Callable[[Any], None]]] = {
+    "blocks": limits.check_blocks,
+    "message": _check_message,
+    "view": limits.check_view,
+}
+
 
 @family.method("blocks.validate")
 def validate(call: MethodCall) -> Json:
-    """Say whether blocks, a message or a view would be taken."""
-    blocks, message, view = (call.json(name) for name in ("blocks", "message", "view"))
-    if sum(one is not None for one in (blocks, message, view)) != 1:
-        raise Refusal("invalid_arguments", messages=["[ERROR] exactly one of blocks, message, view"])
-    if view is not None:
-        limits.check_view(view)
-    else:
-        limits.check_blocks(blocks if message is None else message.get("blocks") or [])
+    """Say whether blocks, a message or a view would be taken, and if not, what is wrong at which place."""
+    asked = {name: call.json(name, error=f"invalid_{name}") for name in _CHECKS}
+    given = [name for name, value in asked.items() if value is not None]
+    if len(given) != 1:
+        raise Refusal("invalid_arguments", messages=[_ONE])
+    (name,) = given
+    try:
+        _CHECKS[name](asked[name])
+    except Refusal as refusal:
+        errors = [_error(line, name) for line in refusal.messages or [refusal.error]]
+        raise Refusal(f"invalid_{name}", errors=errors) from None
     return {"ok": True}
+
+
+def _error(line: str, name: str) -> Json:
+    """What is wrong; its place is seen from what was given, so that there is no ``/blocks`` before a block's number."""
+    message, pointer = located(line)
+    return {
+        "code": "failed_constraint",
+        "message": message,
+        "pointer": pointer.removeprefix({"blocks": "/blocks", "view": "/view"}.get(name, "")),
+        "constraint": {},
+    }

@@ -65,6 +65,7 @@ class MethodCall:
     page_limit: int = 1000
     scopes: frozenset[str] = frozenset()
     hears: Callable[[str], bool] = lambda _: True
+    manifest: Callable[[], Json] = dict
     happened: list[Happening] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
