@@ -5,7 +5,7 @@ from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Channel, File, Group, Member, Message, View
-from bridge.playground.emulator.faults import Error, Http, RateLimited, Slow
+from bridge.playground.emulator.faults import Error, Http, RateLimited, Redirect, Slow
 from bridge.playground.emulator.responses import Response
 from bridge.playground.emulator.server import ApiCall
 from bridge.playground.emulator.sessions import StatusChange
@@ -28,6 +28,7 @@ __all__ = [
     "Member",
     "Message",
     "RateLimited",
+    "Redirect",
     "Response",
     "Slow",
     "StatusChange",

@@ -9,6 +9,7 @@ from bridge.playground.emulator import payloads
 from bridge.playground.emulator.deliver import Deliverer
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.manifests import Installation
+from bridge.playground.emulator.richtext import names
 from bridge.playground.emulator.web_api.method import (
     Happening,
     MessageDeleted,
@@ -26,13 +27,16 @@ _IN_DIRECT_MESSAGES: Final = {"message.ims": "message.im", "message.mpims": "mes
 class Events:
     """The app hears of what happens where its bot is.
 
-    *twins* are the events that a mention causes, in their order, *twin_gap* the seconds between them; *echoes_own* is
-    whether the app hears of what it did itself. What it did not ask for, or lacks the scope for, it does not hear of.
+    *twins* are the events that a mention causes, in their order, *twin_gap* the seconds between them, and
+    *mentions_in_mpims* whether it causes them in direct messages of several people too, where reports differ;
+    *echoes_own* is whether the app hears of what it did itself. What it did not ask for, or lacks the scope for, it
+    does not hear of.
     """
 
     def __init__(self, workspace: Workspace, deliverer: Deliverer, installation: Installation) -> None:
         self.twins: tuple[str, ...] = ("app_mention", "message")
         self.twin_gap = 0.0
+        self.mentions_in_mpims = False
         self.echoes_own = True
         self.installation = installation
         self._workspace = workspace
@@ -83,7 +87,10 @@ class Events:
     def _is_mention(self, message: Message) -> bool:
         """Whether a person mentions the bot where that causes twins."""
         channel, author = self._workspace.channels[message.channel], self._workspace.people[message.user]
-        return f"<@{self._workspace.bot.id}>" in message.text and not channel.is_im and not author.is_bot
+        if channel.is_im or author.is_bot or (channel.is_mpim and not self.mentions_in_mpims):
+            return False
+        bot = self._workspace.bot.id
+        return f"<@{bot}>" in message.text or any(names(block, bot) for block in message.blocks)
 
     def reacted(self, happening: ReactionChanged) -> Tried:
         """A reaction that was added to a message, or removed from it."""

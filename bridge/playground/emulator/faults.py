@@ -1,4 +1,4 @@
-"""Trouble on demand: what a Web API method, a response URL or an upload does instead of answering properly."""
+"""Trouble on demand: what a Web API method, a response URL, an upload or a download does instead."""
 
 from __future__ import annotations
 
@@ -36,7 +36,14 @@ class Slow:
     seconds: float
 
 
-Fault = RateLimited | Error | Http | Slow | DropBefore | DropAfter
+@dataclass(frozen=True)
+class Redirect:
+    """302 to this address; the call is not carried out."""
+
+    location: str
+
+
+Fault = RateLimited | Error | Http | Slow | Redirect | DropBefore | DropAfter
 
 
 @dataclass
@@ -59,7 +66,7 @@ class Faults:
     def on(self, method: str, fault: Fault, *, times: int | None = 1, channel: str | None = None) -> None:
         """Let *fault* happen to the next *times* calls (None: to all) of *method*, in *channel* if one is named.
 
-        *method* is a Web API method, ``response_url``, ``upload``, or ``*`` for anything.
+        *method* is a Web API method, ``response_url``, ``upload``, ``download``, or ``*`` for anything.
         """
         self._planned.append(_Planned(method, fault, times, channel))
 

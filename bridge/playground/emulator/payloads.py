@@ -39,6 +39,8 @@ def envelope(event: Json, *, event_id: str, now: float, channel: Channel | None)
 def message_event(message: Message, channel: Channel, author: Member | None) -> Json:
     """A ``message`` event."""
     event = message.as_json() | {"channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind}
+    if message.app_context is not None:
+        event["app_context"] = message.app_context
     return event | _origin(message, channel, author)
 
 
@@ -82,7 +84,7 @@ def _hidden(subtype: str, channel: Channel, ts: str) -> Json:
 
 def command_form(person: Member, channel: Channel, command: str, text: str, **tickets: str) -> dict[str, str]:
     """A slash command's form: https://docs.slack.dev/interactivity/implementing-slash-commands."""
-    names = {"im": "directmessage", "group": "privategroup"}
+    names = {"im": "directmessage", "group": "privategroup"}  # a group direct message has its own: mpdm-…
     return {
         "token": VERIFICATION_TOKEN,
         "team_id": person.team,
@@ -190,10 +192,12 @@ def reaction_event(message: Message, user: str, name: str, now: str, *, is_added
     }
 
 
-def home_opened(user: str, channel: str, tab: str, home: View | None, now: str) -> Json:
-    """Somebody looks at the app: https://docs.slack.dev/reference/events/app_home_opened."""
-    event: Json = {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": now}
-    return event | {"view": home.as_json()} if home is not None and tab == "home" else event
+def home_opened(user: str, channel: str, tab: str, now: str, more: Json) -> Json:
+    """Somebody looks at the app: https://docs.slack.dev/reference/events/app_home_opened.
+
+    *more* are the ``view`` of a Home that was published, and the ``context``: what they look at beside it.
+    """
+    return {"type": "app_home_opened", "user": user, "channel": channel, "tab": tab, "event_ts": now, **more}
 
 
 def function_executed(execution: Execution, token: str, now: str) -> Json:
@@ -208,6 +212,16 @@ def function_executed(execution: Execution, token: str, now: str) -> Json:
         "bot_access_token": token,
         "event_ts": now,
     }
+
+
+def context_changed(user: str, channel: str, context: Json, now: str) -> Json:
+    """Somebody looks at something else: https://docs.slack.dev/reference/events/app_context_changed."""
+    return {"type": "app_context_changed", "user": user, "channel": channel, "context": context, "event_ts": now}
+
+
+def file_changed(file: str, now: str) -> Json:
+    """A file is different: https://docs.slack.dev/reference/events/file_change."""
+    return {"type": "file_change", "file_id": file, "file": {"id": file}, "event_ts": now}
 
 
 def tokens_revoked(bot: str, event_ts: str) -> Json:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
-from bridge.playground.emulator import invitations, payloads, sample, widgets
+from bridge.playground.emulator import contents, invitations, payloads, sample, widgets
 from bridge.playground.emulator.deliver import AppDelivery, Deliverer
-from bridge.playground.emulator.entities import Execution, File, Json, Message
+from bridge.playground.emulator.entities import Channel, Execution, File, Json, Member, Message
 from bridge.playground.emulator.events import Events, Tried
 from bridge.playground.emulator.richtext import rich_text
 from bridge.playground.emulator.server import ApiServer
 from bridge.playground.emulator.web_api.method import MessageDeleted, MessageEdited, ReactionChanged
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.wire import LocalServer
+
+_MS_FOR_A_WORD: Final = 400
+_SOUND: Final = b"\x00\x00\x00\x18ftypM4A \x00\x00\x02\x00isomiso2"  # how an MPEG-4 file begins; nobody listens to it
 
 
 class People:
@@ -27,6 +31,7 @@ class People:
         self._api = api
         self._events = events
         self._server = server
+        self._looks_at: dict[str, list[Json]] = {}
 
     async def say(
         self,
@@ -37,17 +42,21 @@ class People:
         thread_ts: str | None = None,
         broadcast: bool = False,
         files: Sequence[Json] = (),
+        blocks: Sequence[Json] = (),
+        attachments: Sequence[Json] = (),
         at: float | None = None,
         wait: bool = True,
     ) -> str:
         """Let *user* write *text*, with Slack's escapes as the event has them; gives the message's ts.
 
-        *files* are as `attach` gives them. With *at*, Unix seconds, it was written then: its ts lies in the past. With
-        *wait* the first try of each delivery has ended by then, one way or the other.
+        *files* are as `attach` gives them. *blocks* stand in the place of the rich text that Slack makes of *text*,
+        which may be empty then; *attachments* hang below it. With *at*, Unix seconds, it was written then: its ts lies
+        in the past. With *wait* the first try of each delivery has ended by then, one way or the other.
         """
         self._require_member(user, channel)
         if thread_ts:
             self._existing(channel, thread_ts)
+        shown = [self._as_seen(user, channel, file) for file in files]
         with self._workspace.together():
             message = self._workspace.messages.post(
                 user,
@@ -55,7 +64,10 @@ class People:
                 text,
                 thread_ts=thread_ts or "",
                 subtype="thread_broadcast" if broadcast and thread_ts else "file_share" if files else "",
-                files=list(files),
+                files=shown,
+                blocks=self._workspace.messages.identified(list(blocks)),
+                attachments=list(attachments),
+                app_context=self._context(user) if self._is_with_app(channel) else None,
                 at=at,
                 client_msg_id=secrets.token_hex(16),
             )
@@ -65,6 +77,169 @@ class People:
         if wait:
             await _heard(tried)
         return message.ts
+
+    def _as_seen(self, user: str, channel: str, file: Json) -> Json:
+        """Another company's file is not described in a message: it has to be asked for."""
+        is_foreign = (
+            self._workspace.people[user].team != sample.TEAM and self._workspace.channels[channel].is_ext_shared
+        )
+        return contents.stub(self._workspace.files[file["id"]]) if is_foreign else file
+
+    def _is_with_app(self, channel: str) -> bool:
+        where = self._workspace.channels[channel]
+        return where.is_im and self._workspace.bot.id in where.members
+
+    async def forward(
+        self,
+        user: str,
+        channel: str,
+        ts: str,
+        *,
+        to: str,
+        comment: str = "",
+        thread_ts: str | None = None,
+        at: float | None = None,
+        wait: bool = True,
+    ) -> str:
+        """Let *user* forward a message that they see into the channel *to*, with a *comment* or none; gives the ts."""
+        self._require_member(user, channel)
+        attachment = self._quoted(channel, ts, contents.forwarded)
+        return await self.say(user, to, comment, thread_ts=thread_ts, attachments=[attachment], at=at, wait=wait)
+
+    def _quoted(self, channel: str, ts: str, quoted: Callable[[Message, Member, Channel, str], Json]) -> Json:
+        message, where = self._existing(channel, ts), self._workspace.channels[channel]
+        link = self._workspace.messages.permalink(message)
+        return quoted(message, self._workspace.people[message.user], where, link)
+
+    async def paste_table(
+        self,
+        user: str,
+        channel: str,
+        rows: Sequence[Sequence[str | float]],
+        text: str = "",
+        *,
+        thread_ts: str | None = None,
+        in_blocks: bool = False,
+        wait: bool = True,
+    ) -> str:
+        """Let *user* paste a table, below *text*; gives the ts.
+
+        It is in an attachment, or, as was seen as well, among the message's own blocks (*in_blocks*).
+        """
+        table = contents.table(rows, block_id=self._workspace.new_id("b"))
+        if not in_blocks:
+            shown = [contents.pasted(table)]
+            return await self.say(user, channel, text, thread_ts=thread_ts, attachments=shown, wait=wait)
+        written = rich_text(text, block_id=self._workspace.new_id("b")) if text else []
+        return await self.say(user, channel, text, thread_ts=thread_ts, blocks=[*written, table], wait=wait)
+
+    async def preview_link(self, channel: str, ts: str, url: str, title: str = "", text: str = "") -> None:
+        """Let Slack show what a link in a message leads to, a moment after it was posted.
+
+        A link to a message is shown as that message; it is no forwarded one.
+        """
+        message = self._existing(channel, ts)
+        linked = next((one for one in self._all_messages() if self._workspace.messages.permalink(one) == url), None)
+        if linked is not None:
+            preview = self._quoted(linked.channel, linked.ts, contents.previewed)
+        else:
+            preview = contents.page_preview(url, title, text, service=url.split("/")[2])
+        with self._workspace.together():
+            shown = {"attachments": [*message.attachments, preview]}
+            before = self._workspace.messages.edit(message, message.user, shown, is_said=False)
+            tried = self._events.changed(MessageEdited(message, before))
+        await _heard(tried)
+
+    def _all_messages(self) -> Iterator[Message]:
+        for channel in self._workspace.channels:
+            yield from self._workspace.messages.of(channel)
+
+    async def record(
+        self,
+        user: str,
+        channel: str,
+        words: str,
+        *,
+        text: str = "",
+        thread_ts: str | None = None,
+        is_transcribed: bool = True,
+        wait: bool = True,
+    ) -> str:
+        """Let *user* speak *words* into a voice clip; gives the ts.
+
+        Slack's transcript is there at once, or is ``processing`` until `transcribe` is called.
+        """
+        clip = self._file(user, "audio_message.m4a", _SOUND)
+        clip.subtype, clip.transcript, clip.title = "slack_audio", words, "Audio clip"
+        clip.duration_ms = max(1, len(words.split())) * _MS_FOR_A_WORD
+        clip.transcription = "complete" if is_transcribed else "processing"
+        shown = [self._workspace.add_file(clip).as_json()]
+        return await self.say(user, channel, text, thread_ts=thread_ts, files=shown, wait=wait)
+
+    async def transcribe(self, file_id: str, *, fails: bool = False) -> None:
+        """Let the transcript of a voice clip be ready, or let there be none."""
+        clip = self._workspace.files[file_id]
+        with self._workspace.together():
+            clip.transcription = "failed" if fails else "complete"
+            self._workspace.change_file(clip)
+            tried = self._events.done(payloads.file_changed(file_id, self._workspace.new_ts()))
+        await _heard(tried)
+
+    async def app_posts(
+        self,
+        channel: str,
+        text: str = "",
+        *,
+        app: str = sample.OTHER_BOT,
+        blocks: Sequence[Json] = (),
+        attachments: Sequence[Json] = (),
+        thread_ts: str = "",
+        webhook: str = "",
+        at: float | None = None,
+        wait: bool = True,
+    ) -> str:
+        """Let another *app* post, as its bot user or, named *webhook*, by an incoming webhook; gives the ts.
+
+        By a webhook it writes as nobody (subtype ``bot_message``); a bot user need not be in the channel then.
+        """
+        if not webhook:
+            self._require_member(app, channel)
+        with self._workspace.together():
+            message = self._workspace.messages.post(
+                app,
+                channel,
+                text,
+                thread_ts=thread_ts,
+                blocks=self._workspace.messages.identified(list(blocks)),
+                attachments=[{"id": at, **one} for at, one in enumerate(attachments, 1)],
+                subtype="bot_message" if webhook else "",
+                username=webhook,
+                at=at,
+            )
+            tried = self._events.posted(message)
+        if wait:
+            await _heard(tried)
+        return message.ts
+
+    def start_group(self, *users: str) -> str:
+        """Let people begin a direct message of several, the bot among them if it is named; gives the channel."""
+        return self._workspace.group_message(users).id
+
+    async def look_at(self, user: str, channel: str = "", ts: str = "") -> None:
+        """Let *user* look at a channel, or at a message in it, beside the app; with nothing, at nothing in particular.
+
+        Direct messages to the app say so, and ``app_home_opened``: https://docs.slack.dev/reference/events/app_context_changed.
+        """
+        value: Json | str = {"channel_id": channel, "message_ts": ts} if ts else channel
+        kind = f"slack#/types/{'message_context' if ts else 'channel_id'}"
+        self._looks_at[user] = [{"type": kind, "value": value, "team_id": sample.TEAM}] if channel else []
+        context, now = self._context(user) or {}, self._workspace.new_ts()
+        where = self._workspace.direct_message(user).id
+        await _heard(self._events.done(payloads.context_changed(user, where, context, now)))
+
+    def _context(self, user: str) -> Json | None:
+        entities = self._looks_at.get(user)
+        return None if entities is None else {"entities": entities} if entities else {}
 
     def _offer_to_invite(self, message: Message) -> None:
         channel = self._workspace.channels[message.channel]
@@ -113,15 +288,20 @@ class People:
                 file.shared_in.append((message.channel, message.ts))
                 self._workspace.add_file(file)
 
-    def attach(self, user: str, files: Mapping[str, bytes]) -> list[Json]:
-        """Let *user* choose files, by name, for a message."""
+    def attach(self, user: str, files: Mapping[str, bytes], *, alt_txt: str = "") -> list[Json]:
+        """Let *user* choose files, by name, for a message, and say what they show (*alt_txt*).
+
+        Names decide what each is: ``notes.txt`` is a snippet, ``order.eml`` a mail.
+        """
         made = [self._file(user, name, content) for name, content in files.items()]
+        for file in made:
+            file.alt_txt = alt_txt
         return [self._workspace.add_file(file).as_json() for file in made]
 
     def _file(self, user: str, name: str, content: bytes) -> File:
         made = self._workspace.new_id("F")
         created = int(self._workspace.clock())
-        site, team = self._server.url, sample.TEAM
+        site, team = self._server.url, self._workspace.people[user].team
         return File(made, name, len(content), user, created=created, site=site, content=content, team=team)
 
     async def edit(self, channel: str, ts: str, text: str) -> None:
@@ -185,9 +365,12 @@ class People:
         await self._open_tab(user, "messages")
 
     async def _open_tab(self, user: str, tab: str) -> None:
-        channel = self._workspace.direct_message(user).id
-        home = self._workspace.homes.get(user)
-        await _heard(self._events.done(payloads.home_opened(user, channel, tab, home, self._workspace.new_ts())))
+        channel, home = self._workspace.direct_message(user).id, self._workspace.homes.get(user)
+        view = home.as_json() if home is not None and tab == "home" else None
+        more = {"view": view, "context": self._context(user)}
+        known = {name: value for name, value in more.items() if value is not None}
+        event = payloads.home_opened(user, channel, tab, self._workspace.new_ts(), known)
+        await _heard(self._events.done(event))
 
     async def join(self, user: str, channel: str) -> None:
         """Let *user*, who may be the bot, join a channel."""

@@ -96,3 +96,13 @@ def _special(mark: str, body: str, label: str | None) -> Json:
         return {"type": "usergroup", "usergroup_id": group} if group else {"type": "broadcast", "range": kind}
     link: Json = {"type": "link", "url": html.unescape(body)}
     return link | {"text": html.unescape(label)} if label else link
+
+
+def names(value: object, user: str) -> bool:
+    """Whether *user* is mentioned in rich text, however deep."""
+    if isinstance(value, list):
+        return any(names(one, user) for one in value)
+    if not isinstance(value, dict):
+        return False
+    is_it = value.get("type") == "user" and value.get("user_id") == user
+    return is_it or names([*value.values()], user)

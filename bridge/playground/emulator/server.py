@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from bridge.playground.emulator import responses, web_api
-from bridge.playground.emulator.entities import Json
-from bridge.playground.emulator.faults import Error, Fault, Faults, Http, RateLimited, Slow
+from bridge.playground.emulator import contents, responses, web_api
+from bridge.playground.emulator.entities import File, Json
+from bridge.playground.emulator.faults import Error, Fault, Faults, Http, RateLimited, Redirect, Slow
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.rates import LIMITED_HISTORY, Rates
 from bridge.playground.emulator.refusal import Refusal
@@ -41,7 +41,7 @@ _CHARSETS: Final = {"utf-8", "iso-8859-1"}
 
 @dataclass
 class ApiCall:
-    """One call of the Web API, of a response URL (*method* ``response_url``) or an ``upload``.
+    """One call of the Web API, of a response URL (*method* ``response_url``), an ``upload`` or a ``download``.
 
     *answer* is None as long as there is none, and where the connection was broken instead.
     """
@@ -96,6 +96,7 @@ class ApiServer:
                 Route("/upload/v1/{file}", self._upload, methods=["POST"]),
                 Route("/files-pri/{file}/{name}", self._download, methods=["GET"]),
                 Route("/files-pri/{file}/download/{name}", self._download, methods=["GET"]),
+                Route("/files-tmb/{file}/file.vtt", self._subtitles, methods=["GET"]),
                 *more,
             ]
         )
@@ -163,8 +164,8 @@ class ApiServer:
                 page_limit=self._page_limit_of(asked.method),
                 scopes=self._scopes_of(token),
                 hears=self.installation.hears,
-            )
                 manifest=self.installation.exported,
+            )
             with self.workspace.together():
                 answer = method.run(call)
                 for happening in call.happened:
@@ -246,17 +247,34 @@ class ApiServer:
         self.workspace.add_file(file)
         return PlainTextResponse(f"OK - {len(content)}")
 
-    async def _download(self, request: Request) -> Response:
+    async def _download(self, request: Request) -> ASGIApp:
+        return await self._fetched(request, lambda file: (file.content, "application/octet-stream"))
+
+    async def _subtitles(self, request: Request) -> ASGIApp:
+        def words(file: File) -> tuple[bytes | None, str]:
+            is_there = file.transcription == "complete"
+            return contents.subtitles(file.transcript, file.duration_ms).encode() if is_there else None, "text/vtt"
+
+        return await self._fetched(request, words)
+
+    async def _fetched(self, request: Request, read: Callable[[File], tuple[bytes | None, str]]) -> ASGIApp:
         """https://docs.slack.dev/reference/objects/file-object: url_private needs the token and files:read.
 
         Whoever lacks them is not refused but gets the page where people sign in, as recorded.
         """
         file = self.workspace.files.get(request.path_params["file"])
-        if _token(request, {}) != self.bot_token or "files:read" not in self.scopes:
-            return HTMLResponse("<!DOCTYPE html><title>Sign in to Playground | Slack</title>")
-        if file is None or file.content is None:
-            return PlainTextResponse("not found", status_code=404)
-        return Response(file.content, media_type="application/octet-stream")
+        may_read = _token(request, {}) == self.bot_token and "files:read" in self.scopes
+
+        def answer() -> Response:
+            if not may_read:
+                return HTMLResponse("<!DOCTYPE html><title>Sign in to Playground | Slack</title>")
+            content, media_type = read(file) if file else (None, "")
+            if content is None:
+                return PlainTextResponse("not found", status_code=404)
+            return Response(content, media_type=media_type)
+
+        call = ApiCall("download", {"file": request.path_params["file"]}, may_read, self.workspace.clock())
+        return await self._with_faults(call, answer)
 
 
 def _instead(fault: Fault | None) -> Response | None:
@@ -269,12 +287,14 @@ def _instead(fault: Fault | None) -> Response | None:
             return JSONResponse({"ok": False, "error": error})
         case Http(status, body):
             return PlainTextResponse(body, status_code=status)
+        case Redirect(location):
+            return RedirectResponse(location, status_code=302)
         case _:
             return None
 
 
 def _read(answer: Response) -> Any:
-    text = bytes(answer.body).decode()
+    text = bytes(answer.body).decode(errors="replace")
     return json.loads(text) if isinstance(answer, JSONResponse) else text
 
 

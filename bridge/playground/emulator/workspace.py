@@ -106,6 +106,17 @@ class Workspace:
         self.add_channel(channel)
         return channel
 
+    def group_message(self, users: Iterable[str]) -> Channel:
+        """The direct message of these people, one of whom may be the bot; opened where there was none."""
+        members = list(dict.fromkeys(users))
+        for channel in self.channels.values():
+            if channel.is_mpim and set(members) == set(channel.members):
+                return channel
+        name = f"mpdm-{'--'.join(sorted(self.people[one].name for one in members))}-1"
+        channel = Channel(self.new_id("C"), name, members, is_private=True, is_mpim=True, created=int(self.clock()))
+        self.add_channel(channel)
+        return channel
+
     def enter(self, user: str, channel: Channel) -> bool:
         """Let *user* be a member from now on; False if that was so before."""
         if user in channel.members:
@@ -174,6 +185,20 @@ class Workspace:
     def add_file(self, file: File) -> File:
         """Let there be a file, or let one be different."""
         return self.files.put(file.id, file)
+
+    def change_file(self, file: File) -> None:
+        """Let a file be different; the messages that show it say so, without being edited."""
+        self.files.put(file.id, file)
+        for channel, ts in file.shared_in:
+            message = self.messages.find(channel, ts)
+            if message is not None:
+                files = [self._now(one, file) for one in message.files]
+                self.messages.edit(message, message.user, {"files": files}, is_said=False)
+
+    @staticmethod
+    def _now(shown: Json, file: File) -> Json:
+        is_it = shown["id"] == file.id and shown.get("file_access") != "check_file_info"
+        return file.as_json() if is_it else shown
 
     def delete_file(self, file: File) -> None:
         """Take a file away; the messages that showed it say so."""

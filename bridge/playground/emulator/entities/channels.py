@@ -16,6 +16,7 @@ class Channel:
     members: list[str]
     is_private: bool = False
     is_im: bool = False
+    is_mpim: bool = False  # a direct message of several people, which is private too
     is_ext_shared: bool = False
     is_org_shared: bool = False  # with other workspaces of the organisation (Grid)
     is_archived: bool = False
@@ -31,6 +32,8 @@ class Channel:
         """The ``channel_type`` of events."""
         if self.is_im:
             return "im"
+        if self.is_mpim:
+            return "mpim"
         return "group" if self.is_private else "channel"
 
     def as_json(self, viewer: str) -> Json:
@@ -41,7 +44,7 @@ class Channel:
             "is_channel": not (self.is_im or self.is_private),
             "is_group": self.is_private,
             "is_im": self.is_im,
-            "is_mpim": False,
+            "is_mpim": self.is_mpim,
             "is_private": self.is_private or self.is_im,
             "is_archived": self.is_archived,
             "is_ext_shared": self.is_ext_shared,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import email
+import email.policy
+import email.utils
 import html
 import mimetypes
 import urllib.parse
@@ -11,14 +14,29 @@ from typing import Final
 from bridge.playground.emulator.entities.json import Json
 
 _PREVIEW_LINES: Final = 5
-_PRETTY: Final = {"txt": "Plain Text", "md": "Markdown (raw)", "py": "Python", "js": "JavaScript", "jpg": "JPEG"}
+_PREVIEW_WORDS: Final = 250  # characters of a transcript; how many is not documented
+_SNIPPET_BYTES: Final = 1_000_000  # https://slack.com/help/articles/204145658: a longer one is a file like others
+_PRETTY: Final = {
+    "txt": "Plain Text",
+    "md": "Markdown (raw)",
+    "py": "Python",
+    "js": "JavaScript",
+    "jpg": "JPEG",
+    "m4a": "MP4 audio",
+    "eml": "Email",
+}
 _TEXT: Final = frozenset({"txt", "md", "py", "js", "json", "csv", "log", "xml", "yaml", "yml", "sh", "sql", "html"})
+_OWN_TYPE: Final = {"csv": "text/csv", "m4a": "audio/mp4", "eml": "text/html"}
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 
 
 @dataclass
 class File:
-    """An uploaded file; *content* is None until its bytes have arrived."""
+    """An uploaded file; *content* is None until its bytes have arrived.
+
+    A clip has a *subtype*, a length in *duration_ms*, and a *transcript*; *transcription* says how far that is
+    (``none``, ``processing``, ``complete``, ``failed``).
+    """
 
     id: str
     name: str
@@ -30,33 +48,46 @@ class File:
     content: bytes | None = None
     shared_in: list[tuple[str, str]] = field(default_factory=list)  # (channel, ts of the message that shows it)
     team: str = ""
+    alt_txt: str = ""
+    subtype: str = ""  # slack_audio
+    duration_ms: int = 0
+    transcription: str = ""
+    transcript: str = ""
+
+    @property
+    def ending(self) -> str:
+        """What follows the last dot of its name."""
+        return self.name.rpartition(".")[2].lower() if "." in self.name else "txt"
 
     @property
     def kind(self) -> str:
         """The ``filetype``."""
-        ending = self.name.rpartition(".")[2].lower() if "." in self.name else "txt"
-        return {"txt": "text", "md": "markdown", "py": "python", "js": "javascript", "jpeg": "jpg"}.get(ending, ending)
+        names = {"txt": "text", "md": "markdown", "py": "python", "js": "javascript", "jpeg": "jpg", "eml": "email"}
+        return names.get(self.ending, self.ending)
+
+    @property
+    def is_snippet(self) -> bool:
+        """Whether Slack shows its text."""
+        return self.ending in _TEXT and self.length <= _SNIPPET_BYTES
 
     def as_json(self) -> Json:
         """The file object: https://docs.slack.dev/reference/objects/file-object."""
-        ending = self.name.rpartition(".")[2].lower() if "." in self.name else "txt"
         name = urllib.parse.quote(self.name)
-        mimetype = mimetypes.guess_type(self.name)[0] or "application/octet-stream"
-        is_text = ending in _TEXT
+        guessed = "text/plain" if self.ending in _TEXT else mimetypes.guess_type(self.name)[0]
         shown: Json = {
             "id": self.id,
             "created": self.created,
             "timestamp": self.created,
             "name": self.name,
             "title": self.title or self.name,
-            "mimetype": "text/plain" if is_text else mimetype,
+            "mimetype": _OWN_TYPE.get(self.ending, guessed or "application/octet-stream"),
             "filetype": self.kind,
-            "pretty_type": _PRETTY.get(ending, ending.upper()),
+            "pretty_type": _PRETTY.get(self.ending, self.ending.upper()),
             "user": self.user,
             "user_team": self.team,
-            "editable": is_text,
+            "editable": self.is_snippet,
             "size": self.length,
-            "mode": "snippet" if is_text else "hosted",
+            "mode": "snippet" if self.is_snippet else "email" if self.kind == "email" else "hosted",
             "is_external": False,
             "external_type": "",
             "is_public": True,
@@ -70,17 +101,27 @@ class File:
             "has_rich_preview": False,
             "file_access": "visible",
         }
-        return shown | (self._as_snippet() if is_text else self._as_image())
+        if self.is_snippet:
+            return shown | self._as_snippet()
+        if self.subtype:
+            return shown | self._as_clip()
+        return shown | (self._as_mail() if self.kind == "email" else self._as_image())
 
     def shares(self, kinds: dict[str, str]) -> Json:
         """Where it is shown, as `files.info` tells it; *kinds* are the ``channel_type`` of those channels."""
         where: Json = {"channels": [], "groups": [], "ims": [], "shares": {}}
         for channel, ts in self.shared_in:
-            kind = kinds.get(channel, "channel")
+            kind = kinds.get(channel, "channel").replace("mpim", "group")
             where[f"{kind}s"].append(channel)
             reach = where["shares"].setdefault("public" if kind == "channel" else "private", {})
             reach.setdefault(channel, []).append({"ts": ts, "reply_users": [], "reply_count": 0, "team_id": self.team})
         return where
+
+    def text(self) -> Json:
+        """The text that `files.info` adds beside a snippet: https://docs.slack.dev/reference/methods/files.info."""
+        if not self.is_snippet:
+            return {}
+        return {"content": (self.content or b"").decode(errors="replace"), "is_truncated": False}
 
     def _as_snippet(self) -> Json:
         text = (self.content or b"").decode(errors="replace")
@@ -96,9 +137,47 @@ class File:
             "preview_is_truncated": len(lines) > _PREVIEW_LINES,
         }
 
+    def _as_clip(self) -> Json:
+        """A clip as it was recorded: its transcript is there a while after it."""
+        transcription: Json = {"status": self.transcription or "none"}
+        shown: Json = {"subtype": self.subtype, "media_display_type": "audio", "duration_ms": self.duration_ms}
+        shown["aac"] = f"{self.site}/files-tmb/{self.id}/{urllib.parse.quote(self.name)}"
+        if self.transcription == "complete":
+            preview = {"content": self.transcript[:_PREVIEW_WORDS], "has_more": len(self.transcript) > _PREVIEW_WORDS}
+            transcription |= {"locale": "en-US", "preview": preview}
+            shown["vtt"] = f"{self.site}/files-tmb/{self.id}/file.vtt"
+        return shown | {"transcription": transcription}
+
+    def _as_mail(self) -> Json:
+        """A mail, whose text stands in the file object itself: https://docs.slack.dev/reference/objects/file-object."""
+        mail = email.message_from_bytes(self.content or b"", policy=email.policy.default)
+        body = mail.get_body(("plain",))
+        text = str(body.get_content()) if body is not None else ""
+        lines = text.splitlines()
+        return {
+            "title": self.title or str(mail.get("Subject", self.name)),
+            "subject": str(mail.get("Subject", "")),
+            "from": _addresses(str(mail.get("From", ""))),
+            "to": _addresses(str(mail.get("To", ""))),
+            "cc": _addresses(str(mail.get("Cc", ""))),
+            "attachments": [],
+            "original_attachment_count": 0,
+            "plain_text": text,
+            "preview_plain_text": "\n".join(lines[:_PREVIEW_LINES]),
+            "preview": html.escape("\n".join(lines[:_PREVIEW_LINES])),
+            "has_more": len(lines) > _PREVIEW_LINES,
+            "sent_to_self": False,
+        }
+
     def _as_image(self) -> Json:
-        """Of a PNG its size, which stands in its first bytes."""
+        """Of a PNG its size, which stands in its first bytes; of each what somebody says that it shows."""
+        described = {"alt_txt": self.alt_txt} if self.alt_txt else {}
         if not (self.content or b"").startswith(_PNG):
-            return {}
+            return described
         width, height = (int.from_bytes((self.content or b"")[at : at + 4], "big") for at in (16, 20))
-        return {"original_w": width, "original_h": height}
+        return described | {"original_w": width, "original_h": height}
+
+
+def _addresses(header: str) -> list[Json]:
+    pairs = email.utils.getaddresses([header]) if header else []
+    return [{"name": name, "address": address, "original": header} for name, address in pairs]

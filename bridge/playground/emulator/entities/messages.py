@@ -38,6 +38,8 @@ class Message:
     task_display_mode: str = "timeline"
     streaming_since: float = 0.0  # 0: it does not grow
     is_stopped: bool = False  # by a person, while it grew
+    username: str = ""  # what an incoming webhook calls itself: it writes as nobody
+    app_context: Json | None = None  # what the author looked at, in a direct message with the app
 
     @property
     def is_reply(self) -> bool:
@@ -77,4 +79,6 @@ class Message:
             ],
         }
         shown: Json = {"type": "message", "user": self.user, "text": self.text, "ts": self.ts, "team": self.team}
+        if self.subtype == "bot_message":  # https://docs.slack.dev/reference/events/message/bot_message
+            shown = {"type": "message", "text": self.text, "ts": self.ts, "username": self.username, "icons": {}}
         return shown | {name: value for name, value in optional.items() if value}

@@ -13,6 +13,13 @@ family = Family()
 
 READ = ("channels:read", "groups:read", "im:read", "mpim:read")
 _KINDS: Final = {"public_channel", "private_channel", "mpim", "im"}
+_MOST_IN_A_GROUP: Final = 8
+_SCOPE_OF: Final = {
+    "public_channel": "channels:read",
+    "private_channel": "groups:read",
+    "mpim": "mpim:read",
+    "im": "im:read",
+}
 _HISTORY = ("channels:history", "groups:history", "im:history", "mpim:history")
 
 
@@ -38,6 +45,9 @@ def visible(call: MethodCall, *, everything: bool = False) -> list[Channel]:
     kinds = set(_KINDS if everything else call.text("types", "public_channel").replace(" ", "").split(","))
     if not kinds <= _KINDS:
         raise Refusal("invalid_types")
+    missing = [] if everything else sorted(_SCOPE_OF[one] for one in kinds if _SCOPE_OF[one] not in call.scopes)
+    if missing:
+        raise Refusal("missing_scope", needed=",".join(missing), provided=",".join(sorted(call.scopes)))
     archived = not call.flag("exclude_archived")
     found = [one for one in call.workspace.channels.values() if _is_visible(call, one, kinds)]
     return [one for one in found if archived or not one.is_archived]
@@ -46,6 +56,8 @@ def visible(call: MethodCall, *, everything: bool = False) -> list[Channel]:
 def _is_visible(call: MethodCall, channel: Channel, kinds: set[str]) -> bool:
     if channel.is_im:
         return "im" in kinds and call.workspace.bot.id in channel.members
+    if channel.is_mpim:
+        return "mpim" in kinds and call.workspace.bot.id in channel.members
     if channel.is_private:
         return "private_channel" in kinds and call.workspace.bot.id in channel.members
     return "public_channel" in kinds
@@ -60,13 +72,20 @@ def members(call: MethodCall) -> Json:
 
 @family.method("conversations.open", "im:write", "mpim:write")
 def open_conversation(call: MethodCall) -> Json:
-    """Open the direct message with one person."""
-    users = [one for one in call.text("users").split(",") if one]
-    if len(users) != 1:
-        raise Refusal("users_list_not_supplied" if not users else "method_not_supported_for_channel_type")
-    if users[0] not in call.workspace.people:
+    """Open the direct message with one person, or with up to eight: https://docs.slack.dev/reference/methods/conversations.open."""
+    users = list(dict.fromkeys(one for one in call.text("users").replace(" ", "").split(",") if one))
+    if not users:
+        raise Refusal("users_list_not_supplied")
+    if len(users) > _MOST_IN_A_GROUP:
+        raise Refusal("too_many_users")
+    if any(one not in call.workspace.people or call.workspace.people[one].deleted for one in users):
         raise Refusal("user_not_found")
-    channel = call.workspace.direct_message(users[0])
+    needed = "im:write" if len(users) == 1 else "mpim:write"
+    if needed not in call.scopes:
+        raise Refusal("missing_scope", needed=needed, provided=",".join(sorted(call.scopes)))
+    bot = call.workspace.bot.id
+    single = call.workspace.direct_message(users[0]) if len(users) == 1 else None
+    channel = single or call.workspace.group_message([*users, bot])
     shown = channel.as_json(call.workspace.bot.id) if call.flag("return_im") else {"id": channel.id}
     return {"ok": True, "channel": shown}
 
@@ -96,7 +115,7 @@ def replies(call: MethodCall) -> Json:
 def _readable(call: MethodCall) -> Channel:
     """Find the channel, which takes the scope of its own kind: as seen in zaratanDotWorld/choreWheel#173."""
     kind = call.channel(member=False).kind
-    needed = f"{kind}:history" if kind == "im" else f"{kind}s:history"
+    needed = f"{kind}:history" if kind in {"im", "mpim"} else f"{kind}s:history"
     if needed not in call.scopes:
         raise Refusal("missing_scope", needed=needed, provided=",".join(sorted(call.scopes)))
     return call.channel()

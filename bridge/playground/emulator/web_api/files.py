@@ -37,11 +37,18 @@ def complete_upload(call: MethodCall) -> Json:
 def info(call: MethodCall) -> Json:
     """Describe a file."""
     file = call.workspace.files.get(call.text("file"))
-    if file is None:
+    if file is None or not _is_visible(call, file):
         raise Refusal("file_not_found")
     kinds = {one.id: one.kind for one in call.workspace.channels.values()}
     paging = {"count": 100, "total": 0, "page": 1, "pages": 0}
-    return {"ok": True, "file": file.as_json() | file.shares(kinds), "comments": [], "paging": paging}
+    return {"ok": True, "file": file.as_json() | file.shares(kinds), **file.text(), "comments": [], "paging": paging}
+
+
+def _is_visible(call: MethodCall, file: File) -> bool:
+    """Whether the bot sees it: its own, and what was shown in a public channel or where it is."""
+    bot, channels = call.workspace.bot.id, call.workspace.channels
+    where = [channels[channel] for channel, _ in file.shared_in]
+    return file.user == bot or any(not (one.is_private or one.is_im) or bot in one.members for one in where)
 
 
 def _uploaded(call: MethodCall, asked: Json) -> File:

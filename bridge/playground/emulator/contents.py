@@ -1,0 +1,112 @@
+"""What messages hold beside their text, in the shapes that were recorded; pure.
+
+The fields of attachments: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments. Those
+that only Slack itself writes are as slackapi/java-slack-sdk reads them (``Attachment.java``, ``File.java``).
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from bridge.playground.emulator import sample
+from bridge.playground.emulator.entities import Channel, File, Json, Member, Message
+
+NO_PREVIEW: Final = "[no preview available]"
+_CUE_WORDS: Final = 8
+
+
+def forwarded(message: Message, author: Member, channel: Channel, link: str) -> Json:
+    """A message that somebody forwards: an attachment with ``is_share``, which a mere link's preview has not."""
+    shown: Json = {
+        "ts": message.ts,
+        "author_id": message.user,
+        "channel_id": channel.id,
+        "channel_team": sample.TEAM,
+        "is_msg_unfurl": True,
+        "is_share": True,
+        "fallback": _fallback(message, author),
+        "text": message.text,
+        "author_name": author.real_name,
+        "author_link": f"https://{sample.TEAM_DOMAIN}.slack.com/team/{author.id}",
+        "author_subname": author.real_name,
+        "mrkdwn_in": ["text"],
+        "footer": _footer(message, channel),
+        "from_url": link,
+        "original_url": link,
+        "id": 1,
+    }
+    if message.is_reply:
+        shown["is_reply_unfurl"] = True
+    if blocks := message.blocks or message.generated:
+        inner = {"team": sample.TEAM, "channel": channel.id, "ts": message.ts, "message": {"blocks": blocks}}
+        shown["message_blocks"] = [inner]
+    return shown | ({"files": message.files} if message.files else {})
+
+
+def previewed(message: Message, author: Member, channel: Channel, link: str) -> Json:
+    """What Slack shows below a link to a message: the same, but nobody shared it."""
+    return {name: value for name, value in forwarded(message, author, channel, link).items() if name != "is_share"}
+
+
+def _fallback(message: Message, author: Member) -> str:
+    at = datetime.fromtimestamp(float(message.ts), UTC)
+    return f"[{at:%B %-d, %Y %-I:%M %p}] {author.name}: {message.text}"
+
+
+def _footer(message: Message, channel: Channel) -> str:
+    if not channel.name or channel.is_mpim:
+        return "Direct message" if channel.is_im else "Group message"
+    return f"{'Thread' if message.is_reply else 'Posted'} in #{channel.name}"
+
+
+def table(rows: Sequence[Sequence[str | float]], *, block_id: str) -> Json:
+    """A ``table`` block: https://docs.slack.dev/reference/block-kit/blocks/table-block."""
+    return {"type": "table", "block_id": block_id, "rows": [[_cell(value) for value in row] for row in rows]}
+
+
+def _cell(value: str | float) -> Json:
+    if isinstance(value, str):
+        return {"type": "raw_text", "text": value}
+    return {"type": "raw_number", "value": value, "text": f"{value:g}"}
+
+
+def pasted(block: Json) -> Json:
+    """A table that was pasted: it hangs on the message, and nothing else says what is in it (vercel/chat#803)."""
+    return {"id": 1, "blocks": [block], "fallback": NO_PREVIEW}
+
+
+def page_preview(url: str, title: str, text: str, service: str) -> Json:
+    """What Slack shows of a page below a link: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
+    return {
+        "id": 1,
+        "from_url": url,
+        "original_url": url,
+        "service_name": service,
+        "title": title,
+        "title_link": url,
+        "text": html.escape(text, quote=False),
+        "fallback": f"{service}: {title}",
+    }
+
+
+def stub(file: File) -> Json:
+    """What there is of another company's file: https://docs.slack.dev/apis/slack-connect says to ask ``files.info``."""
+    unknown: Json = {"created": 0, "timestamp": 0, "user": ""}
+    return {"id": file.id, "mode": "file_access", "file_access": "check_file_info", **unknown}
+
+
+def subtitles(words: str, milliseconds: int) -> str:
+    """The WebVTT of a clip, with the byte order mark, the blank and the dash that Slack's have (recorded in 2026)."""
+    spoken = words.split()
+    cues = [spoken[at : at + _CUE_WORDS] for at in range(0, len(spoken), _CUE_WORDS)]
+    times = [_time(milliseconds * at // max(1, len(cues))) for at in range(len(cues) + 1)]
+    lines = [f"{times[at]} --> {times[at + 1]}\n{'' if at else '- '}{' '.join(cue)}" for at, cue in enumerate(cues)]
+    return "\n\n".join(["\ufeffWEBVTT ", *lines]) + "\n\n\n"
+
+
+def _time(milliseconds: int) -> str:
+    minutes, rest = divmod(milliseconds, 60_000)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}"

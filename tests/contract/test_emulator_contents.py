@@ -1,0 +1,435 @@
+"""What messages of the emulated Slack hold beside text: forwards, tables, alerts, files, clips; and group messages."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from slack_sdk.models.blocks import Block, TableBlock
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bridge.playground.emulator import DropBefore, EmulatedSlack, Redirect, sample
+from support.slack_app import SECRET, TOKEN, App, Clock, refusal
+
+MAIL = b"From: Ada <ada@example.com>\nTo: bridge@example.com\nSubject: Invoice 7\n\nPlease pay.\n"
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big")
+WORDS = "What day is it today and what is on the agenda for tomorrow morning"
+RICH = [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": []}]}]
+
+
+@pytest.fixture
+async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, clock=clock) as slack:
+        slack.events.echoes_own = False
+        yield slack
+
+
+async def fetch(url: str, token: str = TOKEN) -> httpx.Response:
+    async with httpx.AsyncClient() as http:
+        return await http.get(url, headers={"Authorization": f"Bearer {token}"})
+
+
+def files_of(app: App) -> list[dict[str, Any]]:
+    return list(app.events[-1]["files"])
+
+
+# Blocks and attachments
+
+
+async def test_a_message_may_have_blocks_and_no_text(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.say(sample.ALICE, sample.GENERAL, "", blocks=RICH)
+
+    (event,) = app.events
+    assert event["text"] == ""
+    assert [block["type"] for block in event["blocks"]] == ["rich_text"]
+
+
+async def test_a_mention_in_rich_text_alone_is_a_mention(slack: EmulatedSlack, app: App) -> None:
+    section = {"type": "rich_text_section", "elements": [{"type": "user", "user_id": sample.BRIDGE}]}
+
+    await slack.people.say(sample.ALICE, sample.GENERAL, "", blocks=[{"type": "rich_text", "elements": [section]}])
+
+    assert [event["type"] for event in app.events] == ["app_mention", "message"]
+
+
+@pytest.mark.parametrize("comment", ["", "deal with this"])
+async def test_a_forwarded_message_is_quoted_in_an_attachment(slack: EmulatedSlack, app: App, comment: str) -> None:
+    ts = await slack.people.say(sample.BOB, sample.RANDOM, f"<@{sample.BRIDGE}> look &amp; see")
+
+    await slack.people.forward(sample.ALICE, sample.RANDOM, ts, to=sample.DM_ALICE, comment=comment)
+
+    event = app.events[-1]
+    (quoted,) = event["attachments"]
+    assert event["text"] == comment
+    assert (quoted["is_share"], quoted["is_msg_unfurl"]) == (True, True)
+    assert (quoted["author_id"], quoted["author_name"]) == (sample.BOB, "Bob Brandt")
+    assert (quoted["channel_id"], quoted["ts"], quoted["footer"]) == (sample.RANDOM, ts, "Posted in #random")
+    assert quoted["text"] == f"<@{sample.BRIDGE}> look &amp; see"
+    assert quoted["from_url"] == slack.permalink(sample.RANDOM, ts)
+    assert quoted["message_blocks"][0]["message"]["blocks"][0]["type"] == "rich_text"
+
+
+async def test_a_mention_in_a_forwarded_message_is_none(slack: EmulatedSlack, app: App) -> None:
+    ts = await slack.people.say(sample.BOB, sample.RANDOM, f"<@{sample.BRIDGE}> look")
+    before = len(app.events)
+
+    await slack.people.forward(sample.ALICE, sample.RANDOM, ts, to=sample.GENERAL, comment="see")
+
+    assert [event["type"] for event in app.events[before:]] == ["message"]
+
+
+async def test_only_who_sees_a_message_can_forward_it(slack: EmulatedSlack) -> None:
+    ts = await slack.people.say(sample.CAROL, sample.HIDDEN, "secret")
+
+    with pytest.raises(ValueError, match="not in"):
+        await slack.people.forward(sample.ALICE, sample.HIDDEN, ts, to=sample.GENERAL)
+
+
+async def test_a_forwarded_reply_carries_its_files(slack: EmulatedSlack, app: App) -> None:
+    root = await slack.people.say(sample.BOB, sample.RANDOM, "root")
+    files = slack.people.attach(sample.BOB, {"a.txt": b"words"})
+    ts = await slack.people.say(sample.BOB, sample.RANDOM, "reply", thread_ts=root, files=files)
+
+    await slack.people.forward(sample.ALICE, sample.RANDOM, ts, to=sample.DM_ALICE)
+
+    (quoted,) = app.events[-1]["attachments"]
+    assert (quoted["footer"], quoted["is_reply_unfurl"]) == ("Thread in #random", True)
+    assert [one["name"] for one in quoted["files"]] == ["a.txt"]
+
+
+async def test_a_pasted_table_hangs_on_the_message(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.paste_table(sample.ALICE, sample.GENERAL, [["Name", "Amount"], ["Item A", 1200.5]], "which?")
+
+    (pasted,) = app.events[-1]["attachments"]
+    (table,) = pasted["blocks"]
+    assert set(pasted) == {"id", "blocks", "fallback"}
+    assert pasted["fallback"] == "[no preview available]"
+    assert table["rows"][1] == [
+        {"type": "raw_text", "text": "Item A"},
+        {"type": "raw_number", "value": 1200.5, "text": "1200.5"},
+    ]
+    assert isinstance(Block.parse(table), TableBlock)
+
+
+async def test_a_pasted_table_may_be_among_the_blocks(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.paste_table(sample.ALICE, sample.GENERAL, [["a"], ["b"]], "see", in_blocks=True)
+
+    event = app.events[-1]
+    assert [block["type"] for block in event["blocks"]] == ["rich_text", "table"]
+    assert "attachments" not in event
+
+
+async def test_another_apps_bot_user_posts_as_itself(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.app_posts(sample.GENERAL, attachments=[{"title": "Disk", "text": "91%", "color": "danger"}])
+
+    (event,) = app.events
+    assert "subtype" not in event
+    assert (event["user"], event["bot_id"], event["app_id"]) == (sample.OTHER_BOT, "B0OTHERBOT", "A0OTHERBOT")
+    assert event["bot_profile"]["name"] == "Other Bot"
+    assert (event["text"], event["attachments"][0]["id"]) == ("", 1)
+
+
+async def test_an_incoming_webhook_writes_as_nobody(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.app_posts(sample.RANDOM, "Disk is full", webhook="Monitoring")
+
+    (event,) = app.events
+    assert (event["subtype"], event["username"], event["bot_id"]) == ("bot_message", "Monitoring", "B0OTHERBOT")
+    assert "user" not in event
+
+
+async def test_a_link_is_previewed_by_a_change_that_is_no_edit(slack: EmulatedSlack, app: App) -> None:
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, f"<@{sample.BRIDGE}> <https://example.com/a>")
+    before = len(app.events)
+
+    await slack.people.preview_link(sample.GENERAL, ts, "https://example.com/a", "A page", "About & more")
+
+    (event,) = app.events[before:]
+    (preview,) = event["message"]["attachments"]
+    assert (event["subtype"], "edited" in event["message"]) == ("message_changed", False)
+    assert (preview["title"], preview["text"]) == ("A page", "About &amp; more")
+    assert event["message"]["text"] == event["previous_message"]["text"]
+
+
+async def test_a_link_to_a_message_is_previewed_but_not_shared(slack: EmulatedSlack, app: App) -> None:
+    linked = await slack.people.say(sample.BOB, sample.RANDOM, "the linked one")
+    url = slack.permalink(sample.RANDOM, linked)
+    ts = await slack.people.say(sample.ALICE, sample.GENERAL, f"see <{url}>")
+
+    await slack.people.preview_link(sample.GENERAL, ts, url)
+
+    (preview,) = app.events[-1]["message"]["attachments"]
+    assert (preview["is_msg_unfurl"], preview["text"]) == (True, "the linked one")
+    assert "is_share" not in preview
+
+
+# Files
+
+
+async def test_a_snippet_shows_how_it_begins(slack: EmulatedSlack, app: App) -> None:
+    files = slack.people.attach(sample.ALICE, {"run.log": b"\n".join([b"line"] * 9)})
+
+    await slack.people.say(sample.ALICE, sample.GENERAL, "", files=files)
+
+    (file,) = files_of(app)
+    assert (file["mode"], file["lines"], file["lines_more"]) == ("snippet", 9, 4)
+    assert (file["preview"].count("line"), file["preview_is_truncated"]) == (5, True)
+
+
+async def test_a_long_text_is_no_snippet(slack: EmulatedSlack) -> None:
+    (file,) = slack.people.attach(sample.ALICE, {"long.csv": b"x" * 1_000_001})
+
+    assert (file["mode"], file["mimetype"], "preview" in file) == ("hosted", "text/csv", False)
+
+
+async def test_a_mail_says_who_wrote_what(slack: EmulatedSlack) -> None:
+    (file,) = slack.people.attach(sample.ALICE, {"invoice.eml": MAIL})
+
+    assert (file["mode"], file["filetype"], file["subject"]) == ("email", "email", "Invoice 7")
+    assert file["from"] == [{"name": "Ada", "address": "ada@example.com", "original": "Ada <ada@example.com>"}]
+    assert file["plain_text"] == "Please pay.\n"
+
+
+async def test_an_image_has_its_size_and_what_it_shows(slack: EmulatedSlack) -> None:
+    (file,) = slack.people.attach(sample.ALICE, {"cat.png": PNG}, alt_txt="a cat")
+
+    assert (file["original_w"], file["original_h"], file["alt_txt"]) == (640, 480, "a cat")
+
+
+async def test_the_bots_token_fetches_what_a_person_uploaded(slack: EmulatedSlack) -> None:
+    (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"words"})
+
+    fetched = await fetch(file["url_private_download"])
+
+    assert fetched.content == b"words"
+    assert [(call.method, call.args["file"]) for call in slack.calls] == [("download", file["id"])]
+
+
+@pytest.mark.parametrize("is_missing", ["token", "scope"])
+async def test_who_may_not_fetch_a_file_gets_a_page_to_sign_in(slack: EmulatedSlack, is_missing: str) -> None:
+    (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"words"})
+    if is_missing == "scope":
+        slack.scopes.remove("files:read")
+
+    fetched = await fetch(file["url_private_download"], TOKEN if is_missing == "scope" else "xoxb-wrong")
+
+    assert (fetched.status_code, fetched.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert b"Sign in" in fetched.content
+
+
+async def test_a_download_can_be_redirected(slack: EmulatedSlack) -> None:
+    (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"words"})
+    slack.faults.on("download", Redirect("https://elsewhere.example/a.txt"))
+
+    fetched = await fetch(file["url_private_download"])
+
+    assert (fetched.status_code, fetched.headers["location"]) == (302, "https://elsewhere.example/a.txt")
+
+
+async def test_a_download_can_break(slack: EmulatedSlack) -> None:
+    (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"words"})
+    slack.faults.on("download", DropBefore())
+
+    with pytest.raises(httpx.TransportError):
+        await fetch(file["url_private_download"])
+
+
+async def test_another_companys_file_has_to_be_asked_for(
+    slack: EmulatedSlack, app: App, client: AsyncWebClient
+) -> None:
+    files = slack.people.attach(sample.STRANGER, {"plan.txt": b"words"})
+
+    await slack.people.say(sample.STRANGER, sample.SHARED, "", files=files)
+
+    (stub,) = files_of(app)
+    assert (stub["file_access"], "url_private" in stub) == ("check_file_info", False)
+    described = await client.files_info(file=stub["id"])
+    assert described["file"]["name"] == "plan.txt"
+    assert (described["content"], described["is_truncated"]) == ("words", False)
+
+
+async def test_a_file_of_a_place_without_the_bot_is_not_found(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    files = slack.people.attach(sample.CAROL, {"plan.txt": b"words"})
+    await slack.people.say(sample.CAROL, sample.HIDDEN, "", files=files)
+
+    assert (await refusal(client.files_info(file=files[0]["id"])))["error"] == "file_not_found"
+
+
+# Voice clips
+
+
+async def test_a_voice_clip_is_transcribed_after_a_while(
+    slack: EmulatedSlack, app: App, client: AsyncWebClient
+) -> None:
+    ts = await slack.people.record(sample.ALICE, sample.DM_ALICE, WORDS, is_transcribed=False)
+    (clip,) = files_of(app)
+    assert (clip["subtype"], clip["media_display_type"]) == ("slack_audio", "audio")
+    assert clip["duration_ms"] > 0
+    assert clip["transcription"] == {"status": "processing"}
+    assert "vtt" not in clip
+
+    await slack.people.transcribe(clip["id"])
+
+    history = await client.conversations_history(channel=sample.DM_ALICE, oldest=ts, inclusive=True)
+    (known,) = history["messages"][0]["files"]
+    assert known["vtt"] == (await client.files_info(file=clip["id"]))["file"]["vtt"]
+    preview = {"content": WORDS, "has_more": False}
+    assert known["transcription"] == {"status": "complete", "locale": "en-US", "preview": preview}
+    assert app.events[-1]["type"] == "file_change"
+
+
+async def test_a_long_transcript_is_whole_in_its_subtitles(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.record(sample.ALICE, sample.DM_ALICE, " ".join([WORDS] * 9))
+
+    (clip,) = files_of(app)
+    fetched = await fetch(clip["vtt"])
+    lines = [line for line in fetched.content.decode("utf-8-sig").splitlines() if line and "-->" not in line]
+    assert clip["transcription"]["preview"]["has_more"] is True
+    assert lines[0] == "WEBVTT "
+    assert " ".join(lines[1:]) == "- " + " ".join([WORDS] * 9)
+
+
+async def test_a_clip_that_cannot_be_transcribed_says_so(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    await slack.people.record(sample.ALICE, sample.DM_ALICE, WORDS, is_transcribed=False)
+    (clip,) = slack.files
+
+    await slack.people.transcribe(clip.id, fails=True)
+
+    assert (await client.files_info(file=clip.id))["file"]["transcription"] == {"status": "failed"}
+
+
+# Direct messages of several people
+
+
+async def test_a_group_message_comes_as_one_event(slack: EmulatedSlack, app: App) -> None:
+    group = slack.people.start_group(sample.ALICE, sample.BOB, sample.BRIDGE)
+
+    await slack.people.say(sample.ALICE, group, f"<@{sample.BRIDGE}> hello")
+
+    assert [(event["type"], event["channel_type"]) for event in app.events] == [("message", "mpim")]
+    assert slack.people.start_group(sample.BRIDGE, sample.BOB, sample.ALICE) == group
+
+
+async def test_a_mention_in_a_group_message_may_have_a_twin(slack: EmulatedSlack, app: App) -> None:
+    slack.events.mentions_in_mpims = True
+    group = slack.people.start_group(sample.ALICE, sample.BOB, sample.BRIDGE)
+
+    await slack.people.say(sample.ALICE, group, f"<@{sample.BRIDGE}> hello")
+
+    assert [event["type"] for event in app.events] == ["app_mention", "message"]
+
+
+async def test_a_group_message_needs_its_own_scope(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
+    group = slack.people.start_group(sample.ALICE, sample.BOB, sample.BRIDGE)
+    slack.scopes.remove("mpim:history")
+
+    await slack.people.say(sample.ALICE, group, "hello")
+
+    assert app.events == []
+    refused = await refusal(client.conversations_history(channel=group))
+    assert (refused["error"], refused["needed"]) == ("missing_scope", "mpim:history")
+
+
+async def test_a_group_message_is_described_as_one(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    group = slack.people.start_group(sample.ALICE, sample.BOB, sample.BRIDGE)
+
+    shown = (await client.conversations_info(channel=group))["channel"]
+
+    assert (shown["is_mpim"], shown["is_private"], shown["is_im"]) == (True, True, False)
+    assert shown["name"] == "mpdm-alice--bob--bridge-1"
+
+
+async def test_the_bot_opens_a_group_message(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    opened = await client.conversations_open(users=[sample.ALICE, sample.BOB], return_im=True)
+
+    channel = slack.workspace.channels[opened["channel"]["id"]]
+    assert channel.is_mpim
+    assert set(channel.members) == {sample.ALICE, sample.BOB, sample.BRIDGE}
+    await client.chat_postMessage(channel=channel.id, text="hello")
+
+
+@pytest.mark.parametrize(
+    ("users", "error"),
+    [
+        ("", "users_list_not_supplied"),
+        (",".join(f"U{one}" for one in range(9)), "too_many_users"),
+        ("U1", "user_not_found"),
+    ],
+)
+async def test_a_group_message_of_the_wrong_people_is_refused(client: AsyncWebClient, users: str, error: str) -> None:
+    assert (await refusal(client.conversations_open(users=users)))["error"] == error
+
+
+async def test_the_bots_conversations_are_listed_by_kind(slack: EmulatedSlack, client: AsyncWebClient) -> None:
+    group = slack.people.start_group(sample.ALICE, sample.BOB, sample.BRIDGE)
+
+    listed = {
+        kind: [one["id"] for one in (await client.users_conversations(types=kind))["channels"]]
+        for kind in ("private_channel", "mpim", "im")
+    }
+
+    assert listed["private_channel"] == [sample.PRIVATE]
+    assert listed["mpim"] == [group]
+    assert listed["im"] == [sample.DM_ALICE, sample.DM_BOB, sample.DM_CAROL]
+
+
+async def test_conversations_are_listed_in_pages_and_in_brief(client: AsyncWebClient) -> None:
+    first = await client.users_conversations(limit=2)
+    second = await client.users_conversations(limit=2, cursor=first["response_metadata"]["next_cursor"])
+
+    assert [one["id"] for one in first["channels"]] == [sample.GENERAL, sample.RANDOM]
+    assert len(second["channels"]) == 2
+    assert not {"num_members", "is_member"} & set(first["channels"][0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "scope"),
+    [
+        ("public_channel", "channels:read"),
+        ("private_channel", "groups:read"),
+        ("im", "im:read"),
+        ("mpim", "mpim:read"),
+    ],
+)
+async def test_each_kind_of_conversation_needs_its_own_scope(
+    slack: EmulatedSlack, client: AsyncWebClient, kind: str, scope: str
+) -> None:
+    slack.scopes.remove(scope)
+
+    refused = await refusal(client.users_conversations(types=kind))
+
+    assert (refused["error"], refused["needed"]) == ("missing_scope", scope)
+
+
+# What somebody looks at
+
+
+async def test_a_direct_message_says_what_its_author_looks_at(slack: EmulatedSlack, app: App) -> None:
+    ts = await slack.people.say(sample.ALICE, sample.RANDOM, "look")
+    await slack.people.look_at(sample.ALICE, sample.RANDOM, ts)
+
+    await slack.people.say(sample.ALICE, sample.DM_ALICE, "what is this?")
+    await slack.people.open_messages(sample.ALICE)
+
+    entity = {
+        "type": "slack#/types/message_context",
+        "value": {"channel_id": sample.RANDOM, "message_ts": ts},
+        "team_id": sample.TEAM,
+    }
+    changed, message, opened = app.events[-3:]
+    assert (changed["type"], changed["context"]) == ("app_context_changed", {"entities": [entity]})
+    assert message["app_context"] == {"entities": [entity]}
+    assert (opened["tab"], opened["context"]) == ("messages", {"entities": [entity]})
+
+
+async def test_a_message_in_a_channel_says_nothing_of_it(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.look_at(sample.ALICE, sample.RANDOM)
+
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
+
+    assert "app_context" not in app.events[-1]
+
+
+async def test_who_looks_at_nothing_has_an_empty_context(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.look_at(sample.ALICE)
+
+    assert app.events[-1]["context"] == {}
