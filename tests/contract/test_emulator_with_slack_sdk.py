@@ -166,6 +166,7 @@ CALLS: Calls = {
     "agents.sessions.rename": (lambda b: _agents(b, "agents.sessions.rename", title="A talk"), ""),
     "agents.sessions.setStatus": (lambda b: _agents(b, "agents.sessions.setStatus", status="active"), ""),
     "api.test": (lambda b: b.client.api_test(foo="bar"), "args"),
+    "apps.manifest.export": (lambda b: b.owner.apps_manifest_export(app_id=sample.APP), "manifest"),
     "apps.manifest.validate": (lambda b: b.owner.apps_manifest_validate(manifest=MANIFEST), "errors"),
     "apps.connections.open": (lambda b: b.client.apps_connections_open(app_token=APP_TOKEN), "url"),
     "assistant.threads.setStatus": (lambda b: _agents(b, "assistant.threads.setStatus", status="…"), ""),
