@@ -1,12 +1,6 @@
 """The way in: ``bridge`` and ``python -m bridge``."""
 
-from bridge.cli import program
-
-
-def main() -> None:
-    """Run what the command line was told."""
-    program()
-
+from bridge.cli import program as main
 
 if __name__ == "__main__":
     main()

@@ -138,7 +138,7 @@ class Submission(_Inbound):
 class Notice(_Inbound):
     """Something to be told to one person, decided at the door: *what* names it (`notices`).
 
-    *of* is what they did, as `bridge.queue.audit.action_name` has it. One that *is_offer* refuses nothing.
+    *of* is what they did, as `bridge.features.activity.action_name` has it. One that *is_offer* refuses nothing.
     """
 
     kind: Literal["notice"] = "notice"

@@ -5,16 +5,29 @@ Both are written by the step that ends the turn, so that neither is missing and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from bridge.features.results import Outcome
+from bridge.features.results import NewThread, Outcome
 from bridge.features.routing import Features
 from bridge.features.shared.recent import MOST, RecentRun
 from bridge.ids import PersonKey, TurnId
-from bridge.inbound import HomeOpened, InboundMessage
-from bridge.queue.audit import facts
+from bridge.inbound import (
+    Click,
+    HomeOpened,
+    Inbound,
+    InboundMessage,
+    MessagesTabOpened,
+    Notice,
+    Report,
+    Shortcut,
+    SlashCommand,
+    StopRequest,
+    Submission,
+)
+from bridge.queue.audit import REFUSED
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import AUDIT_LENGTH, SHOWN_LATELY, milliseconds
 from bridge.queue.records import Append, Record, Write
@@ -26,7 +39,11 @@ LOOKS: Final = timedelta(hours=1)
 """Whoever has opened Home within that time may be looking at it."""
 
 _SHOWN_MS: Final = milliseconds(SHOWN_LATELY)
-_AUDITED = ("user", "channel", "thread", "did", "about", "allowed")
+_BANG: Final = re.compile(r"\s*(?:<@[^>]*>\s*)?!([a-z]+)(?:\s+([a-z]+))?(?!\S)", re.IGNORECASE)
+
+
+FixedWords = Mapping[str, frozenset[str]]
+"""The commands, each with the words that may follow it and that nobody chose: only those are named."""
 
 
 class Activity:
@@ -72,20 +89,29 @@ class Activity:
             elif isinstance(body, InboundMessage) and outcome.session is not None:
                 score, thread = epoch_ms(self._now()), str(body.thread)
                 found.append(("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST))
-        if self._audit_lifetime:
-            fields = dict(zip(_AUDITED, facts(record, about, what, self._features.fixed_words), strict=True))
-            asked_at = str(epoch_ms(record.accepted_at)) if record else ""
-            entry = {"v": "1", "at": asked_at, **fields, "outcome": what, "turn": turn}
-            flat = tuple([part for field in entry.items() for part in field])
-            kept: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
-            found.append(kept)
-        return found
-
-    @staticmethod
-    def changes_home(writes: list[Write], answers: list[str]) -> bool:
-        """Whether *writes* have changed what Home shows; *answers* is what Redis said to each of them."""
-        how = writes[0][0] if writes else ""
-        return how == "push" or (how == "rank" and answers[0] == "1")
+        if not self._audit_lifetime:
+            return found
+        by = {"user": "", "channel": "", "thread": "", "did": ""}
+        is_refused = what in REFUSED
+        if record is not None:
+            body = record.body
+            by = {"user": body.user, "channel": body.channel, "thread": getattr(body, "thread_ts", "")}
+            by["did"] = action_name(body, self._features.fixed_words)
+            is_refused |= isinstance(body, Notice) and not body.is_offer
+            is_refused |= isinstance(body, HomeOpened | Shortcut) and body.refusal != ""
+        if outcome is not None:
+            about = outcome.concerns
+            agents = [one.agent for one in outcome.after if isinstance(one, NewThread)]
+            agent = agents[0] if agents else outcome.agent
+            if not about and outcome.workflow is not None:
+                about = f"workflow {outcome.workflow} {outcome.ran}".rstrip()
+            elif not about and agent is not None:
+                about = f"agent {agent}"
+        entry = {"v": "1", "at": str(epoch_ms(record.accepted_at)) if record else "", **by, "about": about}
+        entry |= {"allowed": "0" if is_refused else "1", "outcome": what, "turn": turn}
+        flat = tuple([part for field in entry.items() for part in field])
+        kept: Append = ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
+        return [*found, kept]
 
     async def refresh_home(self, turn: Turn) -> None:
         """Draw the Home tab of the turn's person anew, once for each turn, if they may be looking at it."""
@@ -94,3 +120,36 @@ class Activity:
         if left > milliseconds(SHOWN_LATELY - LOOKS):
             opened = HomeOpened(team=turn.team, channel="", user=turn.user, user_team=turn.body.user_team)
             await self._inbox.put(opened, event=f"home:{turn.id}")
+
+
+def action_name(inbound: Inbound, commands: FixedWords) -> str:
+    """Name what a person did, in words that are ours; an event without a name of its own by its kind."""
+    match inbound:
+        case InboundMessage():
+            found = None if inbound.is_text else _BANG.match(inbound.text)
+            word = found[1].casefold() if found else ""
+            return _with_second(f"!{word}", found[2] or "", commands) if found and word in commands else "message"
+        case SlashCommand():
+            return _with_second(inbound.command, (inbound.text.split(maxsplit=1) or [""])[0], commands)
+        case Click():
+            return f"click {inbound.action_id}"
+        case StopRequest():
+            return "click turn:stop"
+        case Submission():
+            return f"form {inbound.form}"
+        case Notice():
+            return inbound.of or "message"
+        case MessagesTabOpened():
+            return "click messages:opened"
+        case Shortcut():
+            return f"shortcut {inbound.name}"
+        case Report():
+            return "report, by hand" if inbound.is_asked_for else "report"
+        case _:
+            return inbound.kind
+
+
+def _with_second(command: str, second: str, commands: FixedWords) -> str:
+    """Name a command with its second word where that is a fixed one."""
+    is_fixed = second.casefold() in commands.get(command[1:].casefold(), ())
+    return f"{command} {second.casefold()}" if is_fixed else command

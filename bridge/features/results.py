@@ -87,17 +87,6 @@ class Outcome(BaseModel):
     ended: str = ""
     concerns: str = ""
 
-    @property
-    def about(self) -> str:
-        """What it was about, for the audit: a kind, an id, and a name where that is known."""
-        if self.concerns:
-            return self.concerns
-        if self.workflow is not None:
-            return f"workflow {self.workflow} {self.ran}".rstrip()
-        agents = [one.agent for one in self.after if isinstance(one, NewThread)]
-        agent = agents[0] if agents else self.agent
-        return "" if agent is None else f"agent {agent}"
-
     @classmethod
     def from_json(cls, text: str) -> Outcome:
         """Read what ``model_dump_json`` made. Raises `RecordNotUnderstood`."""

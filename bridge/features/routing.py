@@ -44,6 +44,34 @@ class ListedCommand(NamedTuple):
     with_ids: bool = True
 
 
+class Typed(NamedTuple):
+    """A line that was understood: its *command* with the *values* of the parameters.
+
+    *about* names for the audit what it is about; one that *is_shared* shows the answer to the whole channel.
+    """
+
+    command: Command
+    values: Mapping[str, Any]
+    about: str
+    is_shared: bool
+
+    def completed(self, result: Result) -> Result:
+        """Add to the handler's *result* what the line says of it."""
+        match result:
+            case Form() if not result.about:
+                return Form(result.view, result.otherwise, self.about)
+            case Reply():
+                outcome = shown(result, about=self.about)
+            case Outcome():
+                outcome = result if result.concerns else result.model_copy(update={"concerns": self.about})
+            case _:
+                return result
+        if not self.is_shared:
+            return outcome
+        public = outcome.reply.model_copy(update={"audience": Audience.CHANNEL})
+        return outcome.model_copy(update={"reply": public})
+
+
 class Features:
     """All *features* together. Raises TypeError where two of them want the same."""
 
@@ -52,7 +80,7 @@ class Features:
         self._commands: list[Command] = []
         for command in (command for feature in features for command in feature.commands):
             add_command(self._commands, command)
-        self.fixed_words: dict[str, frozenset[str]] = {HELP: frozenset()}  # see `bridge.queue.audit`
+        self.fixed_words: dict[str, frozenset[str]] = {HELP: frozenset()}  # that the audit may name
         for command in self._commands:
             fixed = {*command.path[1:2], *([HELP] if command.usage.startswith("/") else [])}
             self.fixed_words[command.path[0]] = self.fixed_words.get(command.path[0], frozenset()) | fixed
@@ -72,7 +100,7 @@ class Features:
         """Answer whatever came in. Raises `BridgeError`, `TryLater`, and what `Turn.once` raises."""
         match turn.body:
             case SlashCommand(command=command, text=text):
-                return await self.answer(f"{command} {text}", deps, turn)
+                line = f"{command} {text}"
             case Click(action_id=action_id) as click:
                 if action_id not in self._buttons:
                     return Done("unknown action", {"action": action_id})
@@ -88,13 +116,22 @@ class Features:
                 return shown(self.words_of(what), what=what.partition(":")[0])
             case Shortcut() as shortcut:
                 return await self._use(deps, turn, shortcut)
-            case InboundMessage() as message if (line := self.command_line(message, deps.bot_user)) is not None:
+            case InboundMessage() as message if (said := self.command_line(message, deps.bot_user)) is not None:
+                line = said
                 if meant := self.meant_by(line):
                     slip = Slip(word=line[1:], command=meant, m=message.ts, t=message.thread_ts, a=message.is_mention)
                     return shown(did_you_mean(meant, slip.model_dump_json()), what="slip")
-                return await self.answer(line, deps, turn)
             case body:
                 return await self._kinds[type(body)](deps, turn, body)  # type: ignore[no-any-return]
+        typed = await self._read(line, deps)
+        if isinstance(typed, Reply):
+            return shown(typed)
+        try:
+            result = await typed.command.handler(deps, turn, **typed.values)
+        except BridgeError as exc:
+            exc.about = exc.about or typed.about
+            raise
+        return typed.completed(result)
 
     async def after(self, deps: Deps, turn: Turn, outcome: Outcome, ts: str) -> None:
         """Do what is left to do once *outcome* is posted as *ts* (``""``: in private). It may be done again."""
@@ -141,8 +178,8 @@ class Features:
             why = sentence(exc)
             return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
 
-    async def answer(self, line: str, deps: Deps, turn: Turn) -> Result:
-        """Answer a line such as ``/workflows show 3``. Raises `CommandError` for what is not understood."""
+    async def _read(self, line: str, deps: Deps) -> Typed | Reply:
+        """Read a line such as ``/workflows show 3``; help is answered at once. Raises `CommandError`."""
         names: dict[str, str] = {}
         if "<" in line:  # who is mentioned is called by name; who has no name but an id is left out
             mentions = mentions_in(line)
@@ -153,19 +190,34 @@ class Features:
             names = {id_: name for id_, name in zip(ids, found, strict=True) if name != id_}
         typed = plain_command_text(line, names).strip()
         unshared = " ".join(_SHARE.sub("", typed).split()) if _SHARE.search(typed) else ""
-        if unshared and (match := self._match(unshared)) and match[0].is_reading:
-            result = await _carry_out(*match, deps, turn)
-            if isinstance(result, Outcome):
-                public = result.reply.model_copy(update={"audience": Audience.CHANNEL})
-                return result.model_copy(update={"reply": public})
-            return result
-        said = _words(typed)
-        if said[-1:] == [HELP] and (reply := self._help(said, deps.command_prefix)):
-            return shown(reply)
-        match = self._match(typed)
+        match = self._match(unshared) if unshared else None
+        is_shared = match is not None and match[0].is_reading
+        if not is_shared:
+            said = _words(typed)
+            if said[-1:] == [HELP] and (reply := self._help(said, deps.command_prefix)):
+                return reply
+            match = self._match(typed)
         if match is None:
-            raise self._not_understood(said, deps.command_prefix)
-        return await _carry_out(*match, deps, turn)
+            raise self._not_understood(_words(typed), deps.command_prefix)
+        command, rest = match
+        values: dict[str, Any] = {}
+        about = ""  # never what was said
+        for place, parameter in enumerate(command.parameters):
+            if not rest:
+                if parameter.is_needed:
+                    raise BadUsage(command.shown(deps.command_prefix))
+                break
+            name, is_last = parameter.name, place == len(command.parameters) - 1
+            if name in {"workflow", "agent"}:
+                look_up = deps.catalog.get_workflows if name == "workflow" else deps.catalog.get_agents
+                found_one, rest = pick(name, rest, await look_up(), takes_rest=not is_last)
+                values[name], about = found_one, about or named(name, found_one.id, found_one.name)
+            elif is_last:
+                values[name], rest = rest, ""
+            else:
+                values[name], *behind = rest.split(maxsplit=1)
+                rest = "".join(behind)
+        return Typed(command, values, about, is_shared=is_shared)
 
     def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
         """The command that a message is or nearly is (``!stats`` → ``/stats``), mention or not; None: it is none."""
@@ -267,47 +319,6 @@ def _joined(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
             raise TypeError(f"{twice}: two features want it")
         found |= table
     return found
-
-
-async def _carry_out(command: Command, rest: str, deps: Deps, turn: Turn) -> Result:
-    """Read the parameters of *command* from the *rest* of its line, and let its handler answer."""
-    values: dict[str, Any] = {}
-    for place, parameter in enumerate(command.parameters):
-        if not rest:
-            if parameter.is_needed:
-                raise BadUsage(command.shown(deps.command_prefix))
-            break
-        name, is_last = parameter.name, place == len(command.parameters) - 1
-        if name == "workflow":
-            values[name], rest = pick(name, rest, await deps.catalog.get_workflows(), takes_rest=not is_last)
-        elif name == "agent":
-            values[name], rest = pick(name, rest, await deps.catalog.get_agents(), takes_rest=not is_last)
-        elif is_last:
-            values[name], rest = rest, ""
-        else:
-            values[name], *behind = rest.split(maxsplit=1)
-            rest = "".join(behind)
-    try:
-        result = await command.handler(deps, turn, **values)
-    except BridgeError as exc:
-        exc.about = exc.about or _about(values)
-        raise
-    about = _about(values)
-    match result:
-        case Reply():
-            return shown(result, about=about)
-        case Outcome() if not result.concerns:
-            return result.model_copy(update={"concerns": about})
-        case Form() if not result.about:
-            return Form(result.view, result.otherwise, about)
-        case _:
-            return result
-
-
-def _about(values: Mapping[str, Any]) -> str:
-    """Name for the audit what a command was about; never what was said."""
-    found = ((kind, values.get(kind)) for kind in ("workflow", "agent"))
-    return next((named(kind, one.id, one.name) for kind, one in found if one is not None), "")
 
 
 def _slips(typed: str, name: str) -> int:

@@ -48,7 +48,7 @@ from bridge.inbound import HomeOpened, InboundMessage, Notice, Report
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Draining, Patience
-from bridge.queue.records import Record, Step, Unreadable
+from bridge.queue.records import Record, Step, Taken
 from bridge.queue.turn import Journal, Lease, NothingBegins, Turn, TurnChanged, TurnStopped, Watches
 from bridge.queue.worker import Line, Slots
 from bridge.slack.blockkit import failures
@@ -81,30 +81,28 @@ class Turns:
         """Bring the head of a lane to its end, however long that takes. Raises `LaneLost`."""
         begins = True
         try:
-            while True:
-                head = lease.pop_head()
-                if head is None:
-                    if not self.deps.say.token.is_accepted:
-                        return await self.journal.release(lease.held)  # no turn begins now (`Worker`)
-                    head = await self.journal.take(lease.held, begins=begins)
+            while (turn := await self._take(lease, begins=begins)) is not None:
                 begins = False
-                if head is None:
-                    return None
-                if isinstance(head, Unreadable):
-                    if not head.is_newer:
-                        return await self._bury(lease, head.turn, "a record that this release cannot read")
-                    # During a rolling upgrade the process that wrote this record runs beside us.
-                    log.warning("a lane needs a newer release of the bridge", extra={"lane": lease.lane})
-                    async with self.slots.lent():
-                        await self.patience.pause(_TRANSIENT)
-                    return await self.journal.release(lease.held)
-                turn = Turn(head, lease, self.journal, self.watches, may_begin=lambda: self.deps.say.token.is_accepted)
                 with facts(turn=turn.id):
                     try:
-                        if await self._step(turn):
-                            return None
+                        match await self._handle(turn):
+                            case Outcome() as outcome:
+                                return await self._show(turn, outcome)
+                            case Reply() as reply:
+                                return await self._show(turn, Outcome(what="shown", reply=reply))
+                            case Form() as form:
+                                return await self._open(turn, form)
+                            case HomeView() as home:
+                                return await self._done(turn, await self._publish(turn, home))
+                            case Wait() as wait:
+                                if await self._park(turn, wait):
+                                    return None
+                            case Done(reason):
+                                return await self._done(turn, reason)
                     except TurnChanged:
                         continue
+                    except NeverFinished:
+                        return await self._bury(lease, turn.id, "begun again and again, never finished", turn.record)
                     except TurnStopped:  # nothing is shown: what the stop did was said where it was given
                         if turn.record.takes > 1:  # an earlier worker may have left its sign
                             await self.deps.indicators.clear_working(place_of(turn.body))
@@ -114,33 +112,44 @@ class Turns:
         except (Draining, NothingBegins):
             await self.journal.release(lease.held)
 
-    async def _step(self, turn: Turn) -> bool:
-        """Go on with a turn from where it is; False where it is to be taken anew."""
+    async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
+        """Take the head of a lane; None where that is empty, or now for others to go on with."""
+        head = lease.pop_head()
+        if head is None and not self.deps.say.token.is_accepted:
+            await self.journal.release(lease.held)  # no turn begins now (`Worker`)
+            return None
+        if head is None and (head := await self.journal.take(lease.held, begins=begins)) is None:
+            return None
+        if isinstance(head, Taken):
+            return Turn(head, lease, self.journal, self.watches, may_begin=lambda: self.deps.say.token.is_accepted)
+        if head.is_newer:  # during a rolling upgrade the process that wrote this record runs beside us
+            log.warning("a lane needs a newer release of the bridge", extra={"lane": lease.lane})
+            async with self.slots.lent():
+                await self.patience.pause(_TRANSIENT)
+            await self.journal.release(lease.held)
+        else:
+            await self._bury(lease, head.turn, "a record that this release cannot read")
+        return None
+
+    async def _handle(self, turn: Turn) -> Result:
+        """Find what is to be shown: what is recorded, what follows from how far the turn is, or its handler's answer.
+
+        Raises `TurnChanged` where it has to be taken anew.
+        """
         record = turn.record
         if record.handed_out > MOST_HANDS:
-            await self._bury(turn.lease, turn.id, "begun again and again, never finished", record)
-        elif record.is_stopped:
+            raise NeverFinished
+        if record.is_stopped:
             raise TurnStopped(turn.id)
-        elif record.step is Step.POSTING:
-            outcome = Outcome.from_json(record.outcome)
-            if record.is_doubtful:
-                await self._tell_of_doubt(turn, outcome, is_by_url=record.went_by_url)
-            else:
-                await self._show(turn, outcome, is_recorded=True)
-        elif record.step is Step.SENT:  # an earlier worker may have sent the request, and never heard the answer
-            unknown = await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
-            await self._show(turn, unknown)
-        elif record.is_withdrawn:
-            await self._done(turn, "withdrawn")
-        elif isinstance(turn.body, InboundMessage) and record.accepted_at < self.deps.now() - self.max_age:
+        if record.step is Step.POSTING:
+            return Outcome.from_json(record.outcome)
+        if record.step is Step.SENT:  # an earlier worker may have sent the request, and never heard the answer
+            return await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
+        if record.is_withdrawn:
+            return Done("withdrawn")
+        if isinstance(turn.body, InboundMessage) and record.accepted_at < self.deps.now() - self.max_age:
             too_old = notices.too_old(turn.id, self.deps.now() - record.accepted_at)
-            await self._show(turn, Outcome(what="too old", reply=too_old, keeps_text=True))
-        else:
-            return await self._handle(turn)
-        return True
-
-    async def _handle(self, turn: Turn) -> bool:
-        """Run the handler, and do what it returns; False where the turn is to be taken anew."""
+            return Outcome(what="too old", reply=too_old, keeps_text=True)
         result: Result | None = None
         while result is None:
             await turn.begin()
@@ -151,38 +160,27 @@ class Turns:
             except TryLater as exc:
                 async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
                     await self.patience.pause(exc.after)
-                return False
-            except ProjectError as exc:
-                # Whether a look-up failed in a way that passes by itself.
-                passes = not isinstance(exc, ServiceRefused | NotUnderstood) or isinstance(exc, Busy | Outage)
-                if isinstance(turn.body, InboundMessage) and passes:
-                    await self._wait_for_service(turn, exc)
-                    return False
-                result = _failed(turn, exc)
+                raise TurnChanged from exc
             except LaneLost:
                 raise
             except BridgeError as exc:
-                result = _failed(turn, exc)
-        if not self.deps.say.token.is_accepted and not turn.has_sent:  # nothing may begin since it was taken
-            await self.journal.release(turn.lease.held)
-            return True
-        match result:
-            case Outcome():
-                await self._show(turn, result)
-            case Reply():
-                await self._show(turn, Outcome(what="shown", reply=result))
-            case Form():
-                await self._open(turn, result)
-            case HomeView():
-                await self._done(turn, await self._publish(turn, result))
-            case Wait():
-                return await self._park(turn, result)
-            case Done():
-                await self._done(turn, result.reason)
-        return True
+                # Whether a look-up failed in a way that passes by itself.
+                is_lasting = isinstance(exc, ServiceRefused | NotUnderstood) and not isinstance(exc, Busy | Outage)
+                if isinstance(exc, ProjectError) and isinstance(turn.body, InboundMessage) and not is_lasting:
+                    await self._wait_for_service(turn, exc)
+                    raise TurnChanged from exc
+                turn.staged.clear()
+                result = Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)
+        if not self.deps.say.token.is_accepted and not turn.has_sent:  # refused since the turn was taken
+            raise NothingBegins
+        return result
 
-    async def _show(self, turn: Turn, outcome: Outcome, *, is_recorded: bool = False) -> None:
-        """Record *outcome*, and post it; one that *is_recorded* an earlier worker may have posted."""
+    async def _show(self, turn: Turn, outcome: Outcome) -> None:
+        """Record *outcome*, and post it; one that is recorded an earlier worker may have posted."""
+        record = turn.record
+        is_recorded = record.step is Step.POSTING
+        if is_recorded and record.is_doubtful:
+            return await self._tell_of_doubt(turn, outcome, is_by_url=record.went_by_url)
         if not is_recorded:
             text = outcome.model_dump_json()
             await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
@@ -193,8 +191,6 @@ class Turns:
             return await self._tell_of_doubt(turn, outcome, is_by_url=is_by_url)
         except SlackRefused as exc:
             return await self._not_taken(turn, outcome, exc)
-        except NeverFinished:
-            return await self._bury(turn.lease, turn.id, "begun again and again, never finished", turn.record)
         if outcome.after:
             await self.patience.through_outages(lambda: self.features.after(self.deps, turn, outcome, ts))
         return await self._done(turn, outcome.what, posted=ts, outcome=outcome)
@@ -236,12 +232,13 @@ class Turns:
         """Write that the turn is over: *outcome* was shown, in the message *posted* (``ts``); without one, nothing."""
         record = turn.record
         if outcome is not None:
-            keep_text, about = outcome.keeps_text, outcome.about
+            keep_text = outcome.keeps_text
             if record.takes > 1:  # an earlier worker may have left its sign
                 await self.deps.indicators.clear_working(place_of(record.body))
         writes = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
-        if self.activity.changes_home(writes, answers):
+        how = writes[0][0] if writes else ""
+        if how == "push" or (how == "rank" and answers[0] == "1"):  # a new line in what Home shows
             await self.patience.through_outages(lambda: self.activity.refresh_home(turn))
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
@@ -253,7 +250,8 @@ class Turns:
         writes = self.activity.writes(turn, record, f"dead: {reason}")
         await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
         if record is not None:
-            await self._remove_queued_reaction(record)
+            if record.has_queued_reaction:
+                await self._remove_queued_reaction(record)
             if record.takes > 1:
                 await self.deps.indicators.clear_working(place_of(record.body))
         self.metrics.dead_letter()
@@ -261,7 +259,7 @@ class Turns:
 
     async def _remove_queued_reaction(self, record: Record) -> None:
         """Only now, when the turn has ended and the lane goes on: nothing waits for it (`QueuedReactions`)."""
-        if record.has_queued_reaction and isinstance(record.body, InboundMessage):
+        if isinstance(record.body, InboundMessage):
             await self.deps.indicators.remove_queued_reaction(record.body.channel, record.body.ts)
 
     async def _open(self, turn: Turn, form: Form) -> None:
@@ -300,9 +298,6 @@ class Turns:
             except SlackRefused as exc:
                 await self._not_taken(turn, menu, exc)
                 return True
-            except NeverFinished:
-                await self._bury(turn.lease, turn.id, "begun again and again, never finished", turn.record)
-                return True
             await self.journal.card(turn.taken, ts)
         return await self.journal.park(turn.taken, _thread(turn))
 
@@ -336,8 +331,3 @@ class Turns:
 def _thread(turn: Turn) -> ThreadKey:
     place = place_of(turn.body)
     return ThreadKey(turn.team, place.channel, place.thread_ts)
-
-
-def _failed(turn: Turn, exc: BridgeError) -> Outcome:
-    turn.staged.clear()
-    return Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)

@@ -16,10 +16,10 @@ from datetime import timedelta
 
 from bridge.errors import SlackError, StoreUnavailable
 from bridge.features.access import Access
+from bridge.features.activity import action_name
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, HomeOpened, Inbound, MessagesTabOpened, Notice, Shortcut, to_json
 from bridge.metrics import Metrics
-from bridge.queue.audit import action_name
 from bridge.queue.inbox import Duplicate, Inbox
 
 log = logging.getLogger(__name__)

@@ -169,13 +169,13 @@ class Worker:
                 if held.entry in self._held:
                     self._held[held.entry].renewed(began)
                 else:
-                    start(self._one(self._lease(held, began)))
+                    start(self._one(self._lease(held, began), began))
 
             def offer() -> Offer | None:
                 if self._draining.is_set() or self._slots.free <= 0 or not self._may_begin():
                     return None
                 made = Offer()
-                start(self._offered(made, self._monotonic()))
+                start(self._one(made, self._monotonic()))
                 return made
 
             if offers:
@@ -277,40 +277,43 @@ class Worker:
         self._held[held.entry] = lease
         return lease
 
-    async def _offered(self, offer: Offer, began: float) -> None:
-        """Work on what is handed over for *offer*, whose place is taken."""
-        lease = None
+    async def _accepted(self, offer: Offer, began: float) -> Lease | None:
+        """Wait for the lane that is handed over for *offer*; None where none is."""
         try:
             answer = await offer.answer
             if isinstance(answer, InDoubt):
                 began, handed = await self._patience.through_outages(partial(self._settled, answer))
             else:
                 handed = answer
-            held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
-            if held is not None and held.entry not in self._held:  # else it was taken from the stream meanwhile
-                lease = self._lease(held, began, head)
         except Exception:  # as below: if this process has the lane, it is taken again when its lease is over
             log.exception("a lane could not be taken from hand to hand", extra={"reference": new_reference()})
-        if lease is None:
-            self._slots.give()
-        else:
-            await self._one(lease)
+            return None
+        held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
+        if held is None or held.entry in self._held:  # it was taken from the stream meanwhile
+            return None
+        return self._lease(held, began, head)
 
     async def _settled(self, doubt: InDoubt) -> tuple[float, Head | Held | None]:
         """Find out what there is, and since when the lease lasts."""
         began = self._monotonic()
         return began, await self._inbox.settle(doubt)
 
-    async def _one(self, lease: Lease) -> None:
+    async def _one(self, given: Lease | Offer, began: float) -> None:
+        """Work on the lane of a lease, or on what is handed over for an offer; its place is taken."""
+        lease = given if isinstance(given, Lease) else None
         try:
-            with facts(lane=lease.lane):
-                await self._work(lease)
-        except LaneLost:
-            log.warning("lost a lane to another worker", extra={"lane": lease.lane})
+            if isinstance(given, Offer):
+                lease = await self._accepted(given, began)
+            if lease is not None:
+                with facts(lane=lease.lane):
+                    await self._work(lease)
+        except LaneLost as exc:
+            log.warning("lost a lane to another worker", extra={"lane": str(exc)})
         except Exception:  # the one net of the product: whatever was forgotten ends one turn, not the process
             # The lane is not renewed any more, so it is taken again when its lease is over, and buried if it
             # fails time after time (`bridge.features.turns`).
             log.exception("a turn failed unexpectedly", extra={"reference": new_reference()})
         finally:
             self._slots.give()
-            self._held.pop(lease.held.entry, None)
+            if lease is not None:
+                self._held.pop(lease.held.entry, None)

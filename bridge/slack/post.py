@@ -129,13 +129,21 @@ class Say:
         posting = _Posting(place, tag, existing, self._deadline())
         may_be_a_file = bool(reply.markdown) and self._may_upload and not (existing and has_later_parts(existing))
         laid_out = await _laid_out(reply, MOST_MESSAGES + 1 if may_be_a_file else None)
+        whole = None
         if may_be_a_file and len(laid_out) > MOST_MESSAGES:
-            await self._post_parts(posting, [shortened(reply, laid_out[0])])
-            whole = Attachment(name=ANSWER_FILE, content=reply.markdown)
-            if not await self._upload(posting, WHOLE, whole):  # then it has to be messages after all
-                await self._post_parts(posting, await _laid_out(reply))
-        else:
-            await self._post_parts(posting, laid_out)
+            laid_out, whole = [shortened(reply, laid_out[0])], Attachment(name=ANSWER_FILE, content=reply.markdown)
+        while True:
+            posting.count = len(laid_out)
+            for part in laid_out:
+                if part.name in existing:
+                    continue
+                has_begun = bool(existing) and has_begun_as_text(part.name, existing)
+                send = partial(self._post_message, posting, part.name)
+                if has_begun or not await self._fallback.send(part, send):
+                    await self._post_as_text(posting, part)
+            if whole is None or await self._upload(posting, WHOLE, whole):
+                break
+            laid_out, whole = await _laid_out(reply), None  # then it has to be messages after all
         if reply.files:
             await self._attach(posting, reply.files)
         return first_of(existing)
@@ -241,23 +249,16 @@ class Say:
         """
         await self._web.call("views.publish", {"user_id": user, "view": view, "hash": view_hash or None})
 
-    async def _post_parts(self, posting: _Posting, laid_out: Sequence[Part]) -> None:
-        """Post those that are not there: as blocks, plainer ones, plain text, or a file."""
-        posting.count = len(laid_out)
-        for part in laid_out:
-            if part.name in posting.existing:
-                continue
-            has_begun = bool(posting.existing) and has_begun_as_text(part.name, posting.existing)
-            if not has_begun and await self._fallback.send(part, partial(self._post_message, posting, part.name)):
-                continue
-            text = part.instead or part.text
-            try:
-                for number, piece in enumerate(pieces(text)):
-                    await self._post_message(posting, f"{part.name}.text{number}", piece)
-            except SlackRefused as exc:
-                whole = Attachment(name="answer.txt", content=text)
-                if exc.error not in BLOCKS_REFUSED or not await self._upload(posting, f"{part.name}.file", whole):
-                    raise
+    async def _post_as_text(self, posting: _Posting, part: Part) -> None:
+        """Post what a part says as plain text or, where even that is refused, as a file."""
+        text = part.instead or part.text
+        try:
+            for number, piece in enumerate(pieces(text)):
+                await self._post_message(posting, f"{part.name}.text{number}", piece)
+        except SlackRefused as exc:
+            whole = Attachment(name="answer.txt", content=text)
+            if exc.error not in BLOCKS_REFUSED or not await self._upload(posting, f"{part.name}.file", whole):
+                raise
 
     async def _post_message(
         self, posting: _Posting, name: str, text: str, blocks: Form = (), *, is_tagged_in_a_block: bool = False

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bridge.features.access import Access
+from bridge.features.activity import action_name
 from bridge.features.conversations import stops
 from bridge.features.deps import Deps
 from bridge.features.results import Outcome, shown
 from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
-from bridge.queue.audit import action_name
 from bridge.queue.inbox import Inbox, Queued
 from bridge.queue.stops import Met
 from bridge.queue.turn import Turn

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from bridge.errors import BadInput
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.results import Done, Form, Outcome, Result, shown
+from bridge.features.results import Done, Form, Result, shown
 from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM
 from bridge.features.shared.lookups import check_runner, is_runner, origin_of, workflow_by_id
 from bridge.features.shared.recent import Remembered
@@ -54,7 +54,7 @@ async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = No
     except BadInput as exc:
         await deps.recent.keep_typed(turn.team, turn.user, turn.id, input)
         return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
-    return await _start(deps, turn, workflow, given)
+    return await run(deps, turn, workflow, given)
 
 
 @workflows.button(run_card.AGAIN, run_card.CONFIRM)
@@ -69,7 +69,7 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     if "input" not in value.model_fields_set:  # it was too long to go along; null is an input too
         return await _ask_for_input(deps, turn, workflow, is_sure=is_sure)
     replaces = run_card.confirmed(workflow) if is_sure else None
-    return await _start(deps, turn, workflow, value.input, is_sure=is_sure, replaces=replaces)
+    return await run(deps, turn, workflow, value.input, is_sure=is_sure, replaces=replaces)
 
 
 @workflows.button(run_card.MEND, run_card.AS_TEXT)
@@ -84,7 +84,7 @@ async def input_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     if typed is None:
         return run_card.input_gone()
     if is_text:
-        return await _start(deps, turn, workflow, typed, replaces=run_card.runs_as_text(workflow))
+        return await run(deps, turn, workflow, typed, replaces=run_card.runs_as_text(workflow))
     view = forms.run_form(workflow, _origin(turn), typed=typed, kind="json")
     return Form(view, otherwise=run_card.offer_to_mend(workflow, value.kept))
 
@@ -142,7 +142,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
     await deps.recent.remember(turn.team, turn.user, workflow.id, remembered)
     is_sure = Origin.parse(submission.private_metadata).is_sure
-    return await _start(deps, turn, workflow, request.input, is_sure=is_sure)
+    return await run(deps, turn, workflow, request.input, is_sure=is_sure)
 
 
 @workflows.shortcut("run", forms.RUN_A_WORKFLOW, "Choose a workflow of the project and run it.", "global")
@@ -180,15 +180,6 @@ class _ButtonValue(BaseModel):
 async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:
     found = await deps.catalog.get_workflows()
     return layout.workflow_list(found, spot.words, spot.page, may_run=await is_runner(deps, turn.user))
-
-
-async def _start(
-    deps: Deps, turn: Turn, workflow: Workflow, given: Any, *, is_sure: bool = False, replaces: Reply | None = None
-) -> Outcome | Reply:
-    """Start a run, or ask first where the workflow is inactive."""
-    if workflow.is_active or is_sure:
-        return await run(deps, turn, workflow, given, replaces)
-    return run_card.confirm(workflow, given)
 
 
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:

@@ -32,11 +32,15 @@ log = logging.getLogger(__name__)
 _NAME = 200  # characters of what is kept for Home
 
 
-async def run(deps: Deps, turn: Turn, workflow: Workflow, given: Any, replaces: Reply | None = None) -> Outcome:
-    """Start one run with *given* (any JSON value) and wait for its result.
+async def run(
+    deps: Deps, turn: Turn, workflow: Workflow, given: Any, *, is_sure: bool = False, replaces: Reply | None = None
+) -> Outcome | Reply:
+    """Start one run with *given* (any JSON value) and wait for its result; ask first where the workflow is inactive.
 
-    *replaces* takes the place of the private question whose button was pressed.
+    *is_sure*: that was asked. *replaces* takes the place of the private question whose button was pressed.
     """
+    if not (workflow.is_active or is_sure):
+        return run_card.confirm(workflow, given)
     described = await _described(deps, turn, workflow.id, workflow.name, given)
 
     async def show_card() -> None:
