@@ -19,7 +19,7 @@ from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Turn, Watches
 from bridge.slack.api import RESPONSE_URL
 from bridge.slack.blockkit.reply import Audience
-from bridge.slack.history import MessageTag, Place
+from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Recipient, Say, first_of
 
 log = logging.getLogger(__name__)

@@ -53,7 +53,7 @@ from bridge.queue.turn import Journal, Lease, NothingBegins, Turn, TurnChanged, 
 from bridge.queue.worker import Line, Slots
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.history import MessageTag
+from bridge.slack.parts import MessageTag
 from bridge.slack.post import ExistingParts
 
 log = logging.getLogger(__name__)

@@ -300,7 +300,8 @@ class Journal:
 
         *posted* is the ``ts`` of the message that shows it. Returns what Redis answered to each of the *writes*.
         """
-        shown = _identity(taken, posted) if posted else ""
+        body = taken.record.body
+        shown = str(MessageKey(body.team, body.channel, posted)) if posted else ""
         how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _as_json(writes))
         _ok, *answers = await self._run("finish", taken.held, taken.record.id, epoch_ms(self._now()), *how)
         return [str(answer) for answer in answers]
@@ -320,7 +321,9 @@ class Journal:
 
     async def card(self, taken: Taken, ts: str) -> None:
         """Remember the message that shows the turn's progress."""
-        await self._run("card", taken.held, taken.record.id, _identity(taken, ts), milliseconds(TRACE))
+        body = taken.record.body
+        card = str(MessageKey(body.team, body.channel, ts))  # it leads back to the turn
+        await self._run("card", taken.held, taken.record.id, card, milliseconds(TRACE))
 
     async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
         while True:
@@ -340,12 +343,6 @@ def _as_json(writes: Iterable[Write]) -> str:
     """The form in which a script takes them; ``""`` for none. Half a character becomes a question mark."""
     listed = list(writes)
     return json.dumps(listed, ensure_ascii=False).encode(errors="replace").decode() if listed else ""
-
-
-def _identity(taken: Taken, ts: str) -> str:
-    """Name a message that this turn shows: it leads back to the turn."""
-    body = taken.record.body
-    return str(MessageKey(body.team, body.channel, ts))
 
 
 class Watches:

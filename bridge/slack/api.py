@@ -111,13 +111,9 @@ class BotToken:
     def __init__(self, value: str) -> None:
         self.value = value
         self.refused_because = ""
+        self.is_accepted = True  # as far as is known
         self._accepted, self._refused = asyncio.Event(), asyncio.Event()
         self._accepted.set()
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether it works, as far as is known."""
-        return not self.refused_because
 
     def refuse(self, value: str, because: str) -> None:
         """Note that Slack does not accept *value*, unless it was replaced meanwhile; the log says so once."""
@@ -127,13 +123,13 @@ class BotToken:
             "slack does not accept the bot token: nothing is begun and all is kept until it works again",
             extra={"error": because},
         )
-        self.refused_because = because
+        self.refused_because, self.is_accepted = because, False
         self._accepted.clear()
         self._refused.set()
 
     def accept(self, value: str) -> None:
         """Go on with *value*, which works."""
-        self.value, self.refused_because = value, ""
+        self.value, self.refused_because, self.is_accepted = value, "", True
         self._refused.clear()
         self._accepted.set()
 
@@ -237,7 +233,7 @@ class SlackWeb:
         It carries *token*, or else the bot's; no token where a *url* says that it goes elsewhere than to the API.
         """
         is_as_bot = not token and not url
-        if is_as_bot and self.token.refused_because:
+        if is_as_bot and not self.token.is_accepted:
             raise SlackTokenRefused(method, self.token.refused_because)
         used = token or self.token.value
         headers = {} if url else {"Authorization": f"Bearer {used}"}

@@ -1,60 +1,18 @@
-"""Where messages are in Slack, what ours carry so that they are found again, and what a thread says."""
+"""What is written in Slack: which messages of ours are there, and what a thread says."""
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from pathlib import PurePath
 from typing import Any
 
 from bridge.errors import SlackError, SlackRefused, SlackUnreachable
 from bridge.ids import TurnId
-from bridge.slack.api import Deadline, Identity, Json, SlackWeb
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where everybody sees a message: a *channel*, and a thread in it (``""``: the channel itself)."""
-
-    channel: str
-    thread_ts: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MessageTag:
-    """What a message carries as metadata, so that it is found again: ``event_type`` and its payload.
-
-    *kind* is ``bridge_turn`` (an agent's answer, or a notice in its place), ``bridge_run`` or ``bridge_root``.
-    Metadata is readable by everybody in the workspace: ids only. Where Slack does not take it, the id of a message's
-    first block says the same, and the name of a file, which has none.
-    """
-
-    kind: str
-    turn: TurnId
-    agent: int | None = None
-    session: int | None = None
-
-    def metadata(self, part: str, count: int) -> Json:
-        """Write it for one *part* of *count*."""
-        payload: Json = {"turn": self.turn, "part": part, "parts": count}
-        if self.agent is not None:
-            payload["agent"] = self.agent
-        if self.session is not None:
-            payload["session"] = self.session
-        return {"event_type": self.kind, "event_payload": payload}
-
-    def block_id(self, part: str) -> str:
-        """Write it for one *part*, as the id of a block."""
-        return f"{_PREFIX}{self.turn}:{part}"
-
-    def file_name(self, name: str, part: str) -> str:
-        """Write it for one *part*, as the name of a file."""
-        path = PurePath(name)
-        return f"{path.stem or 'file'}-{self.turn}-{part}{path.suffix or '.txt'}"
+from bridge.slack.api import Deadline, Identity, SlackWeb
+from bridge.slack.parts import Place, tagged_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +71,8 @@ class Pages:
 _PAGE = "200"
 _SHORT = (15, 16)  # messages; the root may come on top
 _AIMED_AT = 8  # replies, on a page of fifteen: people do not write at an even pace
-_PREFIX = "bridge_"
 _SAID_BY_SOMEBODY = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 NEWEST = 20  # of what was said in a thread, this much is read for an agent
-
-
-def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
-    """Read which parts of *turn* a message of ours is, by its `MessageTag`."""
-    match message.get("metadata"):
-        case {"event_type": str() as kind, "event_payload": {"turn": str() as of, "part": str() as part}}:
-            if kind.startswith(_PREFIX) and of == turn:
-                yield part
-    for block in message.get("blocks") or []:
-        tagged, _, part = str(block.get("block_id") if isinstance(block, dict) else "").rpartition(":")
-        if tagged == f"{_PREFIX}{turn}":
-            yield part
-    for file in message.get("files") or []:
-        name = str(file.get("name") if isinstance(file, dict) else "")
-        if found := re.search(rf"-{re.escape(turn)}-([a-z0-9.]+)\.[^.]*$", name):
-            yield found[1]
 
 
 @dataclass(frozen=True, slots=True)

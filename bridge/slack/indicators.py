@@ -34,7 +34,7 @@ from bridge.slack.api import Identity, Json, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import neutralised
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.history import Place
+from bridge.slack.parts import Place
 from bridge.slack.post import Recipient, Say
 
 log = logging.getLogger(__name__)
@@ -198,13 +198,15 @@ async def working(
     indicators: Indicators, place: Place, agent_name: str, *, renew: timedelta = RENEW
 ) -> AsyncIterator[None]:
     """Show in the thread that an agent works, for as long as the block runs; the sign is always taken away."""
-    name = neutralised(
-        kit.one_line(agent_name, _AGENT_NAME)
-    )  # Slack does not say whether it looks for mentions in a status
-    status = f"is asking {name}…" if name else "is working on it…"
+
+    async def show() -> None:
+        # Slack does not say whether it looks for mentions in a status.
+        name = neutralised(kit.one_line(agent_name, _AGENT_NAME))
+        await indicators.show_working(place, f"is asking {name}…" if name else "is working on it…")
+
     begun: Sequence[object] = ()
     try:
-        async with after_a_while(lambda: indicators.show_working(place, status), again=renew) as begun:
+        async with after_a_while(show, again=renew) as begun:
             yield
     finally:
         if begun:

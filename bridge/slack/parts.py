@@ -1,4 +1,6 @@
-"""How a reply becomes messages: pure, and the same in every process, since a successor posts only what is missing.
+"""How a reply becomes messages, and what each carries so that it is found again.
+
+Pure, and the same in every process, since a successor posts only what is missing.
 
 Each message has a name, which travels in its `MessageTag`:
 
@@ -11,9 +13,13 @@ Each message has a name, which travels in its `MessageTag`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
 
+from bridge.ids import TurnId
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import messages
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
@@ -25,7 +31,49 @@ ANSWER_FILE = "answer.md"
 
 _BREAKS = ("\n\n", "\n", " ")
 _LONGEST_ENTITY = len("&amp;")
+_PREFIX = "bridge_"
 _OPTIONAL = "context_actions"  # the buttons below an answer: sooner than its Markdown they can be left out
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where everybody sees a message: a *channel*, and a thread in it (``""``: the channel itself)."""
+
+    channel: str
+    thread_ts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTag:
+    """What a message carries as metadata, so that it is found again: ``event_type`` and its payload.
+
+    *kind* is ``bridge_turn`` (an agent's answer, or a notice in its place), ``bridge_run`` or ``bridge_root``.
+    Metadata is readable by everybody in the workspace: ids only. Where Slack does not take it, the id of a message's
+    first block says the same, and the name of a file, which has none.
+    """
+
+    kind: str
+    turn: TurnId
+    agent: int | None = None
+    session: int | None = None
+
+    def metadata(self, part: str, count: int) -> dict[str, Any]:
+        """Write it for one *part* of *count*."""
+        payload: dict[str, Any] = {"turn": self.turn, "part": part, "parts": count}
+        if self.agent is not None:
+            payload["agent"] = self.agent
+        if self.session is not None:
+            payload["session"] = self.session
+        return {"event_type": self.kind, "event_payload": payload}
+
+    def block_id(self, part: str) -> str:
+        """Write it for one *part*, as the id of a block."""
+        return f"{_PREFIX}{self.turn}:{part}"
+
+    def file_name(self, name: str, part: str) -> str:
+        """Write it for one *part*, as the name of a file."""
+        path = PurePath(name)
+        return f"{path.stem or 'file'}-{self.turn}-{part}{path.suffix or '.txt'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +132,22 @@ def has_begun_as_text(part: str, existing: Iterable[str]) -> bool:
 def has_later_parts(existing: Iterable[str]) -> bool:
     """Tell whether more than the first part of a reply is there as messages, in one form or the other."""
     return any(name[0].isdecimal() and name.partition(".")[0] != "0" for name in existing)
+
+
+def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
+    """Read which parts of *turn* a message of ours is, by its `MessageTag`."""
+    match message.get("metadata"):
+        case {"event_type": str() as kind, "event_payload": {"turn": str() as of, "part": str() as part}}:
+            if kind.startswith(_PREFIX) and of == turn:
+                yield part
+    for block in message.get("blocks") or []:
+        tagged, _, part = str(block.get("block_id") if isinstance(block, dict) else "").rpartition(":")
+        if tagged == f"{_PREFIX}{turn}":
+            yield part
+    for file in message.get("files") or []:
+        name = str(file.get("name") if isinstance(file, dict) else "")
+        if found := re.search(rf"-{re.escape(turn)}-([a-z0-9.]+)\.[^.]*$", name):
+            yield found[1]
 
 
 def cut(text: str, limit: int = TEXT) -> str:

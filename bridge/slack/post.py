@@ -20,12 +20,14 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreach
 from bridge.ids import TurnId
 from bridge.slack.api import Deadline, Identity, Json, Monotonic, Pace, SlackWeb, Sleep
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
-from bridge.slack.history import History, MessageTag, Pages, Place, ThreadRead
+from bridge.slack.history import History, Pages, ThreadRead
 from bridge.slack.parts import (
     ANSWER_FILE,
     MOST_MESSAGES,
     WHOLE,
+    MessageTag,
     Part,
+    Place,
     as_text,
     cut,
     has_begun_as_text,

@@ -23,7 +23,7 @@ from bridge.slack import parts
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply, View
-from bridge.slack.history import Place
+from bridge.slack.parts import Place
 from bridge.slack.post import ExistingParts, Recipient, Say
 from support.evil import ATTACKS, results, returns, surfaces
 from support.saying import NO_FILES, TAG, US

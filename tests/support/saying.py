@@ -8,7 +8,7 @@ from typing import Any
 from bridge.ids import TurnId
 from bridge.slack.api import Identity
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.history import MessageTag, Place
+from bridge.slack.parts import MessageTag, Place
 
 HERE = Place("C1", "1699999999.000001")
 TURN = TurnId("abcDEF123-_xyz00")

@@ -49,7 +49,8 @@ from bridge.queue.turn import Lease, Turn, Watches
 from bridge.queue.worker import Slots, Worker
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.reply import Reply, View
-from bridge.slack.history import MessageTag, Place, Recalled, ThreadRead
+from bridge.slack.history import Recalled, ThreadRead
+from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Recipient
 from support.saying import US
 from support.store import SESSION_LIFETIME, START, Process, Store, a_store

@@ -16,7 +16,7 @@ from bridge.project import Agent
 from bridge.queue.inbox import Condition
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.reply import Audience, Reply
-from bridge.slack.history import MessageTag, Place
+from bridge.slack.parts import MessageTag, Place
 from support.store import CHANNEL, ROOT, START, TEAM, THREAD, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, Posted
 

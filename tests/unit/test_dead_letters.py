@@ -21,7 +21,7 @@ from bridge.inbound import SlashCommand
 from bridge.queue.dead import DeadLetter, DeadLetters, Retried
 from bridge.queue.records import Step
 from bridge.queue.trace import Owner, trace_of
-from bridge.slack.history import Place
+from bridge.slack.parts import Place
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
 from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until

@@ -16,7 +16,7 @@ from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
 from bridge.inbound import Click
 from bridge.queue.dead import DeadLetters
 from bridge.queue.inbox import Condition
-from bridge.slack.history import Place
+from bridge.slack.parts import Place
 from support.store import CHANNEL, TEAM, USER, message
 from support.turns import SALES, SUPPORT, Bench, Posted, killed
 from support.waiting import wait_until

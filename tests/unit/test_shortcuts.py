@@ -19,7 +19,8 @@ from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.limits import check_view
 from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.modals import FormErrors, Origin
-from bridge.slack.history import Place, ThreadMessage, ThreadRead
+from bridge.slack.history import ThreadMessage, ThreadRead
+from bridge.slack.parts import Place
 from support.saying import US
 from support.store import CHANNEL, ROOT, TEAM, USER
 from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, killed

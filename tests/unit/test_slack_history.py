@@ -9,7 +9,8 @@ import pytest
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.ids import new_turn_id
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.history import NEWEST, MessageTag, Place, Recalled, ThreadMessage, tagged_parts
+from bridge.slack.history import NEWEST, Recalled, ThreadMessage
+from bridge.slack.parts import MessageTag, Place, tagged_parts
 from bridge.slack.post import Say
 from support.saying import SINCE, TURN, US
 from support.wire_slack import Json, WireSlack, limited

@@ -15,7 +15,7 @@ from bridge.slack import parts
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
-from bridge.slack.history import MessageTag, Place
+from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Recipient, Say
 from support.clocks import Clock
 from support.saying import FOOTER, HERE, SECTION, SINCE, TAG, TURN, US, answer, long_markdown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridge.errors import SlackAmbiguous, SlackRefused
-from bridge.slack.history import Place
+from bridge.slack.parts import Place
 from support.store import USER, message, ts
 from support.turns import Bench
 

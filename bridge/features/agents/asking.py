@@ -27,7 +27,7 @@ from bridge.slack.blockkit.modals import (
     text_input,
 )
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
-from bridge.slack.history import Place
+from bridge.slack.parts import Place
 
 ASK_AN_AGENT: Final = "Ask an agent"
 

@@ -35,8 +35,9 @@ from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
 from bridge.slack.blockkit.reply import Audience
-from bridge.slack.history import Place, ThreadRead
+from bridge.slack.history import ThreadRead
 from bridge.slack.indicators import working
+from bridge.slack.parts import Place
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from bridge.queue.inbox import Condition, Duplicate, Full, Muted, Paused, Queued
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.history import MessageTag
+from bridge.slack.parts import MessageTag
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from bridge.inbound import Notice, StopRequest
 from bridge.queue.inbox import Inbox, Queued
 from bridge.queue.stops import Met
 from bridge.queue.turn import Turn
-from bridge.slack.history import Place
+from bridge.slack.parts import Place
 
 Decision = Literal["queued", "duplicate", "refused", "ignored"]
 

@@ -22,7 +22,8 @@ from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.quotation import MESSAGE, Quoted, spoken, with_quotation
-from bridge.slack.history import Place, ThreadMessage, ThreadRead
+from bridge.slack.history import ThreadMessage, ThreadRead
+from bridge.slack.parts import Place
 from bridge.slack.people import Directory
 from bridge.slack.post import Say
 
@@ -49,7 +50,7 @@ class Context:
 
         *session* is what it continues. Never fails.
         """
-        after, said = turn.conversation.heard, _NOTHING
+        after, said = turn.conversation.heard, None
         if not self.is_on or message.is_root:
             is_wanted = False
         elif (turn.record.starts or message.calls_in) and session is None:
@@ -64,9 +65,10 @@ class Context:
                 if read is not None and not after
                 else await self._read(message.thread, after, message.ts, with_own=session is None)
             )
-        if turn.conversation.is_several or any(one.user != message.user and not one.is_own for one in said.all):
+        others = said is not None and any(one.user != message.user and not one.is_own for one in said.all)
+        if turn.conversation.is_several or others:
             text = spoken(await self.directory.user_name(message.user), text)
-        return await self._around(text, said, is_since=bool(after)) if said.all else text
+        return await self._around(text, said, is_since=bool(after)) if said and said.all else text
 
     async def quoting(self, thread: ThreadKey, before: str, text: str) -> str:
         """Put around *text*, which goes elsewhere, what was said in *thread* before that message. Never fails."""

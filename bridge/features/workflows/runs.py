@@ -23,8 +23,8 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.history import MessageTag
 from bridge.slack.indicators import after_a_while
+from bridge.slack.parts import MessageTag
 from bridge.slack.post import ExistingParts
 
 log = logging.getLogger(__name__)
