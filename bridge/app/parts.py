@@ -28,10 +28,9 @@ from bridge.features.shared.sessions import Sessions
 from bridge.features.shared.snapshots import SnapshotStore
 from bridge.features.shared.statistics import Statistics
 from bridge.features.turns import Turns
-from bridge.listeners.app import slack_app
-from bridge.listeners.door import Door
+from bridge.listeners.app import Door, slack_app
 from bridge.listeners.events import EventListeners
-from bridge.listeners.interactions import InteractionListeners
+from bridge.listeners.interactions import InteractionListeners, not_taken
 from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.listeners.token_watch import TokenWatch
 from bridge.project import Catalog
@@ -118,7 +117,7 @@ def build(
         wires.web,
         identity,
         wires.metrics,
-        say,
+        partial(not_taken, identity, say),
         messages,
         InteractionListeners(door, identity, catalog, settings.command_prefix),
         EventListeners(door, Stopping(inbox, access), identity),

@@ -5,6 +5,9 @@ acknowledged; for a listener that fails, ``@app.error`` answers. Slack retries a
 never a command, a click or a form: the person who sent one of those is told.
 https://docs.slack.dev/tools/bolt-python/concepts/lazy-listeners
 
+A listener parses, checks access, puts, and acknowledges. For messages and stops, `bridge.features.conversations` checks
+and puts; everything else goes through `Door`.
+
 What Bolt would do a second time is turned off: the guard has checked the signature and answered ``url_verification``,
 and the bot's identity is known since the start, so that no request waits for ``auth.test``. Bolt asks its listeners one
 after the other, at 10 µs for each that doesn't match: those for messages come first.
@@ -13,30 +16,107 @@ after the other, at 10 µs for each that doesn't match: those for messages come 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import Protocol
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bridge.errors import SlackError
-from bridge.features import notices
-from bridge.inbound import Click, Shortcut
-from bridge.listeners.door import NotTaken
-from bridge.listeners.interactions import first_field, parse_click, parse_shortcut
+from bridge.errors import SlackError, StoreUnavailable
+from bridge.features.access import Access
+from bridge.features.activity import action_name
+from bridge.features.registry import features
+from bridge.inbound import SLACK_ITSELF, HomeOpened, Inbound, MessagesTabOpened, Notice, Shortcut, to_json
 from bridge.logs import new_reference
 from bridge.metrics import Metrics
+from bridge.queue.inbox import Duplicate, Inbox
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.payloads import Dispatch, Json
-from bridge.slack.post import Recipient, Say
 
 log = logging.getLogger(__name__)
 
-_NOT_TAKEN: Final = notices.not_taken()
+IN_TIME = timedelta(seconds=2.3)
+"""Slack waits 3 s for its answer, the way there and back included."""
+
+KEPT_WITHIN = timedelta(seconds=1.5)
+"""Redis keeps nothing later than this. It has to be over well before anybody is told that a command was not taken,
+which is when Redis has not answered for 2 s: what was refused must not happen after all."""
+
+
+class NotTaken(Exception):
+    """The inbox did not have it in time; `bridge.listeners.app` decides what Slack is told."""
+
+
+@asynccontextmanager
+async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
+    """Give up the block while Slack still waits. Raises `NotTaken` then, and where Redis or Slack is unavailable."""
+    try:
+        async with asyncio.timeout(IN_TIME.total_seconds()):
+            yield
+    except (StoreUnavailable, SlackError, TimeoutError) as exc:
+        log.warning("something could not be taken in", extra={"kind": kind, "why": type(exc).__name__})
+        metrics.event(kind, "not taken")
+        raise NotTaken from exc
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Puts commands, clicks, forms and opened tabs into the inbox."""
+
+    inbox: Inbox
+    access: Access
+    metrics: Metrics
+
+    async def take(self, inbound: Inbound, *, identity: str = "") -> None:
+        """Put *inbound* once for each *identity*, or a notice where its person has no access. Raises `NotTaken`.
+
+        The identity makes a replay harmless, of a signed request as much as of an envelope: it is stored for longer
+        than a signature is valid, in the same step that stores *inbound*. So there is no list of signatures beside it,
+        which would cost a round trip. By default it is Slack's trigger id, or else a hash of the contents.
+        """
+        if inbound.user in SLACK_ITSELF:
+            self.metrics.event(inbound.kind, "ignored")
+            return
+        if not identity and (trigger := getattr(inbound, "trigger_id", "")):
+            identity = f"trigger:{trigger}"
+        elif not identity:
+            identity = f"contents:{hashlib.sha256(to_json(inbound).encode()).hexdigest()}"
+        async with in_time(inbound.kind, self.metrics):
+            refusal = await self.access.refusal(inbound)
+            if refusal is not None and isinstance(inbound, MessagesTabOpened):
+                self.metrics.event(inbound.kind, "ignored")  # they are told when they write
+                return
+            kept = inbound if refusal is None else _refused(inbound, refusal)
+            put = await self.inbox.put(kept, event=identity, within=KEPT_WITHIN)
+        outcome = "queued" if refusal is None else "refused"
+        self.metrics.event(inbound.kind, "duplicate" if isinstance(put, Duplicate) else outcome)
+
+
+def _refused(inbound: Inbound, why: str) -> Inbound:
+    """What is put instead: a notice for the person, or *inbound* with the reason where a notice can't reach them."""
+    match inbound:
+        case Shortcut():
+            return inbound.model_copy(update={"refusal": why, "text": ""})
+        case HomeOpened():
+            return inbound.model_copy(update={"refusal": why})
+    return Notice(
+        team=inbound.team,
+        channel=getattr(inbound, "opened_in", "") or inbound.channel,
+        user=inbound.user,
+        what=why,
+        of=action_name(inbound, features.fixed_words),
+        response_url=getattr(inbound, "response_url", ""),
+        thread_ts=getattr(inbound, "thread_ts", ""),
+    )
 
 
 class Surface(Protocol):
@@ -47,8 +127,17 @@ class Surface(Protocol):
         ...
 
 
-def slack_app(web: SlackWeb, identity: Identity, metrics: Metrics, say: Say, *surfaces: Surface) -> AsyncApp:
-    """Make the app; *surfaces* are asked in their order, and an event without a listener is acknowledged."""
+def slack_app(
+    web: SlackWeb,
+    identity: Identity,
+    metrics: Metrics,
+    not_taken: Callable[[Json], Awaitable[BoltResponse]],
+    *surfaces: Surface,
+) -> AsyncApp:
+    """Make the app; *surfaces* are asked in their order, and an event without a listener is acknowledged.
+
+    *not_taken* answers what could not be taken in.
+    """
 
     async def authorize() -> AuthorizeResult:
         return AuthorizeResult(
@@ -87,36 +176,9 @@ def slack_app(web: SlackWeb, identity: Identity, metrics: Metrics, say: Say, *su
         if not isinstance(error, NotTaken):
             log.error("a listener failed", exc_info=error, extra={"reference": new_reference()})
             metrics.rejected("broken_inside")
-        return await _not_taken(body, identity, say)
+        return await not_taken(body)
 
     return app
-
-
-async def _not_taken(body: Json, identity: Identity, say: Say) -> BoltResponse:
-    """Have Slack retry an event; tell the person who sent anything that Slack doesn't retry."""
-    if "command" in body:
-        return BoltResponse(status=HTTPStatus.OK, body={"response_type": "ephemeral", "text": _NOT_TAKEN.text})
-    sent: Click | Shortcut
-    match body.get("type"):
-        case "view_submission":
-            problem = {"response_action": "errors", "errors": {first_field(body): _NOT_TAKEN.text}}
-            return BoltResponse(status=HTTPStatus.OK, body=problem)
-        case "block_suggestion":
-            return BoltResponse(status=HTTPStatus.OK, body={"options": []})
-        case "block_actions":
-            sent = parse_click(body, identity)
-        case "shortcut" | "message_action":
-            sent = parse_shortcut(body, identity)
-        case _:
-            return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
-    recipient = Recipient(sent.channel, sent.user, sent.thread_ts if isinstance(sent, Click) else "", sent.response_url)
-    if recipient.can_be_told:
-        try:
-            async with asyncio.timeout(0.5):  # what is left of Slack's three seconds
-                await say.whisper(recipient, _NOT_TAKEN)
-        except (SlackError, TimeoutError):
-            log.warning("a person could not be told that something was not taken")
-    return BoltResponse(status=HTTPStatus.OK)
 
 
 def dispatcher(app: AsyncApp, metrics: Metrics) -> Dispatch:

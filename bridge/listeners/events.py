@@ -17,7 +17,7 @@ from slack_bolt.async_app import AsyncApp
 
 from bridge.features.conversations.stopping import Stopping
 from bridge.inbound import SLACK_ITSELF, HomeOpened, MessagesTabOpened, StopRequest
-from bridge.listeners.door import Door, NotTaken, in_time
+from bridge.listeners.app import Door, NotTaken, in_time
 from bridge.slack.api import Identity
 from bridge.slack.payloads import Json, mapping, text, timestamp
 

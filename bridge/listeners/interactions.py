@@ -10,26 +10,31 @@ import asyncio
 import logging
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.response import BoltResponse
 
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, SlackError
+from bridge.features import notices
 from bridge.features.agents import asking
 from bridge.features.conversations import menu
 from bridge.features.registry import features
 from bridge.features.shared.recent import Spot
 from bridge.features.workflows import forms, run_card as runs
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
-from bridge.listeners.door import IN_TIME, Door
+from bridge.listeners.app import IN_TIME, Door
 from bridge.project import Catalog
 from bridge.slack.api import Identity
 from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.payloads import Json, items, mapping, text
+from bridge.slack.post import Recipient, Say
 
 log = logging.getLogger(__name__)
 
+_NOT_TAKEN: Final = notices.not_taken()
 _ANY: Final = re.compile(".*", re.DOTALL)  # the features know which there are
 
 
@@ -117,7 +122,7 @@ def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
     )
 
 
-def first_field(body: Json) -> str:
+def _first_field(body: Json) -> str:
     """Find a field under which Slack can show what is wrong with a form as a whole."""
     blocks = map(mapping, items(mapping(body.get("view")).get("blocks")))
     return next((text(block, "block_id") for block in blocks if block.get("type") == "input"), forms.WORKFLOW)
@@ -127,6 +132,33 @@ def _home_of(body: Json) -> dict[str, Any]:
     """Say where the person is from. ``team`` is where the app is; where the person's is missing, it may be another."""
     team = text(mapping(body.get("user")), "team_id")
     return {"user_team": team, "is_shared": not team}
+
+
+async def not_taken(identity: Identity, say: Say, body: Json) -> BoltResponse:
+    """Have Slack retry an event; tell the person who sent anything that Slack doesn't retry."""
+    if "command" in body:
+        return BoltResponse(status=HTTPStatus.OK, body={"response_type": "ephemeral", "text": _NOT_TAKEN.text})
+    sent: Click | Shortcut
+    match body.get("type"):
+        case "view_submission":
+            problem = {"response_action": "errors", "errors": {_first_field(body): _NOT_TAKEN.text}}
+            return BoltResponse(status=HTTPStatus.OK, body=problem)
+        case "block_suggestion":
+            return BoltResponse(status=HTTPStatus.OK, body={"options": []})
+        case "block_actions":
+            sent = parse_click(body, identity)
+        case "shortcut" | "message_action":
+            sent = parse_shortcut(body, identity)
+        case _:
+            return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
+    recipient = Recipient(sent.channel, sent.user, sent.thread_ts if isinstance(sent, Click) else "", sent.response_url)
+    if recipient.can_be_told:
+        try:
+            async with asyncio.timeout(0.5):  # what is left of Slack's three seconds
+                await say.whisper(recipient, _NOT_TAKEN)
+        except (SlackError, TimeoutError):
+            log.warning("a person could not be told that something was not taken")
+    return BoltResponse(status=HTTPStatus.OK)
 
 
 @dataclass(frozen=True, slots=True)

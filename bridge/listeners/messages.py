@@ -17,7 +17,7 @@ from slack_bolt.async_app import AsyncApp
 from bridge.features.conversations.receive import Received, Receiver
 from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
-from bridge.listeners.door import NotTaken, in_time
+from bridge.listeners.app import NotTaken, in_time
 from bridge.metrics import Metrics
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.payloads import RETRY, Json, mapping, text, timestamp

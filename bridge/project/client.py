@@ -10,8 +10,12 @@ only aiohttp's connector errors and its connection time-out mean that nothing wa
 
 aiohttp repeats a GET once by itself when the server hangs up without a word (RFC 9112, 9.3.1); a POST never.
 
-The interface documents no error at all, so that statuses are taken as HTTP defines them, and the service's own
-words are looked for where services usually put them.
+A read is repeated on whatever may pass. An operation that changes something is repeated only where it surely
+did not arrive: no connection was made, or the service said that it was too busy to begin.
+
+Five attempts in a row that found no connection, or a 502, 503 or 504, open the breaker. Whatever else the
+service answers, a 500 and nonsense included, shows that it is there: the row begins anew, and an open breaker
+closes. A slow or broken-off answer shows neither and changes nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +27,8 @@ import operator
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Annotated, Any, Self, TypeVar
@@ -43,24 +45,26 @@ from bridge.errors import (
     CircuitOpen,
     ConfigurationError,
     ConnectionLost,
-    NotFound,
-    NotSignedIn,
     NotUnderstood,
     Outage,
     ProjectError,
-    ServiceRefused,
     TimedOut,
 )
 from bridge.project import models
-from bridge.project.breaker import Breaker, wait_before_retry
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 LARGEST_BODY = 16 * 1024 * 1024
-LONGEST_RETRY_AFTER = timedelta(hours=1)  # whoever says more may have meant it, but is asked again by then
-LONGEST_SAID = 300  # characters: what fits into a sentence in Slack
+MOST_TRIES = 3
+LONGEST_PATIENCE = timedelta(seconds=5)
+"""The longest Retry-After that is waited out; beyond it the caller decides."""
+READ_BUDGET = timedelta(seconds=8)
+"""No read is begun again later than this after the first try: somebody waits for a list."""
+OPENS_AFTER = 5
+PROBE_EVERY = timedelta(seconds=5)
+_FIRST_WAIT = timedelta(milliseconds=300)
 
 _KEEP_ALIVE = 4.0
 """Seconds. Below the 5 s after which Node and uvicorn close an idle connection: a POST that meets a connection
@@ -68,7 +72,6 @@ which is just being closed is lost without anybody knowing whether it arrived.""
 
 _NO_HTTP = 0  # the status of an answer that has none
 _ERROR_BODY_PATIENCE = 2.0  # seconds; the status has said what matters
-_ENOUGH_TO_FIND_A_MESSAGE = 64 * 1024
 _SHORTLY = timedelta(seconds=1)  # when to come back while a probe is under way
 _LAST_PORT = 65_535
 
@@ -295,7 +298,7 @@ class ProjectClient:
             ):
                 body = await _read_body(response, operation)
                 if not response.is_success:
-                    raise refusal(operation, response.status_code, response.headers, body, secret=self._api_key)
+                    raise models.refusal(operation, response.status_code, response.headers, body, secret=self._api_key)
         except ProjectError as exc:
             error, cause = exc, exc.__cause__
         except _FOREIGN as exc:
@@ -354,70 +357,28 @@ def _translated(error: Exception, operation: str, timeout: timedelta) -> Project
             return ConnectionLost(operation, name)
 
 
-def refusal(
-    operation: str, status: int, headers: Mapping[str, str], body: bytes, *, secret: str, now: datetime | None = None
-) -> ServiceRefused:
-    """Make the error for an answer that is no success; *secret* is blotted out of what the service said.
+def wait_before_retry(
+    error: ProjectError, *, is_read: bool, tries: int, slow: int, elapsed: timedelta, jitter: float
+) -> timedelta | None:
+    """Tell how long to wait before the next try, or None where there is none.
 
-    *now* is for tests.
+    *tries* is how many were made, *slow* how many of them timed out; *jitter* is from 0 to 1.
     """
-    said = ""
-    if len(body) <= _ENOUGH_TO_FIND_A_MESSAGE:
-        if models.media_type(headers.get("content-type", "")) == "text/plain":
-            said = body.decode(errors="replace")
-        else:
-            with suppress(ValueError):
-                said = _words_in(models.read_json(body))
-    # One line of what prints (no controls, no direction marks), cut.
-    said = " ".join("".join(c if c.isprintable() else " " for c in said.replace(secret, "***")).split())
-    said = said if len(said) <= LONGEST_SAID else said[: LONGEST_SAID - 1].rstrip() + "…"
-    retry_after = _retry_after(headers, now or datetime.now(UTC))
-    match status:
-        case 401 | 403:
-            return NotSignedIn(operation, status, said)
-        case 404 | 410:
-            return NotFound(operation, status, said)
-        case 429:
-            return Busy(operation, status, said, retry_after)
-        case 503 if retry_after is not None:
-            return Busy(operation, status, said, retry_after)
-        case 502 | 503 | 504:
-            return Outage(operation, status, said)
+    match error:
+        case CannotConnect() | Busy():
+            may_pass = True
+        case ConnectionLost() | Outage():
+            may_pass = is_read
+        case TimedOut():
+            may_pass = is_read and slow <= 1
         case _:
-            return ServiceRefused(operation, status, said)
-
-
-def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    """Read Retry-After, given as seconds or as a date; None where it is absent or makes no sense."""
-    text = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text):
-        return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
-    moment = _http_date(text)
-    if moment is None:
-        return None
-    # The service's clock may be off; its own Date header tells what time it thinks it is.
-    wanted = moment - (_http_date(headers.get("date", "")) or now)
-    return max(timedelta(0), min(wanted, LONGEST_RETRY_AFTER))
-
-
-def _http_date(text: str) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def _words_in(value: Any, depth: int = 3) -> str:
-    """Look for a message: a string, or under the usual names, or in a list of such (FastAPI's ``detail``)."""
-    if isinstance(value, str):
-        return value
-    if depth and isinstance(value, dict):
-        found = (_words_in(value.get(name), depth - 1) for name in ("error", "message", "detail", "title", "msg"))
-        return next((words for words in found if words.strip()), "")
-    if depth and isinstance(value, list):
-        return "; ".join(words for item in value[:5] if (words := _words_in(item, depth - 1)).strip())
-    return ""
+            may_pass = False
+    wait = _FIRST_WAIT * 2.0 ** (tries - 1) * (0.5 + jitter / 2)
+    if isinstance(error, Busy) and error.retry_after is not None:
+        may_pass = error.retry_after <= LONGEST_PATIENCE
+        wait = max(wait, error.retry_after)
+    is_too_late = is_read and elapsed + wait > READ_BUDGET
+    return wait if may_pass and tries < MOST_TRIES and not is_too_late else None
 
 
 def _outcome(error: ProjectError) -> str:
@@ -447,3 +408,46 @@ def _check_configuration(base_url: str, api_key: str) -> None:
         problems.append("api_key: visible ASCII characters without spaces are needed")
     if problems:
         raise ConfigurationError(problems)
+
+
+class Breaker:
+    """Counts attempts; every attempt of every operation in this process is reported to it.
+
+    *is_open* says whether the service counts as down.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self.is_open = False
+        self._monotonic = monotonic
+        self._row = 0
+        self._asked_at = 0.0  # when it opened, or the last probe began
+
+    @property
+    def retry_in(self) -> timedelta:
+        """How long until the service may be probed; zero where that is now."""
+        return max(timedelta(0), PROBE_EVERY - timedelta(seconds=self._monotonic() - self._asked_at))
+
+    def claim_probe(self) -> bool:
+        """Whether the caller is to probe now; the next one is due five seconds later."""
+        if not self.is_open or self.retry_in:
+            return False
+        self._asked_at = self._monotonic()
+        return True
+
+    def record(self, error: ProjectError | None) -> None:
+        """Note how an attempt ended: with *error*, or well."""
+        match error:
+            case CannotConnect() | Outage():
+                self._row += 1
+                # Not for every failure: calls that were under way when it opened, and end one by one, must not
+                # put off the probe again and again.
+                if self._row == OPENS_AFTER:
+                    self.is_open, self._asked_at = True, self._monotonic()
+                    _log.warning("project service is down", extra={"outcome": type(error).__name__})
+            case TimedOut() | ConnectionLost():
+                pass
+            case _:
+                self._row = 0
+                if self.is_open:
+                    self.is_open = False
+                    _log.warning("project service is back")

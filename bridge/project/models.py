@@ -4,13 +4,19 @@
 What the interface documents is required and checked; what it leaves open (nodes, edges, tools, nodeResults,
 output, the elements of toolsUsed) is passed through as JSON. An optional field that is absent or null is None.
 Unknown fields are kept: as attributes, and all together in ``model_extra``.
+
+The interface documents no error at all, so that statuses are taken as HTTP defines them, and the service's own
+words are looked for where services usually put them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import (
@@ -25,10 +31,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from bridge.errors import NotUnderstood
+from bridge.errors import Busy, NotFound, NotSignedIn, NotUnderstood, Outage, ServiceRefused
 
 T = TypeVar("T")
 
+LONGEST_RETRY_AFTER = timedelta(hours=1)  # whoever says more may have meant it, but is asked again by then
+LONGEST_SAID = 300  # characters: what fits into a sentence in Slack
+_ENOUGH_TO_FIND_A_MESSAGE = 64 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -218,6 +227,72 @@ def read_answer(
         problem = "not JSON" if kind in {"", "application/json"} else f"not JSON but {kind}"
         problem = problem if body.strip() else "an empty answer"
     raise NotUnderstood(operation, status, problem)
+
+
+def refusal(
+    operation: str, status: int, headers: Mapping[str, str], body: bytes, *, secret: str, now: datetime | None = None
+) -> ServiceRefused:
+    """Make the error for an answer that is no success; *secret* is blotted out of what the service said.
+
+    *now* is for tests.
+    """
+    said = ""
+    if len(body) <= _ENOUGH_TO_FIND_A_MESSAGE:
+        if media_type(headers.get("content-type", "")) == "text/plain":
+            said = body.decode(errors="replace")
+        else:
+            with suppress(ValueError):
+                said = _words_in(read_json(body))
+    # One line of what prints (no controls, no direction marks), cut.
+    said = " ".join("".join(c if c.isprintable() else " " for c in said.replace(secret, "***")).split())
+    said = said if len(said) <= LONGEST_SAID else said[: LONGEST_SAID - 1].rstrip() + "…"
+    retry_after = _retry_after(headers, now or datetime.now(UTC))
+    match status:
+        case 401 | 403:
+            return NotSignedIn(operation, status, said)
+        case 404 | 410:
+            return NotFound(operation, status, said)
+        case 429:
+            return Busy(operation, status, said, retry_after)
+        case 503 if retry_after is not None:
+            return Busy(operation, status, said, retry_after)
+        case 502 | 503 | 504:
+            return Outage(operation, status, said)
+        case _:
+            return ServiceRefused(operation, status, said)
+
+
+def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
+    """Read Retry-After, given as seconds or as a date; None where it is absent or makes no sense."""
+    text = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text):
+        return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
+    moment = _http_date(text)
+    if moment is None:
+        return None
+    # The service's clock may be off; its own Date header tells what time it thinks it is.
+    wanted = moment - (_http_date(headers.get("date", "")) or now)
+    return max(timedelta(0), min(wanted, LONGEST_RETRY_AFTER))
+
+
+def _http_date(text: str) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _words_in(value: Any, depth: int = 3) -> str:
+    """Look for a message: a string, or under the usual names, or in a list of such (FastAPI's ``detail``)."""
+    if isinstance(value, str):
+        return value
+    if depth and isinstance(value, dict):
+        found = (_words_in(value.get(name), depth - 1) for name in ("error", "message", "detail", "title", "msg"))
+        return next((words for words in found if words.strip()), "")
+    if depth and isinstance(value, list):
+        return "; ".join(words for item in value[:5] if (words := _words_in(item, depth - 1)).strip())
+    return ""
 
 
 def read_json(body: bytes) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import httpx
@@ -35,10 +36,9 @@ from bridge.features.shared.statistics import Statistics
 from bridge.features.turns import Turns
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Inbound, InboundMessage
-from bridge.listeners.app import slack_app
-from bridge.listeners.door import Door
+from bridge.listeners.app import Door, slack_app
 from bridge.listeners.events import EventListeners
-from bridge.listeners.interactions import InteractionListeners
+from bridge.listeners.interactions import InteractionListeners, not_taken
 from bridge.listeners.messages import KeptReplies, MessageListeners
 from bridge.listeners.token_watch import TokenWatch
 from bridge.metrics import Metrics
@@ -401,7 +401,7 @@ class Bench:
             web,
             identity,
             self.metrics,
-            self.say,
+            partial(not_taken, identity, self.say),
             messages,
             InteractionListeners(door, identity, self.catalog, self.command_prefix),
             EventListeners(door, Stopping(inbox, access), identity),

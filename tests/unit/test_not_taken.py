@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from bridge.errors import SlackUnreachable
 from bridge.features.workflows import forms
 from bridge.listeners.app import dispatcher, slack_app
+from bridge.listeners.interactions import not_taken
 from bridge.metrics import Metrics
 from bridge.slack.api import SlackWeb
 from support import real_redis
@@ -103,7 +105,7 @@ async def test_a_listener_that_fails_is_logged_by_a_reference(
 ) -> None:
     caplog.set_level(logging.ERROR)
     metrics = Metrics()
-    dispatch = dispatcher(slack_app(web, US, metrics, door.bench.say, Broken()), metrics)
+    dispatch = dispatcher(slack_app(web, US, metrics, partial(not_taken, US, door.bench.say), Broken()), metrics)
 
     response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 

@@ -18,7 +18,7 @@ from bridge.errors import (
     ServiceRefused,
     TimedOut,
 )
-from bridge.project.breaker import Breaker
+from bridge.project.client import Breaker
 
 DOWN = CannotConnect("op")
 ANSWERS: list[ProjectError | None] = [

@@ -12,8 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bridge.errors import Busy, NotFound, NotSignedIn, NotUnderstood, Outage, ServiceRefused
 from bridge.project import Agent, AgentDetail, ChatAnswer, Project, RunResult, Stats, Workflow, WorkflowDetail
-from bridge.project.client import refusal
-from bridge.project.models import read_answer
+from bridge.project.models import read_answer, refusal
 
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
 PROJECT = {
