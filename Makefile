@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh image soak bench browser screenshot check format lock env-example clean
+.PHONY: help run test coverage unit fresh image soak bench browser screenshot check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -54,7 +54,7 @@ browser: $(STAMP) ## Install Chromium for the end-to-end tests, unless there is 
 	@PYTHONPATH=tests $(BIN)/python -m support.browser
 
 screenshot: $(STAMP) browser ## Take the README's pictures of the playground
-	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py .github
+	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py docs/images
 
 check: $(STAMP) ## Look for what tools can see: format, lint, types, directions of imports
 	@$(BIN)/ruff format --check --quiet . || { echo 'make format mends this'; exit 1; }
@@ -65,6 +65,13 @@ check: $(STAMP) ## Look for what tools can see: format, lint, types, directions 
 format: $(STAMP) ## Format the code and mend what can be mended
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
+
+docs: $(STAMP) ## Build the documentation into build/docs; warnings are errors
+	@$(BIN)/zensical build --clean --strict >$(VENV)/docs.txt 2>&1 || { cat $(VENV)/docs.txt; exit 1; }
+	@echo 'Open build/docs/index.html'
+
+reference: $(STAMP) ## Write the pages of docs/reference that the code makes
+	@PYTHONPATH=.:tests $(BIN)/python -m support.reference
 
 env-example: $(STAMP) ## Write .env.example from the settings
 	@$(BIN)/python -m bridge.settings >$(VENV)/env-example && mv $(VENV)/env-example .env.example

@@ -29,7 +29,7 @@ class Metrics:
     """Counters of one process, in a registry of their own, so that two of them never collide."""
 
     def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         self._events = Counter(
             "bridge_events", "What came in from Slack, and what became of it", ["kind", "outcome"], registry=registry
         )
@@ -97,4 +97,4 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """Render everything in Prometheus's text format."""
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)

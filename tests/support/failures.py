@@ -1,0 +1,59 @@
+"""An example of each failure, for the tests of their sentences and for the reference."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from bridge import errors
+
+EXAMPLES = [
+    errors.BridgeError(),
+    errors.ConfigurationError(["X is missing"]),
+    errors.ProjectError("get_stats"),
+    errors.CannotConnect("get_stats"),
+    errors.CircuitOpen("get_stats", timedelta(seconds=4)),
+    errors.TimedOut("get_stats", timedelta(seconds=120)),
+    errors.ConnectionLost("get_stats"),
+    errors.NotUnderstood("get_stats", 200, "not JSON"),
+    errors.ServiceRefused("get_stats", 422, "input is missing"),
+    errors.ServiceRefused("get_stats", 400),
+    errors.ServiceRefused("get_stats", 500, "oops"),
+    errors.NotSignedIn("get_stats", 401),
+    errors.NotFound("get_agent", 404),
+    errors.Busy("get_stats", 429, retry_after=timedelta(seconds=30)),
+    errors.Busy("get_stats", 503),
+    errors.Outage("get_stats", 502),
+    errors.SlackError("chat.postMessage"),
+    errors.SlackRefused("chat.postMessage", "not_in_channel"),
+    errors.SlackRefused("files.upload", "missing_scope", "files:write"),
+    errors.SlackUnreachable("chat.postMessage"),
+    errors.SlackTokenRefused("chat.postMessage", "token_revoked"),
+    errors.SlackAmbiguous("chat.postMessage"),
+    errors.SlackGone("apps.connections.open", "no socket for 120 s"),
+    errors.StoreError(),
+    errors.StoreUnavailable(),
+    errors.StoreWiped(),
+    errors.NamespaceTaken("bridge", "T1/U1"),
+    errors.LaneLost(),
+    errors.RecordNotUnderstood(),
+    errors.CommandError(),
+    errors.UnknownCommand("/workflows rnu", ["/workflows run <workflow> [input]"]),
+    errors.UnknownCommand("x"),
+    errors.BadUsage("/workflows show <workflow>"),
+    errors.NoSuch("workflow", "Reprot", ["Report"]),
+    errors.NoSuch("agent", "x"),
+    errors.SeveralFit("workflow", "Rep", [(number, f"Report {number}") for number in range(30)]),
+    *(
+        errors.BadSchedule(part, typed)
+        for typed in ("5 o'clock", "")
+        for part in ("often", "time", "weekday", "monthday", "cron", "zone", "channel", "compare", "only", "option")
+    ),
+    errors.BadSchedule("many", ""),
+    errors.BadSchedule("of a later release", ""),
+    errors.BadInput("Expecting value", 1, 2),
+    *(
+        errors.NotAllowed(reason)
+        for reason in ("stranger", "channel", "user", "runner", "not_yours", "unknown", "of a later release")
+    ),
+    *(errors.TooOften(what, timedelta(seconds=37)) for what in ("thread", "person", "runs", "of a later release")),
+]

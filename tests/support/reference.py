@@ -1,0 +1,137 @@
+"""The pages of docs/reference that the code makes: ``make reference`` writes them, and a test holds them to it.
+
+A page begins with what a person wrote; what stands below the marker is made anew each time.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from bridge.cli import program
+from bridge.features.registry import features
+from bridge.metrics import Metrics
+from bridge.queue.keys import markdown
+from bridge.settings import Settings
+from bridge.slack.blockkit.failures import sentence
+from bridge.slack.scopes import SCOPES
+from support.failures import EXAMPLES
+
+FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
+MARKER: Final = "<!-- Made from the code by `make reference`. -->\n"
+
+
+def commands() -> str:
+    """Every usage line with its sentence; the features' own order."""
+    sections = []
+    for feature in features.features:
+        if feature.commands:
+            rows = [(f"`{one.usage}`", one.sentence + _notes(one)) for one in feature.commands]
+            sections.append(f"## {feature.name.replace('_', ' ').capitalize()}\n\n{_table(('You type', ''), rows)}")
+    return "\n\n".join(sections)
+
+
+def _notes(command: object) -> str:
+    is_reading, is_default = getattr(command, "is_reading", False), getattr(command, "is_default", False)
+    notes = [" With `--share`, the whole channel sees it."] if is_reading else []
+    return "".join([*notes, *([" The default of its command."] if is_default else [])])
+
+
+def settings() -> str:
+    """Every setting: variable, default, explanation."""
+    parts = []
+    for field in Settings.model_fields.values():
+        needed = "**needed**" if field.is_required() else f"default `{field.default}`" if field.default else "not set"
+        words = " ".join(str(field.description).split())
+        parts.append(f"### {field.alias}\n\n{needed}\n\n{words}")
+    return "\n\n".join(parts)
+
+
+def command_line() -> str:
+    """Every command of the program with its options."""
+    group = typer.main.get_command(program)
+    return "\n\n".join(_shown(group, "bridge"))
+
+
+def _shown(command: object, path: str) -> Iterable[str]:
+    words = " ".join(str(getattr(command, "help", "") or "").split())
+    options = [one for one in getattr(command, "params", []) if "--help" not in one.opts]
+    rows = [(f"`{_spelled(one)}`", str(getattr(one, "help", "") or "")) for one in options]
+    yield f"## `{path}`\n\n{words}" + (f"\n\n{_table(('', ''), rows)}" if rows else "")
+    for name, sub in getattr(command, "commands", {}).items():
+        yield from _shown(sub, f"{path} {name}")
+
+
+def _spelled(option: object) -> str:
+    opts, is_flag = (
+        [*getattr(option, "opts", []), *getattr(option, "secondary_opts", [])],
+        getattr(option, "is_flag", 0),
+    )
+    value = "" if is_flag or not opts[0].startswith("-") else f" {getattr(option, 'metavar', None) or 'VALUE'}"
+    metavar = getattr(option, "metavar", None) or opts[0].upper()
+    return " · ".join(opts) + value if opts[0].startswith("-") else metavar
+
+
+def permissions() -> str:
+    """Every scope and what it is for."""
+    rows = [(f"`{one.name}`", "optional" if one.is_optional else "needed", one.purpose) for one in SCOPES]
+    return _table(("Permission", "", "Needed to"), rows)
+
+
+def metrics() -> str:
+    """Every metric with its labels."""
+    rows = []
+    for one in Metrics().registry._collector_to_names:
+        family = next(iter(one.describe()))
+        name = family.name + ("_total" if family.type == "counter" else "")
+        labels = ", ".join(f"`{label}`" for label in getattr(one, "_labelnames", ()))
+        rows.append((f"`{name}`", family.type, labels, family.documentation))
+    return _table(("Metric", "Type", "Labels", ""), rows)
+
+
+def redis_keys() -> str:
+    """Every key, as the code's own table has it."""
+    return markdown()
+
+
+def messages() -> str:
+    """Every sentence about a failure, with what it means."""
+    rows: dict[str, str] = {}
+    for error in EXAMPLES:
+        about = " ".join(str(type(error).__doc__).split("\n\n")[0].split())
+        rows.setdefault(sentence(error), re.sub(r"\*(\w+)\*", r"\1", about))
+    return _table(("You read", "It means"), list(rows.items()))
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "commands": commands,
+    "settings": settings,
+    "command-line": command_line,
+    "permissions": permissions,
+    "metrics": metrics,
+    "redis-keys": redis_keys,
+    "messages": messages,
+}
+
+
+def page(name: str) -> str:
+    """The whole page *name*, as it should be: its written beginning, and what the code makes."""
+    begin, _, _ = (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition(MARKER)
+    return f"{begin}{MARKER}\n{PAGES[name]().rstrip()}\n"
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heads, tuple("---" for _ in heads), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    for each in PAGES:
+        text = page(each)
+        (FOLDER / f"{each}.md").write_text(text, encoding="utf-8")
+    sys.stdout.write(f"{len(PAGES)} pages of docs/reference are written.\n")
