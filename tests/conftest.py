@@ -90,12 +90,11 @@ async def real_redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
 
     What may stay is in the store's own table of keys.
     """
-    permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
     connect = import_module("bridge.queue.redis.connection").connect
     async with connect(f"{redis_server.url}?db={EMPTIED}") as client:
         await client.flushdb()
         yield client
-        assert await keys_without_lifetime(client, permanent) == [], "keys were left without a lifetime"
+        assert await keys_without_lifetime(client) == [], "keys were left without a lifetime"
 
 
 wait_until = pytest.fixture(name="wait_until")(lambda: waiting.wait_until)

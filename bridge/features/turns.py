@@ -114,7 +114,7 @@ class Turns:
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
         """Take the head of a lane; None where that is empty, or now for others to go on with."""
-        head = lease.pop_head()
+        head, lease.head = lease.head, None  # what was taken with the lane; later it is taken anew
         if head is None and not self.deps.say.token.is_accepted:
             await self.journal.release(lease.held)  # no turn begins now (`Worker`)
             return None

@@ -31,11 +31,11 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable, StoreWiped
-from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
+from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.queue.deliveries import PassedOver, Refusals
 from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
-from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, person, read_head
+from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
@@ -202,7 +202,7 @@ class Inbox:
                 self._scripts.redis_time(now, within) if within else "",
                 inbound.kind,
                 self._limits.thread_turns if is_limited and thread else 0,
-                person(inbound),
+                str(PersonKey(inbound.team, inbound.user)),  # under whom it is counted
                 self._limits.user_turns if is_limited else 0,
                 delivery.to_line(),
                 _TRACE_MS,

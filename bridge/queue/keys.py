@@ -134,7 +134,6 @@ class Keys:
 
 
 TABLE = tuple(line for line in vars(Keys).values() if isinstance(line, Key))
-PERMANENT_PATTERNS = tuple(rf"^\{{[^}}]+\}}:{key.begin}{'.+' if key.parts else ''}$" for key in TABLE if key.stays)
 
 
 def helpers(script: str) -> str:

@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from bridge.errors import RecordNotUnderstood
-from bridge.ids import Lane, PersonKey, TurnId
+from bridge.ids import Lane, TurnId
 from bridge.inbound import Inbound, from_json
 
 VERSION = 1
@@ -236,11 +236,6 @@ class Limits:
 
 
 UNLIMITED: Final = Limits()
-
-
-def person(inbound: Inbound) -> str:
-    """Under whom it is counted."""
-    return str(PersonKey(inbound.team, inbound.user))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,11 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
-from bridge.ids import MessageKey, ThreadKey, TurnId
+from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Notice
 from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.patience import Patience
-from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, person, read_head
+from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, read_head
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
 
@@ -172,14 +172,9 @@ class Lease:
         self.lane = held.lane
         self.monotonic = monotonic
         self.is_lost = False  # another worker has it
-        self._head = head
+        self.head = head
         self._renewed_at = renewed_at
         self._renew = renew
-
-    def pop_head(self) -> Head | None:
-        """Give the head that was taken with the lane, once: later it is taken anew."""
-        head, self._head = self._head, None
-        return head
 
     def was_outlived(self, since: float) -> bool:
         """Whether what began at *since* took longer than a lease lasts, and so longer than it may."""
@@ -240,9 +235,10 @@ class Journal:
         thread, and the agent that it has from now on, if it has none yet.
         """
         record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
+        person = PersonKey(record.body.team, record.body.user)
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
-            person(record.body), self._limits.user_runs, *bound, self._session_ms, confirmed=True,
+            str(person), self._limits.user_runs, *bound, self._session_ms, confirmed=True,
         )  # fmt: skip
         if answer.startswith("paused:"):
             raise TooOften("runs", timedelta(milliseconds=max(0.0, float(answer.removeprefix("paused:")))))

@@ -101,6 +101,14 @@ class Hello:
     said_at: datetime | None
 
 
+class Answer(dict[str, Any]):
+    """What Slack answered, with the *headers* that it came with."""
+
+    def __init__(self, answer: Json | None = None, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(answer or {})
+        self.headers = headers or {}
+
+
 class BotToken:
     """The bot token's *value*, and whether Slack accepts it, as far as its answers have shown.
 
@@ -163,75 +171,24 @@ class SlackWeb:
         """
         return datetime.now(UTC) - self._clock_ahead
 
-    async def call(self, method: str, arguments: Mapping[str, Any], *, seconds: float = CALL_SECONDS) -> Json:
-        """Make a call that takes JSON. Raises `SlackError`."""
-        given = {name: value for name, value in arguments.items() if value is not None}
-        answer, _ = await self._request(method, seconds, json=given)
-        return answer
-
-    async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Json:
-        """Make a call that reads; those do not take JSON. Raises `SlackError`."""
-        answer, _ = await self._request(method, seconds, verb="GET", params=arguments)
-        return answer
-
-    def use(self, token: str) -> None:
-        """Use another bot token, or the same one again, which Slack accepts."""
-        self.client.token = token
-        self.token.accept(token)
-
-    async def auth_test(self, token: str = "") -> Identity:
-        """Ask whose *token* is, or the one in use. Raises `SlackError`."""
-        return (await self.hello(token)).identity
-
-    async def hello(self, token: str = "") -> Hello:
-        """Ask who we are, by name too, and what time it is. Raises `SlackError`."""
-        answer, headers = await self._request("auth.test", CALL_SECONDS, token=token or self.token.value, json={})
-        granted = headers.get("x-oauth-scopes", "")
-        identity = Identity(
-            team=str(answer.get("team_id") or ""),
-            enterprise=str(answer.get("enterprise_id") or ""),
-            bot_user=str(answer.get("user_id") or ""),
-            bot_id=str(answer.get("bot_id") or ""),
-            app_id=str(answer.get("app_id") or ""),
-            workspace=str(answer.get("url") or ""),
-            is_org_wide=answer.get("is_enterprise_install") is True,
-            scopes=frozenset(scope.strip() for scope in granted.split(",") if scope.strip()),
-        )
-        said_at = _moment(headers.get("Date", ""))
-        return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), said_at)
-
-    async def respond(self, response_url: str, body: Json, *, seconds: float = CALL_SECONDS) -> None:
-        """Post to a ``response_url``. Raises `SlackError`; a used or expired one is `SlackRefused`."""
-        await self._request(RESPONSE_URL, seconds, url=response_url, json=body)
-
-    async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
-        """Send a file's bytes to where ``files.getUploadURLExternal`` said. Raises `SlackError`."""
-        await self._request(UPLOAD_URL, seconds, url=upload_url, data=content)
-
-    async def open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
-        """Open a WebSocket of Socket Mode with an app-level token. Raises `SlackError`.
-
-        https://docs.slack.dev/reference/methods/apps.connections.open
-        """
-        url = await self.socket_url(app_token)
-        try:
-            async with asyncio.timeout(CALL_SECONDS):
-                return await self._session.ws_connect(url, autoping=False, max_msg_size=_SOCKET_MESSAGE)
-        except (aiohttp.ClientError, OSError, ValueError) as exc:
-            raise SlackUnreachable(_OPEN_SOCKET, type(exc).__name__) from exc
-
-    async def socket_url(self, app_token: str) -> str:
-        """Ask where a WebSocket can be opened. Raises `SlackError`."""
-        answer, _ = await self._request(_OPEN_SOCKET, CALL_SECONDS, token=app_token)
-        return str(answer.get("url"))
-
-    async def _request(
-        self, method: str, seconds: float, *, token: str = "", url: str = "", verb: str = "POST", **request: Any
-    ) -> tuple[Json, Mapping[str, str]]:
-        """Send one request, once, and judge its answer. Raises `SlackError`.
+    async def call(
+        self,
+        method: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        seconds: float = CALL_SECONDS,
+        token: str = "",
+        url: str = "",
+        verb: str = "POST",
+        **request: Any,
+    ) -> Answer:
+        """Make a call, once, with *arguments* as JSON (None ones are left out), and judge its answer.
 
         It carries *token*, or else the bot's; no token where a *url* says that it goes elsewhere than to the API.
+        Raises `SlackError`.
         """
+        if arguments is not None:
+            request["json"] = {name: value for name, value in arguments.items() if value is not None}
         is_as_bot = not token and not url
         if is_as_bot and not self.token.is_accepted:
             raise SlackTokenRefused(method, self.token.refused_because)
@@ -259,7 +216,61 @@ class SlackWeb:
             self._said_at = said
             ahead = datetime.now(UTC) - (_moment(said) or datetime.now(UTC))
             self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
-        return answer, response.headers
+        return answer
+
+    async def read(self, method: str, arguments: Mapping[str, str], *, seconds: float = CALL_SECONDS) -> Json:
+        """Make a call that reads; those do not take JSON. Raises `SlackError`."""
+        return await self.call(method, seconds=seconds, verb="GET", params=arguments)
+
+    def use(self, token: str) -> None:
+        """Use another bot token, or the same one again, which Slack accepts."""
+        self.client.token = token
+        self.token.accept(token)
+
+    async def auth_test(self, token: str = "") -> Identity:
+        """Ask whose *token* is, or the one in use. Raises `SlackError`."""
+        return (await self.hello(token)).identity
+
+    async def hello(self, token: str = "") -> Hello:
+        """Ask who we are, by name too, and what time it is. Raises `SlackError`."""
+        answer = await self.call("auth.test", {}, token=token or self.token.value)
+        granted = answer.headers.get("x-oauth-scopes", "")
+        identity = Identity(
+            team=str(answer.get("team_id") or ""),
+            enterprise=str(answer.get("enterprise_id") or ""),
+            bot_user=str(answer.get("user_id") or ""),
+            bot_id=str(answer.get("bot_id") or ""),
+            app_id=str(answer.get("app_id") or ""),
+            workspace=str(answer.get("url") or ""),
+            is_org_wide=answer.get("is_enterprise_install") is True,
+            scopes=frozenset(scope.strip() for scope in granted.split(",") if scope.strip()),
+        )
+        said_at = _moment(answer.headers.get("Date", ""))
+        return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), said_at)
+
+    async def respond(self, response_url: str, body: Json, *, seconds: float = CALL_SECONDS) -> None:
+        """Post to a ``response_url``. Raises `SlackError`; a used or expired one is `SlackRefused`."""
+        await self.call(RESPONSE_URL, body, seconds=seconds, url=response_url)
+
+    async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
+        """Send a file's bytes to where ``files.getUploadURLExternal`` said. Raises `SlackError`."""
+        await self.call(UPLOAD_URL, seconds=seconds, url=upload_url, data=content)
+
+    async def open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
+        """Open a WebSocket of Socket Mode with an app-level token. Raises `SlackError`.
+
+        https://docs.slack.dev/reference/methods/apps.connections.open
+        """
+        url = await self.socket_url(app_token)
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                return await self._session.ws_connect(url, autoping=False, max_msg_size=_SOCKET_MESSAGE)
+        except (aiohttp.ClientError, OSError, ValueError) as exc:
+            raise SlackUnreachable(_OPEN_SOCKET, type(exc).__name__) from exc
+
+    async def socket_url(self, app_token: str) -> str:
+        """Ask where a WebSocket can be opened. Raises `SlackError`."""
+        return str((await self.call(_OPEN_SOCKET, token=app_token)).get("url"))
 
 
 @asynccontextmanager
@@ -329,7 +340,7 @@ _MAY_HAVE_HAPPENED = ("internal_error", "fatal_error", "service_unavailable", "r
 """Words of which Slack's reference says: "some aspect of the operation may have succeeded"."""
 
 
-def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *, is_api: bool) -> Json:
+def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *, is_api: bool) -> Answer:
     """Tell what an answer means: the API's is JSON, any other a status and a word.
 
     https://docs.slack.dev/apis/web-api/#responses
@@ -342,14 +353,14 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
         word = _word_in(body)
         if status >= HTTPStatus.BAD_REQUEST or word not in {"", "ok"}:
             raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
-        return {}
+        return Answer()
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError) as exc:
         raise SlackAmbiguous(method, f"{status}, not JSON") from exc
     match answer:
         case {"ok": True}:
-            return dict(answer)
+            return Answer(answer, headers)
         case {"ok": False, "error": "ratelimited" | "rate_limited" | "message_limit_exceeded" as word}:
             raise SlackUnreachable(method, word, _retry_after(headers))
         case {"ok": False, "error": "team_added_to_org" | "org_login_required" as word}:  # while it is being moved

@@ -6,7 +6,6 @@ import secrets
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,5 @@ async def world(redis_server: RealRedis) -> AsyncIterator[World]:
     namespace = f"test-{secrets.token_hex(4)}"
     async with a_world(redis_server.url, namespace) as world:
         yield world
-        permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
-        left = await keys_without_lifetime(world.redis, permanent)
+        left = await keys_without_lifetime(world.redis)
         assert left == [], "keys were left without a lifetime"

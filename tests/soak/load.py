@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bridge.queue.keys import PERMANENT_PATTERNS
 from soak.fleet import Fleet
 from soak.people import PLACES, Person, run_things
 from soak.trouble import Trouble
@@ -73,7 +72,7 @@ async def _load(town: Town, fleet: Fleet, trouble: Trouble, seconds: float) -> R
         ("memory of a bridge, MB, at the end", _numbers(fleet.resident())),
         ("memory of Redis, MB, at the start and the end", f"{before[1]:.1f}, {await _used(world):.1f}"),
     ]
-    left = await keys_without_lifetime(world.redis, PERMANENT_PATTERNS)
+    left = await keys_without_lifetime(world.redis)
     result.faults += [f"key that stays for ever: {key}" for key in left]
     return result
 

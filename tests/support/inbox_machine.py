@@ -22,7 +22,6 @@ from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.queue.inbox import Duplicate, Queued
-from bridge.queue.keys import PERMANENT_PATTERNS
 from bridge.queue.records import Held, InDoubt, Record, Step, Taken
 from bridge.queue.turn import LEASE, TurnChanged
 from support.lifetimes import keys_without_lifetime
@@ -407,7 +406,7 @@ class InboxMachine(RuleBasedStateMachine):
         for turn in [turn for thread in self.threads for turn in thread.written]:
             assert turn.posts == (0 if turn.is_withdrawn else 1), turn
             assert turn.outcome != "answered" or turn.asked == [turn.message.text], "the last text is what was sent"
-        assert self.do(keys_without_lifetime(self.redis, PERMANENT_PATTERNS)) == []
+        assert self.do(keys_without_lifetime(self.redis)) == []
 
     # Words of the model
 

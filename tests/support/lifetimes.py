@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from importlib import import_module
 
 from redis.asyncio import Redis
 
@@ -53,12 +53,14 @@ return {without, strays}
 """
 
 
-async def keys_without_lifetime(redis: Redis, permanent: Sequence[str]) -> list[str]:
-    """List the keys that neither expire nor match a pattern in *permanent*.
+async def keys_without_lifetime(redis: Redis) -> list[str]:
+    """List the keys that do not expire, although the store's own table of keys does not let them stay.
 
     A turn and a box may stay only while they wait: the turn in its lane's box, and the box with exactly one entry in
     the ready stream, or parked.
     """
     without, strays = await redis.eval(_LOOK, 0)
-    unknown = {key for key in without if not any(re.match(pattern, key) for pattern in permanent)}
+    lasting = [key for key in import_module("bridge.queue.keys").TABLE if key.stays]
+    permanent = [rf"\{{[^}}]+\}}:{key.begin}{'.+' if key.parts else ''}" for key in lasting]
+    unknown = {key for key in without if not any(re.fullmatch(pattern, key) for pattern in permanent)}
     return sorted(unknown | set(strays))

@@ -350,8 +350,7 @@ async def a_shared_world(redis_url: str, **environ: str) -> AsyncIterator[World]
 
 async def check_lifetimes(world: World) -> None:
     """Fail where a key would stay in Redis for ever, or work would never be done."""
-    permanent = import_module("bridge.queue.keys").PERMANENT_PATTERNS
-    assert await keys_without_lifetime(world.redis, permanent) == [], "keys were left without a lifetime"
+    assert await keys_without_lifetime(world.redis) == [], "keys were left without a lifetime"
 
 
 _UNEXPECTED = re.compile(r"failed unexpectedly|broke inside|Traceback|was never retrieved")

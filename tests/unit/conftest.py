@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from bridge.queue.keys import PERMANENT_PATTERNS
 from support.edge import say, say_without_files, slack, web  # noqa: F401 - found by their names
 from support.fake_redis import InProcessRedis
 from support.lifetimes import keys_without_lifetime
@@ -23,7 +22,7 @@ async def fake_redis() -> AsyncIterator[Redis]:
     """An empty Redis in this process, which fails a test that leaves keys behind for ever."""
     async with InProcessRedis(decode_responses=True, protocol=2, version=(7,)) as client:
         yield client
-        assert await keys_without_lifetime(client, PERMANENT_PATTERNS) == [], "keys were left without a lifetime"
+        assert await keys_without_lifetime(client) == [], "keys were left without a lifetime"
 
 
 @pytest.fixture

@@ -53,7 +53,6 @@ CHART_LABEL: Final = 20  # also the name of a series
 CHART_SEGMENTS: Final = 6  # of a pie
 CHART_POINTS: Final = 20  # of each series
 TABLE_ROWS: Final = 100  # and the head
-TABLES_TEXT: Final = 10_000  # of all cells of all tables of a message
 MESSAGE: Final = 11_500  # undocumented: several blocks together fail at about 13,200, markdown blocks at 12,000
 
 # Ours, for what reads well in one message.
