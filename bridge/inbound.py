@@ -22,6 +22,82 @@ WAITING_LIMIT = 50
 """How many messages may wait in one thread."""
 
 
+FileKind = Literal["text", "mail", "document", "clip", "image", "video", "link", "gone", "other", "unknown"]
+"""What a file is read as. ``link``: it is stored elsewhere; ``gone``: Slack no longer shows it; ``unknown``: Slack
+describes it only when asked, as all of another company's."""
+
+
+class _Part(BaseModel):
+    """A part of a message: words that people see there, with Slack's escapes, and references, never bytes.
+
+    One that *is_cut* was larger than what is kept of one message.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    is_cut: bool = False
+
+
+class Table(_Part):
+    """A table, row by row; the first row is its head."""
+
+    part: Literal["table"] = "table"
+    rows: tuple[tuple[str, ...], ...]
+
+
+class MessageFile(_Part):
+    """A file, as Slack describes it.
+
+    *type* is what Slack calls its format (``PDF``), *size* in bytes. *url* is where its content is, of a clip where its
+    transcript is. *words* came with the description (all of a short snippet, a mail, a clip's transcript); they are
+    all that there are if it *is_whole*. Of a clip that *is_pending* there will be a transcript.
+    """
+
+    part: Literal["file"] = "file"
+    id: str
+    kind: FileKind = "unknown"
+    name: str = ""
+    type: str = ""
+    size: int = 0
+    url: str = ""
+    alt_text: str = ""
+    words: str = ""
+    is_whole: bool = False
+    is_pending: bool = False
+
+
+class Quotation(_Part):
+    """A message that was forwarded: who wrote it where, as far as Slack says, and what is in it."""
+
+    part: Literal["quotation"] = "quotation"
+    author: str = ""
+    author_id: str = ""
+    channel: str = ""
+    channel_name: str = ""
+    link: str = ""
+    text: str = ""
+    tables: tuple[Table, ...] = ()
+    files: tuple[MessageFile, ...] = ()
+
+
+class Alert(_Part):
+    """What an app shows beside a text, or in place of it."""
+
+    part: Literal["alert"] = "alert"
+    text: str
+
+
+class LeftOut(_Part):
+    """There were *count* more parts than are kept of one message."""
+
+    part: Literal["left_out"] = "left_out"
+    count: int
+
+
+MessagePart = Annotated[Quotation | Table | Alert | MessageFile | LeftOut, Field(discriminator="part")]
+"""What a message has besides its text: a closed set (`bridge.slack.contents` reads them)."""
+
+
 class _Inbound(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -35,9 +111,10 @@ class _Inbound(BaseModel):
 class InboundMessage(_Inbound):
     """A message that a person wrote.
 
-    *text* is the event's own ``text``, with Slack's escapes. *thread_ts* is ``""`` for a message that is not
-    in a thread. *is_mention*: it mentions the bot; *is_direct*: it is in the direct message with the bot; *is_typed*:
-    it was written in one of Slack's own clients, which only people use.
+    *text* is what its person wrote, with Slack's escapes: only there are commands, mentions and an agent's name looked
+    for. *parts* are whatever else is in it. *thread_ts* is ``""`` for a message that is not in a thread. *is_mention*:
+    it mentions the bot; *is_direct*: it is in the direct message with the bot; *is_typed*: it was written in one of
+    Slack's own clients, which only people use.
     """
 
     kind: Literal["message"] = "message"
@@ -48,11 +125,11 @@ class InboundMessage(_Inbound):
     retry: int = 0  # which repetition by Slack it came with
     is_mention: bool = False
     is_direct: bool = False
-    has_files: bool = False
     is_typed: bool = True
     edited_ts: str = ""  # when it got this text, where that is not its first
     calls_in: bool = False  # a form put it into a thread that others have begun
     is_text: bool = False  # no command, however it begins: its person said so
+    parts: tuple[MessagePart, ...] = ()
 
     @property
     def key(self) -> MessageKey:
@@ -168,7 +245,7 @@ class MessagesTabOpened(_Inbound):
 
 
 class Shortcut(_Inbound):
-    """A shortcut that was used: *name* is its callback_id. One on a message carries that message's *text*.
+    """A shortcut that was used: *name* is its callback_id. One on a message carries that message's *text* and *parts*.
 
     *text* has Slack's escapes; *author* wrote it. A global one has no channel, and so no way to tell anything but a
     form. *refusal*: this person may not use it.
@@ -183,6 +260,7 @@ class Shortcut(_Inbound):
     response_url: str = ""
     trigger_id: str = ""
     refusal: str = ""
+    parts: tuple[MessagePart, ...] = ()
 
 
 class Report(_Inbound):

@@ -22,6 +22,7 @@ from bridge.features.registry import features
 from bridge.features.reply_poster import ReplyPoster
 from bridge.features.reports.keeping import ReportStore
 from bridge.features.reports.reporter import Reporter
+from bridge.features.shared.contents import PartReader
 from bridge.features.shared.context import Context
 from bridge.features.shared.recent import Recent
 from bridge.features.shared.sessions import Sessions
@@ -138,6 +139,7 @@ def build(
         indicators=indicators,
         directory=directory,
         context=Context(say, directory, identity.bot_user, is_on=settings.context == "on", mentions_only=mentions_only),
+        parts=PartReader(directory, identity.bot_user),
         follow=KeptReplies(wires.web, messages),
         store_since=lambda: namespace.since,
         now=now,

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from bridge.features.access import Access
 from bridge.features.feature import HomeSection
+from bridge.features.shared.contents import PartReader
 from bridge.features.shared.context import Context
 from bridge.features.shared.recent import Recent
 from bridge.features.shared.sessions import Sessions
@@ -44,6 +45,7 @@ class Deps:
     indicators: Indicators
     directory: Directory
     context: Context
+    parts: PartReader
     follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
     store_since: Callable[[], datetime | None]
     now: Callable[[], datetime]

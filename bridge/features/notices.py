@@ -34,6 +34,27 @@ _WHY_NOT_POSTED: Final = {
     "restricted_action_thread_only_channel": "the channel only allows replies in threads",
 }
 
+_WHY: Final = {
+    "cut": "only the first 100 kB went along",
+    "full": "a message and all that is in it may have 200 kB of text; the rest was left out",
+    "gone": "Slack no longer shows it",
+    "image": "the agent can't see images. Describe what matters in words",
+    "link": "it is stored outside Slack, so only its link went along",
+    "many": "only the first 5 files of a message are read",
+    "names": "only names of files go to agents here",
+    "off": "files don't go to agents here",
+    "other": "the agent can't read this kind of file",
+    "silent": "Slack has no transcript of it",
+    "slack": "I couldn't get it from Slack. Send it again, or paste its text",
+    "video": "the agent can't watch videos. Describe what matters in words",
+}
+"""Why something of a message did not go along."""
+
+_UNDERSTOOD: Final = (
+    "It can read text, forwarded messages, tables, text files, PDF and Office documents, and clips with a transcript."
+)
+MOST_NAMED: Final = 10  # files of one message, in the line that says that they were not read
+
 SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
 ASK_EDITED: Final = "turn:edited"
@@ -75,9 +96,42 @@ def mention_without_text() -> Reply:
     return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))
 
 
-def file_without_text() -> Reply:
-    """Answer a file that comes alone."""
-    return kit.reply("I can only read text. Please write what you need; files are left aside.")
+class NotRead(BaseModel):
+    """Something of a message that the agent did not get, or not whole: its *name*, and why, by a name in `_WHY`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    why: str
+    name: str = ""
+
+
+class Unread(BaseModel):
+    """All of that in one message; *is_all*: nothing else was in it, so the agent was not asked."""
+
+    model_config = ConfigDict(frozen=True)
+
+    missing: tuple[NotRead, ...] = ()
+    is_all: bool = False
+
+    def notice(self) -> str:
+        """Name it for `told_not_read`, as far as one line has room."""
+        return f"not_read:{self.model_copy(update={'missing': self.missing[:MOST_NAMED]}).model_dump_json()}"
+
+
+def told_not_read(facts: str = "") -> Reply:
+    """Tell a person, once for a message, what of it did not go along and why."""
+    try:
+        unread = Unread.model_validate_json(facts)
+    except ValidationError:  # of another release
+        unread = Unread()
+    by_reason: dict[str, list[str]] = {}
+    for one in unread.missing:
+        names = by_reason.setdefault(_WHY.get(one.why, _WHY["slack"]), [])
+        names += [kit.named(one.name, 60)] if one.name else []
+    said = "; ".join(f"{', '.join(names)}: {why}" if names else why for why, names in by_reason.items())
+    if unread.is_all:
+        return kit.note(f"I didn't ask the agent. {said}. {_UNDERSTOOD}")
+    return kit.note(f"Not everything in your message reached the agent. {said}.")
 
 
 class Slip(BaseModel):

@@ -16,6 +16,7 @@ from datetime import timedelta
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from bridge.errors import RecordNotUnderstood
+from bridge.inbound import MessagePart
 from bridge.slack.blockkit.reply import Reply, View
 
 
@@ -26,6 +27,7 @@ class NewThread(BaseModel):
 
     agent: int
     text: str  # with Slack's escapes, like a message that somebody typed there
+    parts: tuple[MessagePart, ...] = ()
     thread_ts: str = ""  # the thread that it is for, where the reply is no root
 
 

@@ -105,7 +105,7 @@ def _refused(inbound: Inbound, why: str) -> Inbound:
     """What is put instead: a notice for the person, or *inbound* with the reason where a notice can't reach them."""
     match inbound:
         case Shortcut():
-            return inbound.model_copy(update={"refusal": why, "text": ""})
+            return inbound.model_copy(update={"refusal": why, "text": "", "parts": ()})
         case HomeOpened():
             return inbound.model_copy(update={"refusal": why})
     return Notice(

@@ -26,6 +26,7 @@ from bridge.features.workflows import forms, run_card as runs
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.listeners.app import IN_TIME, Door
 from bridge.project import Catalog
+from bridge.slack import contents
 from bridge.slack.api import Identity
 from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import Block
@@ -106,14 +107,15 @@ def parse_submission(body: Json, identity: Identity) -> Submission:
 def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
     """Parse a ``shortcut`` or ``message_action`` payload."""
     message = mapping(body.get("message"))
-    message_ts = text(body, "message_ts") or text(message, "ts")
+    message_ts, said = text(body, "message_ts") or text(message, "ts"), contents.read(message)
     return Shortcut(
         team=identity.team,
         channel=text(mapping(body.get("channel")), "id"),
         user=text(mapping(body.get("user")), "id"),
         **_home_of(body),
         name=text(body, "callback_id"),
-        text=text(message, "text"),
+        text=said.text,
+        parts=said.parts,
         author=text(message, "user"),
         message_ts=message_ts,
         thread_ts=text(message, "thread_ts") or message_ts,

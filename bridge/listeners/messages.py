@@ -19,6 +19,7 @@ from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
 from bridge.listeners.app import NotTaken, in_time
 from bridge.metrics import Metrics
+from bridge.slack import contents
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.payloads import RETRY, Json, mapping, text, timestamp
 
@@ -84,8 +85,10 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
     if message.get("subtype") == "tombstone":  # a root that was deleted, and whose replies stay
         return _parse_deletion(event, timestamp(message, "ts"), identity)
-    if message.get("text") == previous.get("text"):
+    if contents.read(message) == contents.read(previous):
         return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
+    if message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited"):
+        return Ignored("changed, but not by its person")  # Slack has written down a clip, or shows where a link leads
     parsed = _parse_message(body, event, message, identity)
     if not isinstance(parsed, InboundMessage):
         return parsed
@@ -96,7 +99,7 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
 def _parse_message(
     body: Mapping[str, Any], event: Mapping[str, Any], message: Mapping[str, Any], identity: Identity
 ) -> InboundMessage | Ignored:
-    user, words = text(message, "user"), text(message, "text")
+    user, said = text(message, "user"), contents.read(message)
     channel, ts = text(event, "channel"), timestamp(message, "ts")
     if message.get("subtype") not in ORDINARY:
         return Ignored("a message about something")
@@ -109,21 +112,21 @@ def _parse_message(
     if not (user and channel and ts):
         return Ignored("not a message that a person wrote")
     begin = f"<@{identity.bot_user}"
-    is_mentioned = begin in words and re.search(rf"{re.escape(begin)}(?:\|[^<>]*)?>", words) is not None
+    is_mentioned = begin in said.text and re.search(rf"{re.escape(begin)}(?:\|[^<>]*)?>", said.text) is not None
     return InboundMessage(
         team=identity.team,
         channel=channel,
         user=user,
         user_team=text(message, "user_team") or text(message, "source_team") or text(message, "team"),
         is_shared=body.get("is_ext_shared_channel") is not False,  # where Slack does not say, it may be
-        text=words,
+        text=said.text,
         ts=ts,
         thread_ts=timestamp(message, "thread_ts"),
         event_id=text(body, "event_id"),
         retry=body.get(RETRY, 0),
         is_mention=event.get("type") == "app_mention" or is_mentioned,
         is_direct=event.get("channel_type") == "im" or channel.startswith("D"),
-        has_files=bool(message.get("files")),
+        parts=said.parts,
         edited_ts=timestamp(mapping(message.get("edited")), "ts"),
         is_typed=bool(message.get("client_msg_id")),
     )

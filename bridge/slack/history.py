@@ -11,7 +11,9 @@ from typing import Any
 
 from bridge.errors import SlackError, SlackRefused, SlackUnreachable
 from bridge.ids import TurnId
+from bridge.slack import contents
 from bridge.slack.api import Deadline, Identity, SlackWeb
+from bridge.slack.blockkit.content_words import files_in, with_escapes
 from bridge.slack.parts import Place, tagged_parts
 
 
@@ -221,14 +223,11 @@ def _said(message: Mapping[str, Any]) -> ThreadMessage | None:
         return None
     profile = message.get("bot_profile")
     app = str(message.get("username") or (profile.get("name") if isinstance(profile, dict) else "") or "")
-    files = [one for one in message.get("files") or [] if isinstance(one, dict)]
-    # An app that wrote no text of its own gave some for where nothing else is shown.
-    attached = [one for one in message.get("attachments") or [] if isinstance(one, dict)]
-    instead = "\n".join(str(one.get("fallback") or one.get("text") or "") for one in attached)
+    own, parts = contents.read(message)
     said = ThreadMessage(
         user="" if message.get("bot_id") and app else str(message.get("user") or ""),
         app=app,
-        text=str(message.get("text") or "") or instead,
-        files=tuple(str(one.get("title") or one.get("name") or "") for one in files),
+        text=with_escapes(own, parts),
+        files=tuple(file.name for file in files_in(parts)),
     )
     return said if said.text.strip() or said.files else None

@@ -240,7 +240,8 @@ async def test_files_with_words_and_replies_that_are_broadcast_are_ordinary_mess
     await world.slack.people.say(ALICE, GENERAL, "what is in this file?", thread_ts=root, files=[file])
     await world.slack.people.say(ALICE, GENERAL, "everybody may read this", thread_ts=root, broadcast=True)
 
-    assert await asked_next(world, root) == ["what is in this file?", "everybody may read this", "the last one"]
+    named = "what is in this file?\n\n[file “list.csv”]"
+    assert await asked_next(world, root) == [named, "everybody may read this", "the last one"]
 
 
 async def test_a_file_without_words_gets_a_private_line(world: World) -> None:
@@ -250,7 +251,8 @@ async def test_a_file_without_words_gets_a_private_line(world: World) -> None:
     await world.slack.people.say(ALICE, GENERAL, "", thread_ts=root, files=[file])
     said = await world.whispered(ALICE)
 
-    assert "only read text" in said
+    assert "list.csv" in said
+    assert "It can read text" in said
     assert world.whispers(ALICE)[0].thread_ts == root
     assert await asked_next(world, root) == ["the last one"]
 

@@ -29,6 +29,7 @@ from bridge.features.registry import features
 from bridge.features.reply_poster import ReplyPoster
 from bridge.features.reports.keeping import ReportStore
 from bridge.features.results import Result
+from bridge.features.shared.contents import PartReader
 from bridge.features.shared.context import Context
 from bridge.features.shared.recent import Recent
 from bridge.features.shared.snapshots import SnapshotStore
@@ -432,6 +433,7 @@ class Bench:
             context=Context(
                 say, directory, self.identity.bot_user, is_on=self.has_context, mentions_only=self.mentions_only
             ),
+            parts=PartReader(directory, self.identity.bot_user),
             follow=self.follow,
             store_since=self.store_since,
             now=store.clock,

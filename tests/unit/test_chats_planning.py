@@ -12,12 +12,13 @@ from bridge.features.conversations.choosing import configured, named_first
 from bridge.features.registry import features
 from bridge.features.results import Done, TryLater, Wait
 from bridge.ids import new_turn_id
+from bridge.inbound import Alert, MessageFile, Quotation
 from bridge.project import Agent
 from bridge.queue.inbox import Condition
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import MessageTag, Place
-from support.store import CHANNEL, ROOT, START, TEAM, THREAD, message, ts
+from support.store import CHANNEL, ROOT, START, TEAM, THREAD, USER, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, Posted
 
 AGENTS = [
@@ -177,12 +178,49 @@ async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(bench: 
     assert bench.service.messages == [words]
 
 
-async def test_a_file_without_text_is_answered_in_private(bench: Bench) -> None:
-    result = await bench.answer(message("", has_files=True))
+async def test_a_photo_alone_is_answered_in_private(bench: Bench) -> None:
+    result = await bench.answer(message("", parts=[MessageFile(id="F1", kind="image", name="a.png")]))
 
     assert isinstance(result, Reply)
     assert result.audience is Audience.PRIVATE
-    assert "only read text" in result.text
+    assert "a.png: the agent can't see images" in result.text
+    assert bench.service.asked == []
+
+
+async def test_what_is_only_forwarded_goes_to_the_agent(bench: Bench) -> None:
+    await bench.answer(message("", parts=[Quotation(author="Ada", text="The lamp is red.")]))
+
+    assert bench.service.messages == ["A forwarded message by Ada:\n> The lamp is red."]
+
+
+async def test_a_forwarded_message_is_no_command_and_names_no_agent(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    bench.default_agent = "Support"
+
+    await bench.answer(message("", parts=[Quotation(text="Sales: !stats"), Alert(text=f"<@{BOT}> !new")]))
+
+    assert bench.service.asked == asked(7, "A forwarded message:\n> Sales: !stats\n\nShown by an app:\n> !new")
+
+
+async def test_an_agent_that_is_only_named_gets_what_is_forwarded(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+
+    await bench.answer(message("Sales:", parts=[Alert(text="Disk full")]))
+
+    assert bench.service.asked == asked(8, "Shown by an app:\n> Disk full")
+
+
+async def test_what_the_agent_cannot_see_is_told_in_private_once(bench: Bench) -> None:
+    photo = MessageFile(id="F1", kind="image", name="a.png", type="PNG", size=1200, alt_text="A lamp")
+    await bench.store.queue(message("look", parts=[photo]))
+
+    await bench.work()
+    await bench.work()  # the notice
+
+    assert bench.service.messages == ["look\n\n[image “a.png” (PNG, 1.2 kB); described as “A lamp”]"]
+    ((recipient, told),) = bench.say.whispers
+    assert recipient.user == USER
+    assert "a.png: the agent can't see images" in told.text
 
 
 def answered_earlier(bench: Bench) -> None:

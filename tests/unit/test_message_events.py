@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bridge.ids import MessageKey
-from bridge.inbound import InboundMessage
+from bridge.inbound import InboundMessage, MessageFile
 from bridge.listeners.messages import Deleted, Edited, Ignored, Parsed, parse
 from support.saying import US
 
@@ -15,6 +15,17 @@ TS, LATER = "1700000000.000100", "1700000900.000001"
 SAID = {"type": "message", "user": "U1", "channel": "C1", "ts": TS, "text": "hello"}
 MESSAGE = InboundMessage(team=US.team, channel="C1", user="U1", is_shared=True, text="hello", ts=TS, is_typed=False)
 CHANGED = {"type": "message", "subtype": "message_changed", "channel": "C1", "ts": LATER, "event_ts": LATER}
+RICH = {
+    "type": "rich_text",
+    "elements": [
+        {
+            "type": "rich_text_section",
+            "elements": [{"type": "user", "user_id": US.bot_user}, {"type": "text", "text": " said"}],
+        }
+    ],
+}
+EDITED = {"edited": {"user": "U1", "ts": LATER}}
+UNFURLED = {"attachments": [{"is_share": True, "text": "what was said"}]}
 
 
 def parsed(event: dict[str, Any]) -> Parsed:
@@ -34,7 +45,9 @@ def parsed(event: dict[str, Any]) -> Parsed:
         ({"channel": "G1", "channel_type": "mpim"}, {"channel": "G1"}),
         ({"thread_ts": LATER, "client_msg_id": "c"}, {"thread_ts": LATER, "is_typed": True}),
         ({"thread_ts": "root"}, {}),
-        ({"subtype": "file_share", "files": [{}]}, {"has_files": True}),
+        ({"subtype": "file_share", "files": [{"id": "F1"}]}, {"parts": (MessageFile(id="F1"),)}),
+        ({"files": [{"id": "F1"}], "text": ""}, {"parts": (MessageFile(id="F1"),), "text": ""}),
+        ({"text": "", "blocks": [RICH]}, {"text": f"<@{US.bot_user}> said", "is_mention": True}),
         ({"user_team": "T2", "team": "T1"}, {"user_team": "T2"}),
         ({"source_team": "T2", "team": "T1"}, {"user_team": "T2"}),
         ({"edited": {"ts": LATER}}, {"edited_ts": LATER}),
@@ -69,6 +82,10 @@ def test_a_message_of_nobody_is_ignored(more: dict[str, Any]) -> None:
     [
         ({**CHANGED, "message": SAID}, Edited(MESSAGE.model_copy(update={"edited_ts": LATER}))),
         (
+            {**CHANGED, "message": {**SAID, **EDITED, "files": [{"id": "F1"}]}, "previous_message": SAID},
+            Edited(MESSAGE.model_copy(update={"edited_ts": LATER, "parts": (MessageFile(id="F1"),)})),
+        ),
+        (
             {**SAID, "type": "app_mention", "edited": {"ts": LATER}},
             Edited(MESSAGE.model_copy(update={"edited_ts": LATER, "is_mention": True}), is_mention=True),
         ),
@@ -87,6 +104,7 @@ def test_an_edit_and_a_deletion_name_their_message(event: dict[str, Any], expect
     "event",
     [
         {**CHANGED, "message": SAID, "previous_message": SAID},
+        {**CHANGED, "message": {**SAID, **UNFURLED}, "previous_message": SAID},  # by Slack, not by its person
         {**CHANGED, "message": {**SAID, "bot_id": "B1"}},
         {**CHANGED, "message": 7},
         {"type": "message", "subtype": "message_deleted", "deleted_ts": 7},

@@ -21,6 +21,7 @@ from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.history import ThreadMessage, ThreadRead
 from bridge.slack.parts import Place
+from support.payloads import AS_MARKDOWN, IMAGE, PASTED, forward
 from support.saying import US
 from support.store import CHANNEL, ROOT, TEAM, USER
 from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, killed
@@ -90,6 +91,20 @@ async def test_the_text_of_a_message_becomes_the_input(bench: Bench) -> None:
     await after(bench, sent(form, workflow="3", input="a < b", kind="text"))
     assert bench.service.runs == ["a < b"]
     assert bench.say.replies("bridge_run")[0].place.channel == CHANNEL
+
+
+@pytest.mark.parametrize(("name", "where"), [("run_with", "input"), ("ask_about", "about")])
+async def test_what_is_in_a_message_goes_into_the_form(bench: Bench, name: str, where: str) -> None:
+    body = {"message": {"user": "U2", "text": "see", "attachments": [forward(), PASTED], "files": [IMAGE]}}
+    shortcut = parse_shortcut(body, US).model_copy(update={**FIELDS, **HERE, "name": name})
+
+    form = await after(bench, shortcut)
+
+    assert field(form, where)["initial_value"] == (
+        "see\n\nA forwarded message by Ada Lovelace in #C2 (https://acme.slack.com/archives/C2/p1724952281623809):\n"
+        f"> The lamp is *red* & blinks.\n\nA table:\n\n{AS_MARKDOWN}\n\n"
+        "[image “a.png” (PNG, 137.5 kB); described as “A red lamp”]"
+    )
 
 
 async def test_a_message_that_is_too_long_for_the_form_says_so(bench: Bench) -> None:

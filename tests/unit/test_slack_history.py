@@ -12,6 +12,7 @@ from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.history import NEWEST, Recalled, ThreadMessage
 from bridge.slack.parts import MessageTag, Place, tagged_parts
 from bridge.slack.post import Say
+from support.payloads import AS_MARKDOWN, PASTED, forward
 from support.saying import SINCE, TURN, US
 from support.wire_slack import Json, WireSlack, limited
 
@@ -155,7 +156,11 @@ async def test_own_answers_and_run_cards_are_read_where_wanted(slack: WireSlack,
     ("message", "expected"),
     [
         (said(1, "see", files=[{"title": "Plan", "name": "plan.pdf"}, {"name": "b.png"}]),
-         ThreadMessage("U1", "", "see", ("Plan", "b.png"))),
+         ThreadMessage("U1", "", "see", ("plan.pdf", "b.png"))),
+        (said(1, "see", attachments=[forward("it is <@U3>", files=[{"name": "c.png"}]), PASTED]),
+         ThreadMessage("U1", "", "see\n\nA forwarded message by Ada Lovelace in <#C2> "
+                       "(https://acme.slack.com/archives/C2/p1724952281623809):\n> it is &lt;@U3&gt;"
+                       f"\n\nA table:\n\n{AS_MARKDOWN}", ("c.png",))),
         (said(1, "", files=[{"name": "b.png"}], subtype="file_share"), ThreadMessage("U1", "", "", ("b.png",))),
         (said(1, "down!", subtype="bot_message", bot_id="B2", username="Alarm", user=""),
          ThreadMessage("", "Alarm", "down!")),

@@ -13,10 +13,11 @@ from bridge.features.results import Done, Form, NewThread, Outcome, Result, show
 from bridge.features.shared.buttons import OPEN_ASK, OPEN_DEFAULT
 from bridge.features.shared.lookups import agent_by_id, check_runner, origin_of
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, Notice, Shortcut, Submission
+from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission
 from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
+from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.kit import SOMEBODY, escape
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import FormErrors, Origin
@@ -114,7 +115,8 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission) -> Resul
         thread = ThreadKey(turn.team, origin.channel, origin.thread_ts)
         text = await deps.context.quoting(thread, origin.message_ts, text)
     root = asking.question_shown(agent, question, await deps.directory.user_name(turn.user), author)
-    return _thread_begun(agent, root, text, submission.thread_ts)
+    files = tuple(MessageFile(id=file) for file in origin.files)  # what is in them is read when the agent is asked
+    return _thread_begun(agent, root, text, submission.thread_ts, files)
 
 
 @agents.form(asking.DEFAULT, reader=asking.read_default_form)
@@ -139,7 +141,12 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
     """Open the form to ask an agent about a message, which is quoted as people read it."""
     names = {user: await deps.directory.user_name(user) for user in mentions_in(shortcut.text).users}
     about = message_text(shortcut.text, bot_user="", user_names=names, channel_names={})
-    where = {"thread_ts": shortcut.thread_ts, "author": shortcut.author, "message_ts": shortcut.message_ts}
+    if shortcut.parts:
+        about = await deps.parts.described_below(about, shortcut.parts)
+    files = tuple(file.id for file in files_in(shortcut.parts) if file.id)
+    where = {
+        "thread_ts": shortcut.thread_ts, "author": shortcut.author, "message_ts": shortcut.message_ts, "files": files,
+    }  # fmt: skip
     origin = (await origin_of(deps, turn)).model_copy(update=where)
     return Form(asking.ask_form(None, origin, about=about), otherwise=asking.offer_ask_form())
 
@@ -156,9 +163,11 @@ async def _needed(deps: Deps, id_: int) -> Agent:
     return agent
 
 
-def _thread_begun(agent: Agent, root: Reply, message: str, thread_ts: str = "") -> Outcome:
+def _thread_begun(
+    agent: Agent, root: Reply, message: str, thread_ts: str = "", parts: tuple[MessagePart, ...] = ()
+) -> Outcome:
     """Post *root*, and queue *message* below it like one that was typed, which has Slack's escapes."""
-    begins = NewThread(agent=agent.id, text=escape(message), thread_ts=thread_ts)
+    begins = NewThread(agent=agent.id, text=escape(message), parts=parts, thread_ts=thread_ts)
     return Outcome(what="thread begun", reply=root, mark="bridge_root", after=(begins,))
 
 

@@ -23,11 +23,12 @@ from bridge.features.conversations import answers, menu
 from bridge.features.conversations.choosing import configured, named_first
 from bridge.features.conversations.layout import title_of
 from bridge.features.deps import Deps
+from bridge.features.notices import NotRead, Unread
 from bridge.features.reply_poster import place_of
 from bridge.features.results import Done, Outcome, Result, TryLater, Wait
 from bridge.features.shared.buttons import Answered
 from bridge.ids import ThreadKey
-from bridge.inbound import InboundMessage
+from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
 from bridge.queue.records import Conversation
 from bridge.queue.turn import Turn
@@ -68,8 +69,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         channels = {channel: await deps.directory.channel_name(channel) for channel in mentions.channels}
         text = message_text(text, bot_user=deps.bot_user, user_names=users, channel_names=channels)
     text = text.strip()
-    if not text:
-        return notices.file_without_text() if message.has_files else notices.mention_without_text()
+    if not (text or message.parts):
+        return notices.mention_without_text()
     agent, name, title = conversation.agent, "", ""
     if agent is None or turn.record.starts:
         agents = await deps.catalog.get_agents()
@@ -81,11 +82,18 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         assert agent is not None  # noqa: S101 - for mypy: one of the two is there
         if named and named[0].id == agent:
             text = named[1]
-        if not text:
+        if not (text or message.parts):
             await deps.sessions.choose_agent(message.thread, agent)  # only named: what comes next is for that one
             return notices.mention_without_text()
         name = next((known.name for known in agents if known.id == agent), "")
         title = title_of(text) if message.is_direct and message.is_root else ""
+    if message.parts:
+        whole = await deps.parts.below(text, message.parts)
+        if not whole.text:
+            return notices.told_not_read(Unread(missing=whole.missing, is_all=True).model_dump_json())
+        if whole.missing:
+            await tell_what_is_missing(deps, turn, message, whole.missing)
+        text = whole.text
     text = await deps.context.around(turn, message, text, conversation.session, read)
     if (
         not message.is_root
@@ -142,6 +150,21 @@ async def _ask(
     notes = [answers.SESSION_GONE] if is_new else []
     reply = answers.answer(found.message, found.toolsUsed, notes=notes, feedback=feedback)
     return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)
+
+
+async def tell_what_is_missing(deps: Deps, turn: Turn, message: InboundMessage, missing: Sequence[NotRead]) -> None:
+    """Tell its person what of a message does not go along, once for each of its versions, however often this runs."""
+    notice = Notice(
+        team=message.team,
+        channel=message.channel,
+        user=message.user,
+        what=Unread(missing=tuple(missing)).notice(),
+        of="notice",
+        is_offer=True,
+        ts=message.ts,
+        thread_ts=message.thread_ts,
+    )
+    await deps.inbox.put(notice, event=f"not_read:{turn.id}:{turn.record.edits}")
 
 
 async def _is_there(deps: Deps, agent: int) -> bool:

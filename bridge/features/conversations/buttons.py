@@ -93,7 +93,7 @@ async def thread_begun(deps: Deps, turn: Turn, begins: NewThread, ts: str) -> No
         return
     message = InboundMessage(
         team=turn.team, channel=turn.channel, user=turn.user, text=begins.text, ts=ts, is_mention=True,
-        thread_ts=begins.thread_ts, calls_in=bool(begins.thread_ts),
+        thread_ts=begins.thread_ts, calls_in=bool(begins.thread_ts), parts=begins.parts,
     )  # fmt: skip
     put = await deps.inbox.put(
         message,

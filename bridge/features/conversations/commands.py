@@ -32,13 +32,13 @@ conversations.kind(InboundMessage)(answer)
 
 conversations.notices |= {
     "mention_without_text": notices.mention_without_text,
-    "file_without_text": notices.file_without_text,
     "thread_full": notices.thread_full,
     "not_taken": notices.not_taken,
     "muted": notices.is_muted,
     "paused": notices.told_paused,
     "not_posted": notices.told_not_posted,
     "edited": notices.edited_too_late,
+    "not_read": notices.told_not_read,
 }
 
 

@@ -33,6 +33,7 @@ from bridge.queue.inbox import (
     Void,
 )
 from bridge.queue.keys import TRACE
+from bridge.slack.contents import summary
 
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
 STOP = "/stop"  # what `!stop` is written as here
@@ -81,7 +82,7 @@ class Receiver:
         One that *was_missed* is known from its edit alone: a reply counts if messages were refused when it was written.
         Raises `StoreUnavailable` (Slack shall send it again) and `SlackError` where the person cannot be judged.
         """
-        if not message.text.strip() and not message.has_files:
+        if not message.text.strip() and not message.parts:
             return Received("ignored", "no text")
         if not (message.is_root or message.is_mention):
             begins = _BEGINS_WITH_A_MENTION.match(message.text)
@@ -119,7 +120,9 @@ class Receiver:
         became = await self.inbox.edit(message, is_young=age < YOUNG)
         match became:
             case "asked":
-                if message.text.strip() and self.features.command_line(message, self.bot_user) is None:
+                if (message.text.strip() or message.parts) and self.features.command_line(
+                    message, self.bot_user
+                ) is None:
                     # Its author is asked, in private, whether the agent is to get its new text too.
                     await self.inbox.put(
                         _notice(message, edited(str(message.key)), of="edit", is_offer=True),
@@ -148,6 +151,7 @@ class Receiver:
         why = _REPLIES.get(condition) or (
             "it mentions the bot" if message.is_mention else "it is in the bot's direct message"
         )
+        of = summary(message.parts)
         put = await self.inbox.put(
             message,
             event=message.event_id,
@@ -155,7 +159,7 @@ class Receiver:
             thread=message.thread,
             in_order=line is None or _IN_ORDER.match(line.casefold()) is not None,
             condition=condition,
-            why=why if line is None else f"{why}, as a command",
+            why=", ".join(filter(None, (why, "as a command" if line else "", f"with {of}" if of else ""))),
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
             is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild

@@ -149,7 +149,10 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
 async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to run a workflow, with the message that the shortcut was used on as its input."""
     await check_runner(deps, turn.user)
-    view = forms.run_form(None, await origin_of(deps, turn), typed=plain_command_text(shortcut.text))
+    typed = plain_command_text(shortcut.text)
+    if shortcut.parts:
+        typed = await deps.parts.described_below(typed, shortcut.parts)
+    view = forms.run_form(None, await origin_of(deps, turn), typed=typed)
     return Form(view, otherwise=run_card.offer_form(None))
 
 

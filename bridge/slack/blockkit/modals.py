@@ -26,7 +26,7 @@ class Origin(BaseModel):
     """Where a form was opened, which it carries as private_metadata; *is_sure*: an inactive workflow was confirmed.
 
     *direct* is the person's direct message with the bot, where that is known. Where it was opened from a message,
-    *message_ts* is that and *author* wrote it, in the thread *thread_ts*.
+    *message_ts* is that and *author* wrote it, in the thread *thread_ts*; *files* are the ids of its files.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -38,6 +38,7 @@ class Origin(BaseModel):
     direct: str = ""
     author: str = ""
     message_ts: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def opened_in(self) -> str:

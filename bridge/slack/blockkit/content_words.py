@@ -1,0 +1,207 @@
+"""The parts of a message as an agent reads them: quotations, tables and files in Markdown, below its own text.
+
+Nothing in a part may pass for anything else: each quoted line begins with a mark of its own, a fence is longer than any
+in what it holds, and a name is one line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
+from bridge.slack.blockkit import kit
+
+Resolve = Callable[[str], str]
+"""Undoes Slack's escapes, with names in place of ids."""
+
+MOST: Final = 200_000  # bytes of a message with all its parts
+FILE: Final = 100_000  # bytes of one file
+_NAME: Final = 100
+_TOO_LITTLE: Final = 200  # bytes, for a part that has to be cut to be worth anything
+_CUT: Final = "cut here, as the message is too long"
+_BACKTICKS: Final = re.compile(r"`+")
+
+KINDS: Final = {
+    "text": "file", "mail": "mail", "document": "document", "clip": "voice clip", "image": "image", "video": "video",
+    "link": "link to a file elsewhere", "gone": "file", "other": "file", "unknown": "file",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One part in words: a line that says what it is, the words themselves, and what is missing in them.
+
+    One that only names something *is_name*.
+    """
+
+    head: str
+    body: str = ""
+    shown: Literal["quoted", "fenced", "plain"] = "plain"
+    note: str = ""
+    is_name: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A message in words. Of its passages *cut* are not whole, or not there at all, for want of room."""
+
+    text: str
+    cut: int = 0
+
+
+def composed(own: str, passages: Sequence[Passage]) -> Composed:
+    """Put the message's *own* text first and the *passages* below it, as far as there is room; a cut is shown."""
+    room, parts = MOST - len(own.encode()), [own] if own else []
+    for place, one in enumerate(passages):
+        whole = _written(one)
+        if len(whole.encode()) + 2 > room:
+            left_out = len(passages) - place
+            if shorter := _shortened(one, room):
+                parts.append(shorter)
+                left_out -= 1
+            if left_out:
+                parts.append(f"[{kit.counted(left_out, 'part')} left out, as the message is too long]")
+            return Composed("\n\n".join(parts), len(passages) - place)
+        room -= len(whole.encode()) + 2
+        parts.append(whole)
+    return Composed("\n\n".join(parts))
+
+
+def _shortened(one: Passage, room: int) -> str:
+    """Cut a passage to what there is room for; ``""`` where that is too little to be worth anything."""
+    note = "; ".join(filter(None, (one.note, _CUT)))
+    limit = room - len(one.head.encode()) - _TOO_LITTLE
+    while one.body and limit > 0:  # quoted lines are longer than lines, so the first guess may be too much
+        written = _written(replace(one, body=cut_bytes(one.body, limit), note=note))
+        if len(written.encode()) + 2 <= room:
+            return written
+        limit = limit * 3 // 4
+    return ""
+
+
+def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
+    """Write one part; None for a file, of which this is not all."""
+    match part:
+        case Quotation():
+            return _quotation(part, resolve)
+        case Table():
+            return Passage("A table:", _markdown(part, resolve), "plain", _cut_note(is_cut=part.is_cut))
+        case Alert():
+            note = _cut_note(is_cut=part.is_cut)
+            return Passage("Shown by an app:", kit.clean(resolve(part.text)).strip(), "quoted", note)
+        case LeftOut():
+            return Passage(f"[{kit.counted(part.count, 'more part')} left out]", is_name=True)
+    return None
+
+
+def files_in(parts: Sequence[MessagePart]) -> Iterator[MessageFile]:
+    """Go through the files, those of forwarded messages too."""
+    for part in parts:
+        match part:
+            case MessageFile():
+                yield part
+            case Quotation():
+                yield from part.files
+
+
+def with_escapes(own: str, parts: Sequence[MessagePart]) -> str:
+    """Put all but the files below the *own* text, all of it still with Slack's escapes.
+
+    What an app shows in place of a text is its own text here, where all of it is quoted anyway.
+    """
+    if not own and parts and isinstance(parts[0], Alert) and not parts[0].is_cut:
+        own, parts = parts[0].text, parts[1:]
+    said = [passage(part, lambda words: words) for part in parts]
+    return composed(own, [one for one in said if one is not None]).text
+
+
+def _quotation(part: Quotation, resolve: Resolve) -> Passage:
+    author = kit.escape(part.author) if part.author else f"<@{part.author_id}>" if part.author_id else ""
+    is_direct = part.channel.startswith("D") or part.channel_name == "Direct Message"
+    channel = f"#{kit.escape(part.channel_name)}" if part.channel_name else f"<#{part.channel}>" if part.channel else ""
+    by, where = f" by {author}" if author else "", " in a direct message" if is_direct else f" in {channel}"
+    head = kit.one_line(resolve(f"A forwarded message{by}{where if is_direct or channel else ''}"), 4 * _NAME)
+    tables = (_markdown(table, resolve) for table in part.tables)
+    body = "\n\n".join(filter(None, (kit.clean(resolve(part.text)).strip(), *tables)))
+    link = part.link.replace("&amp;", "&")
+    return Passage(f"{head}{f' ({link})' if link else ''}:", body, "quoted", _cut_note(is_cut=part.is_cut))
+
+
+def named_file(file: MessageFile, note: str = "") -> Passage:
+    """Name a file whose content does not go along; *note* says why."""
+    said = [described(file)]
+    if file.kind == "link" and file.url:
+        said.append(file.url)
+    if file.alt_text.strip():
+        said.append(f"described as {kit.quoted(file.alt_text, 1000)}")
+    return Passage(f"[{'; '.join([*said, *filter(None, [note])])}]", is_name=len(said) == 1)
+
+
+def file_with(file: MessageFile, content: str, note: str = "") -> Passage:
+    """Write a file with its *content*; *note* says what is missing in it."""
+    if file.kind == "clip":
+        return Passage(
+            f"{_upper(described(file))}, as Slack transcribed it:", kit.clean(content).strip(), "quoted", note
+        )
+    return Passage(f"{_upper(described(file))}:", kit.clean(content).strip("\n"), "fenced", note)
+
+
+def described(file: MessageFile) -> str:
+    """Say what a file is: its kind, name, format and size."""
+    more = ", ".join(filter(None, (kit.one_line(file.type, _NAME), size(file.size))))
+    return f"{KINDS[file.kind]} {kit.quoted(file.name or 'unnamed', _NAME)}{f' ({more})' if more else ''}"
+
+
+def size(count: int) -> str:
+    """Say a size: ``12 kB``; nothing where it is not known."""
+    for unit, of in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= of:
+            return f"{count / of:.1f} {unit}".replace(".0 ", " ")
+    return f"{count} bytes" if count > 0 else ""
+
+
+def cut_bytes(words: str, limit: int) -> str:
+    """Shorten a text to *limit* bytes of UTF-8."""
+    return words.encode()[: max(0, limit)].decode(errors="ignore")
+
+
+def _written(passage: Passage) -> str:
+    lines = [passage.head]
+    if passage.body:
+        match passage.shown:
+            case "quoted":
+                lines += [f"> {line}".rstrip() for line in passage.body.split("\n")]
+            case "fenced":
+                longest = max(map(len, _BACKTICKS.findall(passage.body)), default=0)
+                fence = "`" * max(3, longest + 1)
+                lines += [fence, passage.body, fence]
+            case _:
+                lines += ["", passage.body]
+    if passage.note:
+        lines.append(f"[{passage.note}]")
+    return "\n".join(lines)
+
+
+def _markdown(part: Table, resolve: Resolve) -> str:
+    """Write a table as Markdown."""
+    width = max(map(len, part.rows), default=0)
+    rows = [[_cell(resolve(cell)) for cell in row] + [""] * (width - len(row)) for row in part.rows]
+    if not rows:
+        return ""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], f"|{' --- |' * width}", *lines[1:]])
+
+
+def _cell(words: str) -> str:
+    return " ".join(kit.clean(words).split()).replace("|", "\\|")
+
+
+def _upper(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _cut_note(*, is_cut: bool) -> str:
+    return _CUT if is_cut else ""

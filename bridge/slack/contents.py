@@ -1,0 +1,520 @@
+"""What is in a message: the text that its person wrote, and the parts beside it. One pure function, `read`.
+
+What people write comes as ``text``, and again as blocks of rich text. All else is somewhere else: a forwarded message
+in ``attachments`` (``is_share``, ``message_blocks``), a pasted table in a ``table`` block there or at the top, files in
+``files``, and what apps post in ``attachments`` or in blocks of all kinds, beside a ``text`` that only stands in for
+them. A link's preview (``is_msg_unfurl`` or ``from_url`` alone) is Slack's or another app's, not the person's: the link
+itself is in the text.
+
+Anything may come here; it costs as much as it has to, and never more than for `_MOST_LOOKS` pieces of JSON.
+
+https://docs.slack.dev/reference/block-kit/blocks · https://docs.slack.dev/reference/objects/file-object
+https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple
+
+from bridge.inbound import Alert, FileKind, LeftOut, MessageFile, MessagePart, Quotation, Table
+from bridge.slack.payloads import items, mapping, text
+
+Json = Mapping[str, Any]
+
+MOST: Final = 200_000  # characters that are kept of all parts of one message together
+_MOST_LOOKS: Final = 20_000
+_MOST_ATTACHMENTS: Final = 50
+_MOST_FILES: Final = 20
+_DEEPEST: Final = 24
+_MOST_COLUMNS: Final = 50
+_SHORT: Final = 300  # characters of a name
+_ADDRESS: Final = 2000
+_LOST: Final = 20  # characters by which blocks say more than a text that stands for all of them
+
+_ID: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
+_BARE: Final = re.compile(r"&(?!(?:amp|lt|gt);)")
+_LINE: Final = re.compile(r"^", re.MULTILINE)
+
+_INSTEAD: Final = frozenset({"This content can't be displayed.", "[no preview available]"})  # Slack's own words
+_RICH: Final = frozenset({"rich_text"})
+_TABLES: Final = frozenset({"table", "data_table"})
+_WORDED: Final = (
+    "title", "rich_text_title", "subtitle", "author_name", "text", "body", "description", "caption", "label", "fields",
+    "elements", "child_blocks", "blocks", "tasks", "details", "output", "sources", "accessory", "chart", "segments",
+    "series", "data",
+)  # fmt: skip
+"""Where blocks have their words, in the order in which people see them."""
+
+_TEXT_TYPES: Final = re.compile(
+    r"text/.*|application/(?:.*\+)?(?:json|xml|yaml|x-yaml|toml|sql|javascript|x-javascript|typescript|x-sh|x-httpd-php"
+    r"|x-ndjson|jsonl|graphql|csv|rtf|x-python|x-ruby|x-perl|x-tex|x-subrip)"
+)
+_TEXT_ENDINGS: Final = re.compile(
+    r"bash|bat|c|cc|cfg|clj|cmake|conf|cpp|cs|css|csv|cue|dart|diff|dockerfile|env|erl|"
+    r"ex|exs|f90|fish|go|gradle|graphql|groovy|h|hcl|hpp|hs|htm|html|http|ics|ini|ipynb|"
+    r"java|jl|js|json|json5|jsonl|jsx|kt|lisp|log|lua|m4|mak|markdown|md|mermaid|ml|mm|"
+    r"ndjson|nix|patch|php|pl|plist|po|proto|ps1|py|r|rb|rs|rst|sass|scala|scss|sh|sol|"
+    r"sql|srt|svelte|swift|tap|tcl|tex|text|tf|toml|ts|tsv|tsx|txt|vb|vtt|vue|xml|xsd|"
+    r"xsl|yaml|yml|zsh"
+)
+DOCUMENTS: Final = frozenset({"pdf", "docx", "pptx", "xlsx", "odt", "odp", "ods"})
+"""The formats of documents, by ``filetype`` or the ending of a name."""
+
+
+class Contents(NamedTuple):
+    """What is in a message: its own *text*, with Slack's escapes, and the *parts* beside it."""
+
+    text: str
+    parts: tuple[MessagePart, ...] = ()
+
+
+def read(message: Json) -> Contents:
+    """Read a message, of an event as much as of a history. Never raises, whatever comes.
+
+    The text of a message that an app posted is what it shows, where its ``text`` only stands in for that.
+    """
+    written, blocks = text(message, "text"), items(message.get("blocks"))
+    is_plain = all(isinstance(block, dict) and block.get("type") in _RICH for block in blocks)
+    is_app = bool(message.get("bot_id") or message.get("app_id"))
+    is_own = is_plain and not is_app and written.strip() != "" and not _is_preview(written, blocks)
+    if is_own and not message.get("attachments") and not message.get("files"):
+        return Contents(written)  # as nearly all messages are
+    return _Reading().read(message, written, blocks, is_app=is_app, is_plain=is_plain)
+
+
+def escape(words: str) -> str:
+    """Write words with Slack's escapes, those that have them already as they are.
+
+    Slack sends some of its plain texts escaped and others not, and does not document which: slackapi/bolt-python#513.
+    """
+    if "&" in words:
+        words = _BARE.sub("&amp;", words)
+    return words.replace("<", "&lt;").replace(">", "&gt;") if "<" in words or ">" in words else words
+
+
+def read_file(file: Json) -> MessageFile:
+    """Read what Slack says of a file: https://docs.slack.dev/reference/objects/file-object."""
+    return _Reading().file(file)
+
+
+def summary(parts: Sequence[MessagePart]) -> str:
+    """Say how many of which kind and size, for the trace; never what is in them."""
+    return ", ".join(map(_described, parts))
+
+
+def _described(part: MessagePart) -> str:
+    match part:
+        case Quotation():
+            inside = "".join(f", {_described(one)}" for group in (part.tables, part.files) for one in group)
+            said = f"a forwarded message ({len(part.text)} characters{inside})"
+        case Table():
+            said = f"a table ({len(part.rows)} x {max(map(len, part.rows), default=0)})"
+        case Alert():
+            said = f"an app's words ({len(part.text)} characters)"
+        case MessageFile():
+            said = f"a file ({part.kind}, {part.size} bytes)"
+        case LeftOut():
+            said = f"{part.count} more"
+    return f"{said}, cut" if part.is_cut else said
+
+
+def _is_preview(written: str, blocks: Sequence[Any]) -> bool:
+    """Whether ``text`` is only the beginning of what the blocks say, which Slack was seen to do in direct messages."""
+    if len(written) < 100:  # noqa: PLR2004 - shorter ones are whole, and most texts are short
+        return False
+    said, waiting, looks = 0, list(blocks), 0
+    while waiting and looks < _MOST_LOOKS:
+        element, looks = mapping(waiting.pop()), looks + 1
+        said += len(text(element, "text"))
+        waiting += items(element.get("elements"))
+    return said > len(written) + _LOST
+
+
+class _Reading:
+    """One message being read: how much more may be looked at, and kept."""
+
+    def __init__(self) -> None:
+        self._looks = _MOST_LOOKS
+        self._room = MOST
+        self._is_cut = False
+        self._tables: list[Table] = []
+        self._files = 0
+        self._left_out = 0
+
+    def read(self, message: Json, written: str, blocks: Sequence[Any], *, is_app: bool, is_plain: bool) -> Contents:
+        """Read all of it."""
+        parts: list[MessagePart] = []
+        if is_plain:
+            if is_app or not written.strip() or _is_preview(written, blocks):
+                written = self._blocks(blocks) or written
+        elif is_app and (shown := self._blocks(blocks)):
+            written = ""
+            parts.append(Alert(text=shown, is_cut=self._was_cut()))
+        else:
+            others = self._blocks([one for one in blocks if mapping(one).get("type") not in _RICH])
+            if not written.strip():
+                written = self._blocks([one for one in blocks if mapping(one).get("type") in _RICH])
+            if others.strip() not in written:
+                parts.append(Alert(text=others, is_cut=self._was_cut()))
+        parts += self._tables_since()
+        attachments = [one for one in items(message.get("attachments")) if isinstance(one, dict)]
+        for attachment in attachments[:_MOST_ATTACHMENTS]:
+            parts += self._attachment(attachment)
+        beyond = attachments[_MOST_ATTACHMENTS:]
+        self._left_out += len(beyond) - sum(map(_is_link_preview, beyond[:1000]))
+        if parts and written in _INSTEAD:
+            written = ""
+        parts += self._some_files(message)
+        if self._left_out:
+            parts.append(LeftOut(count=self._left_out))
+        return Contents(written, tuple(parts))
+
+    def _attachment(self, attachment: Json) -> list[MessagePart]:
+        """Read what was forwarded, pasted, or posted by an app; nothing of a link's preview."""
+        if attachment.get("is_share") is True or attachment.get("message_blocks"):
+            return [self._quotation(attachment)]
+        if _is_link_preview(attachment):
+            return []
+        said = self._alert(attachment)
+        alert = [Alert(text=said, is_cut=self._was_cut())] if said else []
+        return [*alert, *self._tables_since(), *self._some_files(attachment)]
+
+    def _quotation(self, attachment: Json) -> Quotation:
+        """Read a forwarded message. Slack documents none of it; see the payloads recorded in the tests."""
+        said: list[str] = []
+        files = self._some_files(attachment)
+        for inner in map(mapping, items(attachment.get("message_blocks"))[:_MOST_ATTACHMENTS]):
+            message = mapping(inner.get("message"))
+            said.append(self._blocks(items(message.get("blocks"))))
+            files += self._some_files(message)
+        words = "\n".join(filter(None, said)) or self._take(text(attachment, "text"))
+        words = words or ("" if self._tables else self._alert(attachment))
+        return Quotation(
+            author=text(attachment, "author_name")[:_SHORT] or text(attachment, "author_subname")[:_SHORT],
+            author_id=_id(attachment, "author_id"),
+            channel=_id(attachment, "channel_id"),
+            channel_name=text(attachment, "channel_name")[:_SHORT],
+            link=_address(text(attachment, "from_url")),
+            text=words,
+            tables=tuple(self._tables_since()),
+            files=tuple(files),
+            is_cut=self._was_cut(),
+        )
+
+    def _alert(self, attachment: Json) -> str:
+        """Read what an app attached: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments.
+
+        Where there is nothing else, what it shows where attachments can't be: its fallback.
+        """
+        before = len(self._tables)
+        title, link = text(attachment, "title"), _address(text(attachment, "title_link"))
+        if title and link and "<" not in title:
+            title = _link(link, title)
+        said = [self._take(text(attachment, name)) for name in ("pretext", "author_name")]
+        blocks = self._blocks(items(attachment.get("blocks")))
+        if blocks or len(self._tables) > before:
+            said.append(blocks)
+        else:
+            said += [self._take(title), self._take(text(attachment, "text"))]
+            for field in map(mapping, items(attachment.get("fields"))[:_MOST_LOOKS]):
+                named = ": ".join(filter(None, (text(field, "title"), text(field, "value"))))
+                said.append(self._take(named))
+        said += [self._buttons(attachment.get("actions")), self._take(text(attachment, "footer"))]
+        words = "\n".join(one for one in said if one.strip())
+        if not words and len(self._tables) == before:
+            fallback = text(attachment, "fallback")
+            words = "" if fallback in _INSTEAD else self._take(fallback)
+        return words
+
+    def _blocks(self, blocks: Sequence[Any], depth: int = 0) -> str:
+        """Give the words of blocks of all kinds; tables are kept apart."""
+        said = []
+        for block in map(mapping, blocks[:_MOST_LOOKS]):
+            if block.get("type") in _TABLES:
+                caption = self._take(escape(text(block, "caption")))
+                said.append(caption)
+                self._table(block)
+            else:
+                said.append(self._worded(block, depth))
+        return "\n".join(one for one in said if one.strip())
+
+    def _worded(self, block: Any, depth: int) -> str:
+        """Give the words of one block, or of anything in it."""
+        self._looks -= 1
+        if depth > _DEEPEST or self._looks < 0:
+            self._is_cut = self._is_cut or bool(block)
+            return ""
+        if isinstance(block, str):
+            return self._take(escape(text({"": block}, "")))
+        if isinstance(block, list):
+            return "\n".join(filter(None, (self._worded(one, depth + 1) for one in block[:_MOST_LOOKS])))
+        block = mapping(block)
+        match block.get("type"):
+            case "rich_text":
+                return self._rich(block)
+            case "mrkdwn":
+                return self._take(text(block, "text"))
+            case "context":
+                return " ".join(filter(None, (self._worded(one, depth + 1) for one in items(block.get("elements")))))
+            case "image":
+                alt = text(mapping(block.get("title")), "text") or text(block, "alt_text")
+                return self._take(escape(f"[image: {alt}]")) if alt else ""
+            case "button" | "workflow_button":
+                return self._buttons([block])
+            case "table" | "data_table":
+                self._table(block)
+                return ""
+        if isinstance(block.get("value"), int | float) and isinstance(block.get("label"), str):  # a point of a chart
+            return self._take(f"{escape(text(block, 'label'))}: {block['value']}")
+        said = (
+            self._worded(block[name], depth + 1) for name in _WORDED if isinstance(block.get(name), str | list | dict)
+        )
+        return "\n".join(filter(None, said))
+
+    def _buttons(self, actions: Any) -> str:
+        """Give the links that buttons lead to; one that does something is nothing to read."""
+        links = []
+        for button in map(mapping, items(actions)[:_MOST_ATTACHMENTS]):
+            label = text(mapping(button.get("text")), "text") or text(button, "text")
+            if url := _address(text(button, "url")):
+                links.append(self._take(_link(url, label)))
+        return " ".join(filter(None, links))
+
+    def _rich(self, block: Json) -> str:
+        """Write rich text as Markdown: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block."""
+        return "\n".join(filter(None, map(self._rich_piece, items(block.get("elements"))))).strip("\n")
+
+    def _rich_piece(self, piece: Any) -> str:
+        self._looks -= 1
+        if self._looks < 0:
+            self._is_cut = True
+            return ""
+        piece = mapping(piece)
+        elements = items(piece.get("elements"))
+        match piece.get("type"):
+            case "rich_text_list":
+                indent, offset = _whole(piece.get("indent"), 8), _whole(piece.get("offset"), _MOST_LOOKS)
+                is_ordered, lines = piece.get("style") == "ordered", []
+                for number, item in enumerate(elements, 1 + offset):
+                    if self._looks < 0:
+                        self._is_cut = True
+                        break
+                    mark = f"{number}. " if is_ordered else "- "
+                    lines.append(f"{'    ' * indent}{mark}{self._inline(items(mapping(item).get('elements')))}")
+                return "\n".join(lines)
+            case "rich_text_quote":
+                return _LINE.sub("&gt; ", self._inline(elements))
+            case "rich_text_preformatted":
+                return f"```\n{self._inline(elements, is_code=True)}\n```"
+        return self._inline(elements).removesuffix("\n")
+
+    def _inline(self, elements: Sequence[Any], *, is_code: bool = False) -> str:
+        said = []
+        for element in map(mapping, elements):
+            self._looks -= 1
+            if self._looks < 0 or self._room <= 0:
+                self._is_cut = True
+                break
+            said.append(self._take(_element(element, is_code=is_code)))
+        return "".join(said)
+
+    def _table(self, block: Json) -> None:
+        """Keep a table: https://docs.slack.dev/reference/block-kit/blocks/table-block."""
+        rows = []
+        for row in items(block.get("rows")):
+            if self._looks < 0 or self._room <= 0:
+                self._is_cut = True
+                break
+            self._looks -= 1
+            cells = items(row)
+            self._is_cut = self._is_cut or len(cells) > _MOST_COLUMNS
+            rows.append(tuple(map(self._cell, cells[:_MOST_COLUMNS])))
+        if any(any(row) for row in rows):
+            self._tables.append(Table(rows=tuple(rows), is_cut=self._was_cut()))
+
+    def _cell(self, cell: Any) -> str:
+        self._looks -= 1
+        cell = mapping(cell)
+        if cell.get("type") == "rich_text":
+            return self._rich(cell)
+        said = text(cell, "text")
+        number = cell.get("value")
+        if not said and isinstance(number, int | float):
+            said = str(number)
+        return self._take(escape(said)) if said else self._worded(cell, _DEEPEST)
+
+    def _some_files(self, where: Json) -> list[MessageFile]:
+        """Read the files that are listed there; those beyond the limit are counted."""
+        found = [one for one in items(where.get("files")) if isinstance(one, dict)]
+        kept = found[: max(0, _MOST_FILES - self._files)]
+        self._files += len(kept)
+        self._left_out += len(found) - len(kept)
+        return list(map(self.file, kept))
+
+    def file(self, file: Json) -> MessageFile:
+        """Read what Slack says of a file."""
+        kind, size = _kind_of(file), _whole(file.get("size"), 10**12)
+        url = text(file, "url_private_download") or text(file, "url_private")
+        words, is_whole, is_pending = "", False, False
+        match kind:
+            case "clip":
+                transcription = mapping(file.get("transcription"))
+                preview = mapping(transcription.get("preview"))
+                status = text(transcription, "status")
+                is_new = text(file, "subtype") == "slack_audio" and status not in {"complete", "failed"}
+                is_pending = status == "processing" or is_new
+                if status == "complete":
+                    words, is_whole = text(preview, "content"), preview.get("has_more") is False
+                url = text(file, "vtt")
+            case "mail":
+                body = text(file, "plain_text") or text(file, "preview_plain_text")
+                words = self._mail_head(file) + body if body else ""
+                is_whole = bool(words) and (bool(text(file, "plain_text")) or file.get("has_more") is False)
+            case "text":
+                words = text(file, "preview")
+                is_whole = bool(words) and len(words.encode()) == size
+                words = words if is_whole else ""
+            case "link":
+                url = text(file, "external_url") or text(file, "url_private")
+        kept = self._take(words)
+        return MessageFile(
+            id=_id(file, "id"),
+            kind=kind,
+            name=_name_of(file),
+            type=text(file, "pretty_type")[:_SHORT] or text(file, "filetype")[:_SHORT],
+            size=size,
+            url=_address(url),
+            alt_text=self._take(text(file, "alt_txt")[:_ADDRESS]),
+            words=kept,
+            is_whole=is_whole and not self._was_cut(),
+            is_pending=is_pending,
+        )
+
+    def _mail_head(self, file: Json) -> str:
+        def people(name: str) -> str:
+            return ", ".join(text(mapping(one), "original") for one in items(file.get(name))[:_MOST_FILES])
+
+        date = text(mapping(file.get("headers")), "date")
+        head = {"From": people("from"), "To": people("to"), "Date": date, "Subject": text(file, "subject")}
+        return "".join(f"{name}: {' '.join(said.split())}\n" for name, said in head.items() if said.strip()) + "\n"
+
+    def _take(self, words: str) -> str:
+        """Keep as much of *words* as there is room for."""
+        if len(words) > self._room:
+            words, self._is_cut = words[: self._room], True
+        self._room -= len(words)
+        return words
+
+    def _was_cut(self) -> bool:
+        """Whether anything was cut since this was asked before."""
+        was_cut, self._is_cut = self._is_cut, False
+        return was_cut
+
+    def _tables_since(self) -> list[Table]:
+        """Give the tables that were found since this was asked before."""
+        found, self._tables = self._tables, []
+        return found
+
+
+def _is_link_preview(attachment: Json) -> bool:
+    """Whether an attachment shows where a link leads: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
+    if attachment.get("is_share") is True or attachment.get("message_blocks"):
+        return False
+    return any(attachment.get(name) for name in ("from_url", "original_url", "is_msg_unfurl", "is_app_unfurl"))
+
+
+def _kind_of(file: Json) -> FileKind:
+    """Tell what a file is to be read as, by what Slack says of it, else by the ending of its name."""
+    mode, filetype = text(file, "mode"), text(file, "filetype").casefold()
+    mimetype = text(file, "mimetype").casefold().partition(";")[0].strip()
+    is_described = bool(mimetype or filetype or text(file, "name"))
+    if mode == "file_access" or text(file, "file_access") == "check_file_info" or not (is_described or mode):
+        return "unknown"
+    if mode in {"tombstone", "hidden_by_limit"} or text(file, "file_access") in {"access_denied", "file_not_found"}:
+        return "gone"
+    if mode == "external" or file.get("is_external") is True:
+        return "link"
+    if mode == "email" or filetype == "email":
+        return "mail"
+    ending = PurePath(text(file, "name")).suffix[1:].casefold()
+    is_clip = text(file, "subtype") == "slack_audio" or mimetype.startswith("audio/")
+    if is_clip or mapping(file.get("transcription")).get("status") in {"processing", "complete"}:
+        return "clip"
+    if filetype in DOCUMENTS or (ending in DOCUMENTS and not mimetype.startswith("text/")):
+        return "document"
+    if mimetype == "image/svg+xml" or filetype == "svg":
+        return "image"
+    if (
+        mode == "snippet"
+        or _TEXT_TYPES.fullmatch(mimetype)
+        or (not mimetype.partition("/")[0] and _TEXT_ENDINGS.fullmatch(ending))
+    ):
+        return "text"
+    match mimetype.partition("/")[0]:
+        case "image":
+            return "image"
+        case "video":
+            return "text" if ending in {"ts", "mts"} and filetype != "video" else "video"
+    return "text" if _TEXT_ENDINGS.fullmatch(ending) else "other"
+
+
+def _name_of(file: Json) -> str:
+    """Give a file's name, below its title where that says something else."""
+    name, title = text(file, "name")[:_SHORT], text(file, "title")[:_SHORT]
+    return f"{title} ({name})" if title and name and not name.casefold().startswith(title.casefold()) else name or title
+
+
+def _element(element: Json, *, is_code: bool) -> str:
+    """Write one element of rich text, with Slack's escapes."""
+    match element:
+        case {"type": "user", "user_id": str() as id_} if _ID.fullmatch(id_):
+            return f"<@{id_}>"
+        case {"type": "channel", "channel_id": str() as id_} if _ID.fullmatch(id_):
+            return f"<#{id_}>"
+        case {"type": "usergroup", "usergroup_id": str() as id_} if _ID.fullmatch(id_):
+            return f"<!subteam^{id_}>"
+        case {"type": "broadcast", "range": "here" | "channel" | "everyone" as whom}:
+            return f"<!{whom}>"
+        case {"type": "emoji", "name": str()}:
+            return f":{escape(text(element, 'name'))}:"
+        case {"type": "link", "url": str()}:
+            url, label = _address(text(element, "url")), text(element, "text")
+            return (_link(url, label) if not is_code else escape(label or url)) if url else escape(label)
+        case {"type": "color", "value": str()}:
+            return escape(text(element, "value"))
+    said = escape(next(filter(None, (text(element, name) for name in ("text", "fallback", "title", "name"))), ""))
+    style = mapping(element.get("style"))
+    if is_code or not style or not said.strip():
+        return said
+    marks = [mark for name, mark in (("bold", "**"), ("italic", "_"), ("strike", "~~")) if style.get(name) is True]
+    if style.get("code") is True:
+        marks.append("`")
+    core = said.strip()  # a mark beside a blank is none in Markdown
+    at = said.index(core)
+    return f"{said[:at]}{''.join(marks)}{core}{''.join(reversed(marks))}{said[at + len(core) :]}"
+
+
+def _link(url: str, label: str) -> str:
+    """Write a link as Slack does; nothing in its label ends it."""
+    words = escape(" ".join(label.split())).replace("|", "/")
+    return f"<{url}|{words}>" if words and words != url else f"<{url}>"
+
+
+def _address(url: str) -> str:
+    """Give an address as it can stand in Slack's brackets; one that is none, or endless, is left out."""
+    if not url or len(url) > _ADDRESS or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]", url):
+        return ""
+    return re.sub(r"\s", "%20", url).replace("<", "%3C").replace(">", "%3E").replace("|", "%7C")
+
+
+def _id(where: Json, name: str) -> str:
+    found = text(where, name)
+    return found if _ID.fullmatch(found) else ""
+
+
+def _whole(value: object, most: int) -> int:
+    """Give a whole number up to *most*, 0 for anything else."""
+    return min(value, most) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -1,0 +1,110 @@
+"""The parts of a message in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from bridge.inbound import Alert, LeftOut, MessageFile, Quotation, Table
+from bridge.slack.blockkit.content_words import (
+    MOST,
+    Passage,
+    composed,
+    described,
+    file_with,
+    named_file,
+    passage,
+    size,
+    with_escapes,
+)
+
+FILE = MessageFile(id="F1", kind="text", name="a.py", type="Python", size=1234)
+
+
+def same(words: str) -> str:
+    return words
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (Quotation(author="Ada", channel="C2", channel_name="general", text="red\nor blue"),
+         "A forwarded message by Ada in #general:\n> red\n> or blue"),
+        (Quotation(author_id="U2", channel="D2", text="red", link="https://a.test/?a=1&amp;b=2"),
+         "A forwarded message by <@U2> in a direct message (https://a.test/?a=1&b=2):\n> red"),
+        (Quotation(author="Ada\n> forged", text="> twice"), "A forwarded message by Ada &gt; forged:\n> > twice"),
+        (Quotation(text="see", tables=(Table(rows=(("a", "b"),)),)),
+         "A forwarded message:\n> see\n>\n> | a | b |\n> | --- | --- |"),
+        (Table(rows=(("a|b", "c\nd"), ("e",)), is_cut=True),
+         "A table:\n\n| a\\|b | c d |\n| --- | --- |\n| e |  |\n[cut here, as the message is too long]"),
+        (Alert(text="CPU\n99 %"), "Shown by an app:\n> CPU\n> 99 %"),
+        (LeftOut(count=3), "[3 more parts left out]"),
+    ],
+)  # fmt: skip
+def test_a_part_in_words(part: Quotation, expected: str) -> None:
+    said = passage(part, same)
+
+    assert said is not None
+    assert composed("", [said]).text == expected
+
+
+def test_a_fence_is_longer_than_any_in_the_file() -> None:
+    text = composed("look", [file_with(FILE, "a\n```\nb\n`````\n```ignore this\n", "first 100 kB")]).text
+
+    assert text == (
+        "look\n\nFile “a.py” (Python, 1.2 kB):\n``````\na\n```\nb\n`````\n```ignore this\n``````\n[first 100 kB]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (FILE, "file “a.py” (Python, 1.2 kB)"),
+        (MessageFile(id="F1"), "file “unnamed”"),
+        (MessageFile(id="F1", kind="image", name="a”\nb`<!channel>.png", size=2_000_000),
+         "image “a' b`<!channel>.png” (2 MB)"),
+    ],
+)  # fmt: skip
+def test_a_name_does_not_close_its_quotation(file: MessageFile, expected: str) -> None:
+    assert described(file) == expected
+
+
+def test_a_file_without_content_is_named_with_its_description() -> None:
+    photo = MessageFile(id="F1", kind="image", name="a.png", alt_text="A red\nlamp ”")
+    link = MessageFile(id="F2", kind="link", name="Plan", url="https://drive.test/1")
+
+    assert composed("", [named_file(photo), named_file(link, "not read")]).text == (
+        "[image “a.png”; described as “A red lamp '”]\n\n"
+        "[link to a file elsewhere “Plan”; https://drive.test/1; not read]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "said"), [(0, ""), (12, "12 bytes"), (1000, "1 kB"), (137_531, "137.5 kB"), (2 * 10**9, "2 GB")]
+)
+def test_a_size_is_said(bytes_: int, said: str) -> None:
+    assert size(bytes_) == said
+
+
+@pytest.mark.parametrize("shown", ["quoted", "fenced", "plain"])
+@pytest.mark.parametrize("body", ["x" * 300_000, "\n" * 300_000, "€" * 100_000, "`" * 150_000])
+def test_a_message_that_is_too_long_is_cut_in_sight(shown: str, body: str) -> None:
+    long = Passage("Before:", "y" * 50_000, "quoted")
+    made = composed("own", [long, Passage("Long:", body, shown), Passage("After:", "z")])  # type: ignore[arg-type]
+
+    assert len(made.text.encode()) <= MOST + 100
+    assert made.cut == 2
+    assert made.text.startswith("own\n\nBefore:\n> yy")
+    assert made.text.endswith("[1 part left out, as the message is too long]")
+    assert "[cut here, as the message is too long]" in made.text
+    assert "z" not in made.text
+
+
+def test_a_cut_fence_is_closed() -> None:
+    text = composed("", [Passage("Long:", "x\n" * 200_000, "fenced")]).text
+
+    assert text.endswith("x\n```\n[cut here, as the message is too long]")
+
+
+def test_the_words_of_an_app_are_its_own_text_in_a_quotation() -> None:
+    assert with_escapes("", [Alert(text="down"), Alert(text="and out")]) == "down\n\nShown by an app:\n> and out"
+    assert with_escapes("see", [Alert(text="down")]) == "see\n\nShown by an app:\n> down"

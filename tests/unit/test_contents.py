@@ -1,0 +1,330 @@
+"""What is in a message besides its text."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from bridge.inbound import Alert, InboundMessage, LeftOut, MessageFile, Quotation, Table, from_json, to_json
+from bridge.slack.contents import MOST, Contents, escape, read, read_file, summary
+from support.payloads import (
+    BLOCKS,
+    BLOCKS_SAY,
+    IMAGE,
+    MAIL,
+    OLD_ALERT,
+    PASTED,
+    PDF,
+    PREVIEW,
+    SNIPPET,
+    STUB,
+    TABLE,
+    VIDEO,
+    ZIP,
+    Json,
+    clip,
+    file,
+    forward,
+    rich,
+    words,
+)
+from support.store import message
+
+APP = {"bot_id": "B1", "app_id": "A1"}
+ROWS = (("Item", "Amount"), ("**A | B**", "1,200"))
+
+
+def said(**fields: Any) -> Contents:
+    return read({"user": "U1", "text": "hello", **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, "hello"),
+        ({"text": "*a* &amp; b", "blocks": [rich(words("a", bold=True), words(" & b"))]}, "*a* &amp; b"),
+        ({"attachments": [], "files": []}, "hello"),
+        ({"text": "https://github.com/", "attachments": [PREVIEW]}, "https://github.com/"),
+        ({"text": "see", "attachments": [{"is_msg_unfurl": True, "text": "a link's preview"}]}, "see"),
+        ({"text": "see", "attachments": [{"is_app_unfurl": True, "blocks": BLOCKS}]}, "see"),
+        ({"text": "", "blocks": []}, ""),
+        ({"text": None, "blocks": None, "attachments": 7, "files": "odd"}, ""),
+        ({"text": "p" * 160, "blocks": [rich(words("p" * 160 + " and this is the end of it"))]}, None),
+    ],
+)
+def test_a_plain_message_is_its_text(fields: Json, text: str | None) -> None:
+    assert said(**fields) == Contents("p" * 160 + " and this is the end of it" if text is None else text)
+
+
+@pytest.mark.parametrize(
+    ("elements", "text"),
+    [
+        ([words("a < b & c &amp; d")], "a &lt; b &amp; c &amp; d"),
+        ([words("big ", bold=True), words("x", code=True)], "**big** `x`"),
+        ([words("both", bold=True, italic=True), words(" "), words("gone", strike=True)], "**_both_** ~~gone~~"),
+        ([{"type": "user", "user_id": "U2"}, {"type": "channel", "channel_id": "C2"}], "<@U2><#C2>"),
+        ([{"type": "usergroup", "usergroup_id": "S1"}, {"type": "broadcast", "range": "here"}], "<!subteam^S1><!here>"),
+        ([{"type": "link", "url": "https://a.test/?a=1|2", "text": "a | b > c"}],
+         "<https://a.test/?a=1%7C2|a / b &gt; c>"),
+        ([{"type": "link", "url": "javascript"}, {"type": "emoji", "name": "wave"}], ":wave:"),
+        ([{"type": "color", "value": "#F00"}, {"type": "date", "fallback": " Monday"}, {"type": "new"}], "#F00 Monday"),
+        ([{"type": "user", "user_id": "U2> <!here"}], ""),
+        ([{"type": "rich_text_list", "style": "ordered", "offset": 1, "indent": 1, "elements": [
+            {"type": "rich_text_section", "elements": [words("two")]}, rich(words("odd"))["elements"][0]]}],
+         "    2. two\n    3. odd"),
+        ([{"type": "rich_text_list", "style": "bullet", "elements": [
+            {"type": "rich_text_section", "elements": [words("one")]}]}], "- one"),
+        ([{"type": "rich_text_quote", "elements": [words("so\nit goes")]}], "&gt; so\n&gt; it goes"),
+        ([{"type": "rich_text_section", "elements": [words("see:\n")]},
+          {"type": "rich_text_preformatted", "elements": [words("x = 1\n"), {"type": "link", "url": "http://a.test"}]}],
+         "see:\n```\nx = 1\nhttp://a.test\n```"),
+    ],
+)  # fmt: skip
+def test_rich_text_without_text_is_markdown(elements: list[Json], text: str) -> None:
+    assert said(text="", blocks=[rich(*elements)]) == Contents(text)
+
+
+def test_a_forwarded_message_is_a_quotation() -> None:
+    quotation = Quotation(
+        author="Ada Lovelace", author_id="U2", channel="C2", text="The lamp is *red* &amp; blinks.",
+        link="https://acme.slack.com/archives/C2/p1724952281623809",
+    )  # fmt: skip
+
+    assert said(text="", attachments=[forward()]) == Contents("", (quotation,))
+    assert said(attachments=[forward()]) == Contents("hello", (quotation,))
+    assert said(attachments=[forward(is_share=None)]) == Contents("hello", (quotation,))
+    assert said(attachments=[forward(message_blocks=[])]) == Contents("hello", (quotation,))
+
+
+def test_a_forwarded_message_has_its_own_tables_and_files() -> None:
+    blocks = [{"message": {"blocks": [rich(words("see")), TABLE], "files": [IMAGE]}}]
+    ((quotation),) = said(attachments=[forward(message_blocks=blocks, files=[SNIPPET])]).parts
+
+    assert isinstance(quotation, Quotation)
+    assert (quotation.text, quotation.tables) == ("see", (Table(rows=ROWS),))
+    assert [file.kind for file in quotation.files] == ["text", "image"]
+
+
+def test_a_forwarded_alert_has_its_words() -> None:
+    (quotation,) = said(attachments=[{**OLD_ALERT, "is_share": True, "text": "", "from_url": "https://a.test/1"}]).parts
+
+    assert isinstance(quotation, Quotation)
+    assert "Branch: main" in quotation.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"attachments": [PASTED]}, "hello"),
+        ({"blocks": [rich(words("hello")), TABLE]}, "hello"),
+        ({"text": "", "blocks": [TABLE]}, ""),
+        ({"text": "", "blocks": [rich(words("so:")), {**TABLE, "type": "data_table"}]}, "so:"),
+    ],
+)
+def test_a_pasted_table_is_kept_by_its_cells(fields: Json, text: str) -> None:
+    assert said(**fields) == Contents(text, (Table(rows=ROWS),))
+
+
+@pytest.mark.parametrize(
+    ("fields", "contents"),
+    [
+        ({"text": "", "attachments": [OLD_ALERT]}, Contents("", (Alert(text=(
+            "Pull request opened by <https://github.com/ada|ada>\n"
+            "<https://github.com/acme/shop/pull/8|#8 Mend the lamp>\nIt was *red*.\nBranch: main\nalone\n<https://github.com/acme/shop|acme/shop>")),))),
+        ({"text": "Job failed.", "blocks": BLOCKS}, Contents("", (Alert(text=BLOCKS_SAY),))),
+        ({"text": "This content can't be displayed.", "attachments": [{"blocks": BLOCKS, "fallback": "no"}]},
+         Contents("", (Alert(text=BLOCKS_SAY),))),
+        ({"text": "", "attachments": [{"fallback": "only this"}]}, Contents("", (Alert(text="only this"),))),
+        ({"text": "as it is", "attachments": [{"odd": 1}, 7, {"fallback": "[no preview available]"}]},
+         Contents("as it is")),
+        ({"text": "", "blocks": [{"type": "video", "title": {"type": "plain_text", "text": "A film"},
+                                  "description": {"type": "plain_text", "text": "of lamps"}}]},
+         Contents("", (Alert(text="A film\nof lamps"),))),
+        ({"text": "", "blocks": [{"type": "data_visualization", "title": "Runs", "chart": {
+            "type": "pie", "segments": [{"label": "good", "value": 3}, {"label": "bad", "value": 1}]}}]},
+         Contents("", (Alert(text="Runs\ngood: 3\nbad: 1"),))),
+        ({"text": "", "blocks": [{"type": "plan", "title": "Plan", "tasks": [
+            {"type": "task_card", "title": "First", "details": rich(words("dig"))}]}]},
+         Contents("", (Alert(text="Plan\nFirst\ndig"),))),
+        ({"text": "", "blocks": [{"type": "carousel", "elements": [{"type": "card", "title": {
+            "type": "mrkdwn", "text": "*A*"}, "body": {"type": "plain_text", "text": "a < b"}}]}]},
+         Contents("", (Alert(text="*A*\na &lt; b"),))),
+        ({"text": "shown", "blocks": [rich(words("shown "), words("truly", bold=True))]}, Contents("shown **truly**")),
+    ],
+)  # fmt: skip
+def test_what_an_app_shows_are_its_words(fields: Json, contents: Contents) -> None:
+    assert said(**APP, **fields) == contents
+
+
+def test_a_persons_text_stays_where_blocks_say_more() -> None:
+    section = {"type": "section", "text": {"type": "mrkdwn", "text": "and more"}}
+
+    assert said(blocks=[rich(words("hello")), section]) == Contents("hello", (Alert(text="and more"),))
+    assert said(text="hello and more", blocks=[rich(words("hello")), section]) == Contents("hello and more")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (SNIPPET, {"kind": "text", "words": "hug a kitten", "is_whole": True}),
+        (file(size=5000, preview="hug"), {"kind": "text", "words": ""}),
+        (file("a.json", mimetype="application/json", mode="hosted"), {"kind": "text"}),
+        (file("a.ts", mimetype="video/mp2t", filetype="typescript", mode="hosted"), {"kind": "text"}),
+        (file("Makefile.am", mimetype="application/octet-stream", filetype="binary", mode="hosted"), {"kind": "other"}),
+        (file("a.yaml", mimetype="application/octet-stream", filetype="binary", mode="hosted"), {"kind": "text"}),
+        (MAIL, {"kind": "mail", "is_whole": True, "words": (
+            "From: Ada <ada@example.com>\nTo: Email <>\nDate: Fri, 16 Dec 2022 18:58:30 +0000\nSubject: Lamps\n\n"
+            "Two lamps,\nplease.")}),
+        (PDF, {"kind": "document", "name": "a.pdf", "type": "PDF", "size": 34567}),
+        (file("a.docx", mimetype="application/octet-stream", filetype="binary", mode="hosted"), {"kind": "document"}),
+        (IMAGE, {"kind": "image", "alt_text": "A red lamp"}),
+        (VIDEO, {"kind": "video"}),
+        (ZIP, {"kind": "other", "name": "a.zip"}),
+        (clip(), {"kind": "clip", "words": "What day is it today?", "is_whole": True, "is_pending": False}),
+        (clip(has_more=True), {"is_whole": False, "url": "https://files.slack.com/files-tmb/T1-F04EEHX1EES-1/file.vtt"}),
+        (clip("processing"), {"kind": "clip", "words": "", "is_pending": True}),
+        (clip("failed"), {"kind": "clip", "words": "", "is_pending": False}),
+        ({**VIDEO, "transcription": {"status": "processing"}}, {"kind": "clip", "is_pending": True}),
+        (STUB, {"kind": "unknown", "id": "F12345678"}),
+        ({"id": "F1"}, {"kind": "unknown"}),
+        (file(mode="tombstone"), {"kind": "gone"}),
+        (file(mode="hidden_by_limit"), {"kind": "gone"}),
+        (file(mode="external", is_external=True, external_url="https://drive.test/1"),
+         {"kind": "link", "url": "https://drive.test/1"}),
+        (file(name=7, title=None, size="big", mimetype=[], filetype={}, mode="hosted"), {"kind": "other", "name": ""}),
+    ],
+)  # fmt: skip
+def test_a_file_is_what_slack_says_of_it(given: Json, expected: Json) -> None:
+    found = read_file(given)
+
+    assert {name: getattr(found, name) for name in expected} == expected
+    assert said(files=[given]).parts == (found,)
+
+
+def test_an_address_of_a_file_is_one() -> None:
+    assert read_file(file()).url == "https://files.slack.com/files-pri/T1-F04EEHX1EES/download/report.txt"
+    assert read_file(file(url_private_download="no address", url_private="")).url == ""
+    assert read_file(file(url_private_download=f"https://a.test/{'x' * 3000}")).url == ""
+
+
+def test_what_is_kept_of_one_message_is_bounded() -> None:
+    huge = {"fallback": "x" * 9000}
+    contents = said(attachments=[huge] * 1000, files=[file(words="y")] * 1000)
+
+    assert len(contents.parts) <= 50 + 20 + 1
+    assert contents.parts[-1] == LeftOut(count=950 + 980)
+    kept = sum(len(part.text) for part in contents.parts if isinstance(part, Alert))
+    assert kept == MOST
+    assert any(part.is_cut for part in contents.parts)
+    assert len(to_json(message(parts=contents.parts))) < 2 * MOST
+
+
+def nested(depth: int) -> Json:
+    block: Json = {"type": "section", "text": "deep"}
+    for _ in range(depth):
+        block = {"type": "container", "child_blocks": [block]}
+    return block
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"blocks": [nested(300)], "text": "", **APP},
+        {"blocks": [rich(*[words("x")] * 300_000)], "text": ""},
+        {"blocks": [{"type": "table", "rows": [[]] * 300_000}]},
+        {"blocks": [{"type": "table", "rows": [[{"type": "raw_text", "text": "x"}] * 3000] * 300}]},
+        {"blocks": [{"type": "actions", "elements": [[[]] * 3000] * 300}]},
+        {"attachments": [{}] * 300_000},
+        {"attachments": [PREVIEW] * 30_000},
+        {"files": [{}] * 300_000},
+        {"text": "x" * 200, "blocks": [rich(*[words("")] * 300_000)]},
+    ],
+    ids=range(9),
+)
+def test_a_huge_message_costs_little(fields: Json) -> None:
+    began = time.perf_counter()
+
+    said(**fields)
+
+    assert time.perf_counter() - began < 1.0  # 0.01 to 0.1 s; by far less than it takes to read its JSON
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+NAMES = st.sampled_from(
+    [
+        "type",
+        "text",
+        "blocks",
+        "elements",
+        "attachments",
+        "files",
+        "rows",
+        "message_blocks",
+        "message",
+        "is_share",
+        "title",
+        "value",
+        "fields",
+        "style",
+        "url",
+        "user_id",
+        "transcription",
+        "preview",
+        "plain_text",
+        "size",
+        "mode",
+        "name",
+        "mimetype",
+        "from",
+        "headers",
+        "label",
+        "data",
+        "child_blocks",
+    ]
+)
+KINDS = st.sampled_from(
+    ["rich_text", "table", "section", "context", "image", "rich_text_list", "user", "link", "button", "mrkdwn"]
+)
+ANYTHING = st.recursive(
+    SCALARS | KINDS,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(NAMES, inner, max_size=6),
+    max_leaves=40,
+)
+
+
+@given(st.dictionaries(NAMES, ANYTHING, max_size=8), st.booleans())
+def test_anything_is_read_and_kept(payload: Json, is_app: bool) -> None:  # noqa: FBT001 - hypothesis gives it
+    contents = read({**payload, **(APP if is_app else {})})
+
+    kept = message(contents.text, parts=contents.parts)
+    assert from_json(to_json(kept)) == kept
+    summary(contents.parts)
+
+
+def test_what_an_older_release_queued_is_read() -> None:
+    stored = to_json(message("hello")).replace('"parts":[]', '"has_files":true')
+
+    assert from_json(stored) == message("hello")
+
+
+def test_escapes_are_written_once() -> None:
+    assert escape("a & b &amp; <c>") == "a &amp; b &amp; &lt;c&gt;"
+
+
+def test_a_summary_says_kinds_and_sizes_only() -> None:
+    parts = (
+        Quotation(text="secret", files=(MessageFile(id="F1", kind="text", name="secret.txt", size=12),)),
+        Table(rows=(("secret",), ("secret",))),
+        Alert(text="secret", is_cut=True),
+        MessageFile(id="F2", kind="image", name="secret.png", size=3),
+        LeftOut(count=2),
+    )
+
+    assert summary(parts) == (
+        "a forwarded message (6 characters, a file (text, 12 bytes)), a table (2 x 1), an app's words (6 characters), "
+        "cut, a file (image, 3 bytes), 2 more"
+    )
+    assert isinstance(message("x", parts=parts), InboundMessage)
