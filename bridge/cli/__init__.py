@@ -14,6 +14,7 @@ from bridge.cli.feedback import feedback
 from bridge.cli.manifest import manifest
 from bridge.cli.playground import playground
 from bridge.cli.serve import serve
+from bridge.cli.setup import setup
 from bridge.cli.stats import stats
 from bridge.cli.trace import trace
 
@@ -41,6 +42,6 @@ def _common(
     """Connect a Slack workspace with one project; the settings come from the environment and from .env."""
 
 
-for command in (serve, playground, check, manifest, stats, audit, feedback, trace):
+for command in (setup, serve, playground, check, manifest, stats, audit, feedback, trace):
     program.command()(command)
 program.add_typer(dead, name="dead")

@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from starlette.routing import BaseRoute
 
+from bridge.playground.emulator.app_pages import AppPages
 from bridge.playground.emulator.clock import SlackClock
 from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, AppDelivery, Deliverer
 from bridge.playground.emulator.entities import File, Json, Message, View
@@ -103,7 +104,8 @@ class EmulatedSlack:
             workspace, tickets, rates, bot_token, events.own, app_token=app_token, config_token=config_token
         )
         api.installation = installation
-        self._app = api.app(sockets.route())
+        credentials = {"Bot token": bot_token, "App token": app_token, "Signing secret": signing_secret}
+        self._app = api.app(sockets.route(), *AppPages(self.install, credentials).routes())
         self._server = LocalServer(self._app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
         api.open_at(self._server)
         sockets.open_at(self._server)

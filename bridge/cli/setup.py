@@ -1,0 +1,203 @@
+"""`bridge setup`: from nothing to a working bot, one question after the other; each step may be repeated.
+
+Slack's page for a new app takes a manifest in its address. Since July 2026 *Create and Install* is one step, and the
+tokens stand behind *Your app credentials* on the page that follows.
+https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+import webbrowser
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Final
+from urllib.parse import quote, urlsplit
+
+import dotenv
+import typer
+
+from bridge.cli.check import check
+from bridge.cli.manifest import app_manifest, where_slack_sends
+from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of, run
+from bridge.errors import ConfigurationError
+from bridge.settings import env_example, environment, well_formed
+
+ENV_FILE: Final = Path(".env")
+_SLACK: Final = "slack.com"
+_WHERE: Final = {
+    "SLACK_BOT_TOKEN": "Bot token (xoxb-…)",
+    "SLACK_APP_TOKEN": "App token (xapp-…)",
+    "SLACK_SIGNING_SECRET": "Signing secret",
+    "PROJECT_BASE_URL": "Address, without /api/sdk (such as https://project.example.com)",
+    "PROJECT_API_KEY": "API key",
+    "REDIS_URL": "Redis URL, or Enter to run an embedded one",
+}
+_GREETING: Final = (
+    "Hello! The bridge is set up. Write to me here to talk to an agent, or type `/workflows` anywhere. "
+    "To use me in a channel, type `/invite` and my name there."
+)
+_NO_TERMINAL: Final = """\
+bridge setup asks questions, so it needs a terminal. Without one:
+  1. bridge manifest --socket        prints the manifest; paste it at https://api.slack.com/apps → Create New App
+  2. cp .env.example .env            fill in SLACK_BOT_TOKEN, SLACK_APP_TOKEN, PROJECT_BASE_URL and PROJECT_API_KEY
+  3. bridge check                    tells what is wrong, and how to fix it"""
+
+
+def setup(
+    *,
+    url: Annotated[
+        str, typer.Option("--url", metavar="URL", help="Use HTTP, and this public address of the bridge.")
+    ] = "",
+    socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode; don't ask.")] = False,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open Slack's page in a browser.")] = True,
+) -> None:
+    """Set up Slack, the project and Redis step by step, and write .env."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        typer.echo(_NO_TERMINAL, err=True)
+        raise typer.Exit(WRONG_SETTINGS)
+    try:
+        answers = _Answers()
+        _heading(1, "The Slack app")
+        target = where_slack_sends(url, socket=socket) if url or socket else _ask_where_slack_sends()
+        _create_the_app(answers, target, open_browser=open_browser)
+    except ConfigurationError as exc:
+        raise typer.Exit(complain([exc])) from None
+    _heading(2, "Your project")
+    answers.ask("PROJECT_BASE_URL")
+    answers.ask("PROJECT_API_KEY", is_secret=True)
+    _heading(3, "Redis")
+    answers.ask("REDIS_URL", is_secret=True, is_needed=False)
+    is_embedded = "REDIS_URL" not in answers.values
+    _heading(4, "Check")
+    code = _check(embedded=is_embedded)
+    if code == 0:
+        _heading(5, "Say hello")
+        _greet(answers)
+    flag = " --embedded-redis" if is_embedded else ""
+    typer.echo(f"\nStart the bridge:  bridge serve{flag}" if code == 0 else "\nFix these, then run bridge setup again.")
+    raise typer.Exit(code)
+
+
+@dataclass
+class _Answers:
+    """What is configured: *values*, with the file's and the environment's. Raises `ConfigurationError`."""
+
+    values: dict[str, str] = field(default_factory=lambda: environment(os.environ, ENV_FILE))
+
+    def ask(self, name: str, *, is_secret: bool = False, is_needed: bool = True) -> None:
+        """Ask for a setting until it can be used, and write it to the file; one that is there may stay."""
+        if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
+            typer.echo(f"  {name} is set in the environment, which wins over .env: left as it is.")
+            return
+        if self.values.get(name) and typer.confirm(f"  {name} is already in .env. Keep it?", default=True):
+            return
+        while True:
+            default = None if is_needed else ""
+            given = typer.prompt(
+                f"  {_WHERE[name]}", hide_input=is_secret, default=default, show_default=False, prompt_suffix=": "
+            ).strip()
+            if not given:
+                return
+            problems = problems_of({**self.values, name: given}, embedded_redis=True)
+            mine = [line for line in problems if re.match(rf"{name}\b", line)]
+            if not mine:
+                break
+            typer.secho(f"  {mine[0]}", fg="red")
+        self.values[name] = given
+        _write(name, given)
+
+
+def _heading(number: int, words: str) -> None:
+    typer.secho(f"\n{number}. {words}", bold=True)
+
+
+def _ask_where_slack_sends() -> str | None:
+    typer.echo(
+        "  With Socket Mode the bridge calls Slack, and needs no public address.\n"
+        "  With HTTP, Slack calls the bridge at a public https:// address."
+    )
+    while True:
+        given = typer.prompt("  Public address, or Enter for Socket Mode", default="", show_default=False)
+        try:
+            return where_slack_sends(given, socket=not given)
+        except ConfigurationError as exc:
+            typer.secho(f"  {exc.problems[0].removeprefix('--url ')}", fg="red")
+
+
+def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool) -> None:
+    """Lead through Slack's page, and take the values that it shows."""
+    prefix = answers.values.get("BRIDGE_COMMAND_PREFIX", "")
+    manifest = json.dumps(app_manifest(target, prefix), separators=(",", ":"))
+    page = f"{_apps_page(answers.values.get('SLACK_API_URL', ''))}?new_app=1&manifest_json={quote(manifest, safe='')}"
+    if not answers.values.get("SLACK_BOT_TOKEN") or typer.confirm("  Create a new Slack app?", default=False):
+        opened = open_browser and webbrowser.open(page)
+        typer.echo(
+            ("  Slack's page is open in your browser." if opened else f"  Open this page:\n\n{page}\n")
+            + "\n  Choose your workspace, then Create and Install, then Allow."
+        )
+    typer.echo("  Copy these from “Your app credentials” (hidden while you paste):")
+    answers.ask("SLACK_BOT_TOKEN", is_secret=True)
+    if target is None:
+        typer.echo(
+            "  No app token there? Basic Information → App-Level Tokens → Generate, with the scope connections:write."
+        )
+        answers.ask("SLACK_APP_TOKEN", is_secret=True)
+    else:
+        typer.echo("  It is also under Basic Information → App Credentials.")
+        answers.ask("SLACK_SIGNING_SECRET", is_secret=True)
+
+
+def _apps_page(api_url: str) -> str:
+    """Tell where apps are made; another Slack than Slack's own has the page beside its API."""
+    parts = urlsplit(api_url)
+    host = parts.hostname or _SLACK
+    if host == _SLACK or host.endswith(f".{_SLACK}"):
+        return "https://api.slack.com/apps"
+    return f"{parts.scheme}://{parts.netloc}/apps"
+
+
+def _write(name: str, value: str) -> None:
+    """Put one setting into the file, which nobody else may read; the other lines stay."""
+    if not ENV_FILE.exists():
+        with os.fdopen(os.open(ENV_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(env_example())
+    dotenv.set_key(ENV_FILE, name, value, quote_mode="auto")
+    ENV_FILE.chmod(stat.S_IRUSR | stat.S_IWUSR)
+
+
+def _check(*, embedded: bool) -> int:
+    try:
+        check(embedded_redis=embedded)
+    except typer.Exit as ended:
+        return ended.exit_code
+    return CANNOT_RUN
+
+
+def _greet(answers: _Answers) -> None:
+    """Send one message to the person who sets it up, if they want it."""
+    user = typer.prompt(
+        "  Your member ID, to get a message from the bot (in Slack: your profile → ⋮ → Copy member ID), or Enter",
+        default="", show_default=False,
+    ).strip()  # fmt: skip
+    if not user:
+        return
+    if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
+        typer.secho("  That isn't a member ID: it begins with U or W. Nothing was sent.", fg="red")
+        return
+    values = well_formed(answers.values)
+
+    async def send() -> int:
+        from bridge.metrics import Metrics  # noqa: PLC0415 - both: 300 ms
+        from bridge.slack.api import opened, proxy_for  # noqa: PLC0415
+
+        url, token = values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value()
+        async with opened(url, token, Metrics(), proxy=proxy_for(url)) as web:
+            await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
+        return 0
+
+    typer.echo("  Sent: look at Slack." if run(send) == 0 else "  It wasn't sent; everything else is set up.")

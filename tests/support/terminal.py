@@ -1,0 +1,73 @@
+"""A program in a terminal of its own, as a person sees it and types into it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from support.waiting import wait_until
+
+
+class Terminal:
+    """Runs *command* in *folder*; *screen* is all that it has shown, without colours."""
+
+    def __init__(self, *command: str, folder: Path, environ: Mapping[str, str]) -> None:
+        self._command, self._folder, self._environ = command, folder, environ
+        self.screen = ""
+        self._seen = 0
+
+    async def __aenter__(self) -> Self:
+        self._master, slave = os.openpty()
+        self._process = subprocess.Popen(  # noqa: ASYNC220, S603 - it only begins here, and is our own
+            [sys.executable, "-m", *self._command],
+            cwd=self._folder, env=dict(self._environ), stdin=slave, stdout=slave, stderr=slave,
+            preexec_fn=lambda: os.login_tty(slave),  # noqa: PLW1509 - passwords are asked for on the controlling terminal
+        )  # fmt: skip
+        os.close(slave)
+        asyncio.get_running_loop().add_reader(self._master, self._read)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        asyncio.get_running_loop().remove_reader(self._master)
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._master)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:  # it has ended
+            asyncio.get_running_loop().remove_reader(self._master)
+            return
+        self.screen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", data.decode(errors="replace"))
+
+    async def sees(self, words: str) -> None:
+        """Wait until it shows *words*, after what was seen before."""
+        await wait_until(lambda: words in self.screen[self._seen :], f"{words!r} after {self.screen[self._seen :]!r}")
+        self._seen = self.screen.index(words, self._seen) + len(words)
+
+    async def answers(self, question: str, answer: str) -> None:
+        """Wait for *question*, and type *answer* and Enter."""
+        await self.sees(question)
+        os.write(self._master, f"{answer}\n".encode())
+
+    async def ends(self) -> int:
+        """Wait for its end; gives the exit code."""
+        await wait_until(lambda: self._process.poll() is not None, "it ends", 30)
+        self._read_rest()
+        return self._process.returncode
+
+    def _read_rest(self) -> None:
+        os.set_blocking(self._master, False)
+        while True:
+            before = len(self.screen)
+            self._read()
+            if len(self.screen) == before:
+                return
