@@ -14,6 +14,7 @@ from typing import Final
 import typer
 
 from bridge.cli import program
+from bridge.features.feature import Command
 from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.queue.keys import markdown
@@ -27,19 +28,20 @@ MARKER: Final = "<!-- Made from the code by `make reference`. -->\n"
 
 
 def commands() -> str:
-    """Every usage line with its sentence; the features' own order."""
-    sections = []
-    for feature in features.features:
-        if feature.commands:
-            rows = [(f"`{one.usage}`", one.sentence + _notes(one)) for one in feature.commands]
-            sections.append(f"## {feature.name.replace('_', ' ').capitalize()}\n\n{_table(('You type', ''), rows)}")
-    return "\n\n".join(sections)
+    """Every usage line with its sentence, by the first word; those of threads alone come last."""
+    sections: dict[str, list[tuple[str, ...]]] = {}
+    for one in features._commands:
+        title = f"/{one.path[0]}" if one.usage.startswith("/") else "In a thread"
+        sections.setdefault(title, []).append((f"`{one.usage}`", one.sentence + _notes(one)))
+    last = sections.pop("In a thread")
+    shown = {**sections, "In a thread": last}.items()
+    return "\n\n".join(f"## {title}\n\n{_table(('You type', ''), rows)}" for title, rows in shown)
 
 
-def _notes(command: object) -> str:
-    is_reading, is_default = getattr(command, "is_reading", False), getattr(command, "is_default", False)
-    notes = [" With `--share`, the whole channel sees it."] if is_reading else []
-    return "".join([*notes, *([" The default of its command."] if is_default else [])])
+def _notes(command: Command) -> str:
+    share = " With `--share`, the whole channel sees it." if command.is_reading else ""
+    default = f" `/{command.path[0]}` alone does the same." if command.is_default and len(command.path) > 1 else ""
+    return share + default
 
 
 def settings() -> str:
