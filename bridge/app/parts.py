@@ -38,14 +38,13 @@ from bridge.project import Catalog
 from bridge.queue.inbox import Inbox
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
-from bridge.queue.queued_reactions import QueuedReactionClaims
 from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Journal, Watches
 from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings
 from bridge.slack.api import Identity
-from bridge.slack.indicators import Indicators, QueuedReactions
+from bridge.slack.indicators import Indicators, QueuedReactionClaims, QueuedReactions
 from bridge.slack.people import Directory
 from bridge.slack.post import Say
 

@@ -14,17 +14,16 @@ message that was written before a stop and that Slack delivers after it is not s
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from redis.asyncio.client import PubSub
-
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
-from bridge.queue.redis.connection import stop_if_cancelled, translated
+from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
+
+_WAIT = timedelta(seconds=1)  # then it is asked again
 
 
 class Met(StrEnum):
@@ -77,36 +76,28 @@ class Stops:
         count = int(await self._scripts.run("resume", lane, int(drop), by, confirmed=True))
         return None if count < 0 else count
 
-    async def marked(self, turns: Sequence[TurnId]) -> list[TurnId]:
-        """Which of *turns* were stopped."""
-        with translated():
-            async with self._scripts.redis.pipeline(transaction=False) as pipe:
-                for turn in turns:
-                    pipe.hexists(self._scripts.keys.turn(turn), "stopped")
-                found = await pipe.execute() if turns else []
-        return [turn for turn, is_stopped in zip(turns, found, strict=True) if is_stopped]
+    async def heard(self, watched: Callable[[], Sequence[TurnId]]) -> AsyncGenerator[TurnId]:
+        """Give each turn that is stopped, as heard on a connection of its own, until Redis is away.
 
-    @asynccontextmanager
-    async def listening(self) -> AsyncIterator[Heard]:
-        """Listen for stops, on a connection of its own."""
-        pubsub = self._scripts.redis.pubsub(ignore_subscribe_messages=True)
+        First come those of the *watched* that were stopped before.
+        """
+        redis, keys = self._scripts.redis, self._scripts.keys
+        pubsub = redis.pubsub(ignore_subscribe_messages=True)
         try:
             with translated():
-                await pubsub.subscribe(self._scripts.keys.stops())
-            yield Heard(pubsub)
+                await pubsub.subscribe(keys.stops())
+                turns = watched()
+                async with redis.pipeline(transaction=False) as pipe:
+                    for turn in turns:
+                        pipe.hexists(keys.turn(turn), "stopped")
+                    marked = await pipe.execute() if turns else []
+            for turn, is_stopped in zip(turns, marked, strict=True):
+                if is_stopped:
+                    yield turn
+            while True:
+                with translated():
+                    message = await pubsub.get_message(timeout=_WAIT.total_seconds())
+                if message:
+                    yield TurnId(str(message["data"]))
         finally:
             await pubsub.aclose()  # type: ignore[no-untyped-call] # redis-py leaves it so
-
-
-class Heard:
-    """An open ear."""
-
-    def __init__(self, pubsub: PubSub) -> None:
-        self._pubsub = pubsub
-
-    async def next(self, wait: timedelta) -> TurnId | None:
-        """Wait for the next turn that is stopped; None where none was, for as long as *wait*."""
-        with translated():
-            message = await self._pubsub.get_message(timeout=wait.total_seconds())
-        stop_if_cancelled()
-        return TurnId(str(message["data"])) if message else None

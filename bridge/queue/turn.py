@@ -35,7 +35,7 @@ import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -58,7 +58,6 @@ SLACK_TIMEOUT = timedelta(seconds=10)
 """The longest that one post may take. When a successor looks into the thread, an earlier post has to be over, one
 way or the other: so a post begins only while the lease has at least this long to go."""
 
-_WAIT = timedelta(seconds=1)
 _REMEMBERED = 1000  # a word may come before the take that it is about has been answered
 
 
@@ -348,11 +347,6 @@ class Watches:
         self._limits: dict[TurnId, asyncio.Timeout] = {}
         self._stopped: OrderedDict[TurnId, None] = OrderedDict()
 
-    @property
-    def turns(self) -> list[TurnId]:
-        """Those that are watched at the moment."""
-        return list(self._limits)
-
     @asynccontextmanager
     async def ends_when_stopped(self, turn: TurnId) -> AsyncIterator[None]:
         """End the block where *turn* is stopped. Raises `TurnStopped`."""
@@ -381,12 +375,9 @@ class Watches:
 
     async def listen(self, stops: Stops) -> None:
         """Hear of stops until Redis is away. Raises `StoreUnavailable`."""
-        async with stops.listening() as heard:
-            for turn in await stops.marked(self.turns):
+        async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
+            async for turn in heard:
                 self.stop(turn)
-            while True:
-                if (heard_of := await heard.next(_WAIT)) is not None:
-                    self.stop(heard_of)
 
 
 def _end(limit: asyncio.Timeout) -> None:

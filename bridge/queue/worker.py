@@ -280,11 +280,13 @@ class Worker:
     async def _accepted(self, offer: Offer, began: float) -> Lease | None:
         """Wait for the lane that is handed over for *offer*; None where none is."""
         try:
-            answer = await offer.answer
-            if isinstance(answer, InDoubt):
-                began, handed = await self._patience.through_outages(partial(self._settled, answer))
-            else:
-                handed = answer
+            handed = await offer.answer
+            while isinstance(handed, InDoubt):
+                began = self._monotonic()  # as long as its lease lasts at least
+                try:
+                    handed = await self._inbox.settle(handed)
+                except StoreUnavailable:
+                    await self._patience.wait_for_redis()
         except Exception:  # as below: if this process has the lane, it is taken again when its lease is over
             log.exception("a lane could not be taken from hand to hand", extra={"reference": new_reference()})
             return None
@@ -292,11 +294,6 @@ class Worker:
         if held is None or held.entry in self._held:  # it was taken from the stream meanwhile
             return None
         return self._lease(held, began, head)
-
-    async def _settled(self, doubt: InDoubt) -> tuple[float, Head | Held | None]:
-        """Find out what there is, and since when the lease lasts."""
-        began = self._monotonic()
-        return began, await self._inbox.settle(doubt)
 
     async def _one(self, given: Lease | Offer, began: float) -> None:
         """Work on the lane of a lease, or on what is handed over for an offer; its place is taken."""

@@ -29,7 +29,9 @@ from datetime import timedelta
 from bridge.errors import SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
-from bridge.queue.queued_reactions import QueuedReactionClaims
+from bridge.queue.records import Step
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
 from bridge.slack.api import Identity, Json, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import neutralised
@@ -211,6 +213,23 @@ async def working(
     finally:
         if begun:
             await indicators.clear_working(place)
+
+
+class QueuedReactionClaims:
+    """Notes in the turns which queued messages show that they are. Both methods may raise `StoreUnavailable`."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+
+    async def claim(self, turn: TurnId) -> bool:
+        """Whether the reaction is to be shown: *turn* still waits behind another, and nobody has shown it before."""
+        return str(await self._scripts.run("queued_reaction", turn)) == "ok"
+
+    async def is_over(self, turn: TurnId) -> bool:
+        """Whether *turn* has ended."""
+        with translated():
+            step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
+        return step not in {Step.QUEUED, Step.SENT, Step.POSTING}
 
 
 class QueuedReactions:

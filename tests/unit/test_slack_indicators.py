@@ -12,9 +12,17 @@ from redis.asyncio import Redis
 
 from bridge.features.notices import in_line
 from bridge.ids import TurnId
-from bridge.queue.queued_reactions import QueuedReactionClaims
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.indicators import REACTION, RENEW, SETS_A_MINUTE, SHOWN_A_MINUTE, Indicators, QueuedReactions, working
+from bridge.slack.indicators import (
+    REACTION,
+    RENEW,
+    SETS_A_MINUTE,
+    SHOWN_A_MINUTE,
+    Indicators,
+    QueuedReactionClaims,
+    QueuedReactions,
+    working,
+)
 from bridge.slack.parts import Place
 from bridge.slack.post import Say
 from support.clocks import Clock
