@@ -37,12 +37,22 @@ class Access:
         The answer is one of the reasons of `bridge.errors.NotAllowed`. Of whom Slack does not say where they belong,
         it is asked. Raises `SlackError` where it has no answer at the moment, so that the event is sent again.
         """
-        try:
-            if await self._is_stranger(inbound):
-                return "stranger"
-        except SlackRefused as exc:  # it will not tell next time either
-            log.warning("slack does not tell where a person belongs", extra={"detail": exc.detail})
-            return "unknown"
+        team = inbound.user_team
+        if team.startswith("T") and team in self.home:
+            is_home = True
+        elif team and not any(place.startswith("E") for place in self.home):  # we are in no organisation
+            is_home = False
+        elif not team and not inbound.is_shared:
+            is_home = True  # nobody else can write there
+        else:
+            # In an organisation people are members of several workspaces: what an event names need not be the only one.
+            try:
+                is_home = await self.directory.is_home(inbound.user)
+            except SlackRefused as exc:  # it will not tell next time either
+                log.warning("slack does not tell where a person belongs", extra={"detail": exc.detail})
+                return "unknown"
+        if not is_home:
+            return "stranger"
         if self.allowed_users and inbound.user not in self.allowed_users:
             return "user"
         # What happens outside any channel (a form, the Home tab) is not a matter of channels; a direct message is. Of
@@ -51,17 +61,6 @@ class Access:
             is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
             return None if is_outside else "channel"
         return None
-
-    async def _is_stranger(self, inbound: Inbound) -> bool:
-        team = inbound.user_team
-        if team.startswith("T") and team in self.home:
-            return False
-        if team and not any(place.startswith("E") for place in self.home):  # we are in no organisation
-            return True
-        if not team and not inbound.is_shared:
-            return False  # nobody else can write there
-        # In an organisation people are members of several workspaces: what an event names need not be the only one.
-        return not await self.directory.is_home(inbound.user)
 
     async def may_run(self, user: str) -> bool:
         """Whether *user* may run workflows and keep reports. Raises `NotAllowed` where that cannot be known."""

@@ -94,7 +94,20 @@ class Guard:
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length[:20]) > LARGEST_BODY:
             raise _TurnedAway(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
-        body = await self._read(receive)
+        collected, is_whole = bytearray(), False
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while not is_whole:
+                    message = await receive()
+                    if message["type"] != "http.request":
+                        raise _TurnedAway(None, "client_left")
+                    collected += message.get("body", b"")
+                    if len(collected) > LARGEST_BODY:
+                        raise _TurnedAway(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
+                    is_whole = not message.get("more_body", False)
+        except TimeoutError:
+            raise _TurnedAway(HTTPStatus.REQUEST_TIMEOUT, "too_slow") from None
+        body = bytes(collected)
 
         names = [name for name, _ in scope["headers"]]
         if names.count(_SIGNATURE) != 1 or names.count(_TIMESTAMP) != 1:
@@ -115,23 +128,6 @@ class Guard:
         if kind == "rate_limited":
             log.warning("slack holds events back: more than 30,000 in an hour")
         return kind, request
-
-    async def _read(self, receive: Receive) -> bytes:
-        """Collect the body; stop as soon as it is too large."""
-        body, is_whole = bytearray(), False
-        try:
-            async with asyncio.timeout(self._body_seconds):
-                while not is_whole:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise _TurnedAway(None, "client_left")
-                    body += message.get("body", b"")
-                    if len(body) > LARGEST_BODY:
-                        raise _TurnedAway(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
-                    is_whole = not message.get("more_body", False)
-        except TimeoutError:
-            raise _TurnedAway(HTTPStatus.REQUEST_TIMEOUT, "too_slow") from None
-        return bytes(body)
 
 
 async def _answer(send: Send, response: BoltResponse) -> None:
