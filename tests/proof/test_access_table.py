@@ -16,6 +16,7 @@ from redis.asyncio import Redis
 
 from bridge.features import notices
 from bridge.features.conversations import menu
+from bridge.features.shared.buttons import RUN_FORM, run_value
 from bridge.features.workflows import forms, run_card as runs
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, Member
@@ -146,15 +147,15 @@ SURFACES: dict[str, tuple[str, Surface]] = {
     "! that runs": ("runs", lambda gate, who, at, root: gate.says(who, at, "!workflows run 3 x", thread_ts=root)),
     "button that runs, of whoever's card": (
         "runs",
-        lambda gate, who, at, _: gate.clicks(who, at, runs.AGAIN, runs.again_value(3, "hello")),
+        lambda gate, who, at, _: gate.clicks(who, at, runs.AGAIN, run_value(3, "hello")),
     ),
     "button that confirms": (
         "runs",
-        lambda gate, who, at, _: gate.clicks(who, at, runs.CONFIRM, runs.again_value(3, "hello")),
+        lambda gate, who, at, _: gate.clicks(who, at, runs.CONFIRM, run_value(3, "hello")),
     ),
     "button that opens the form": (
         "gets the form",
-        lambda gate, who, at, _: gate.clicks(who, at, runs.FORM, runs.again_value(3)),
+        lambda gate, who, at, _: gate.clicks(who, at, RUN_FORM, run_value(3)),
     ),
     "button that sends another's message again": (
         "sends again",
@@ -165,7 +166,7 @@ SURFACES: dict[str, tuple[str, Surface]] = {
     "form": ("runs", lambda gate, who, at, _: gate.submits(who, *filled_in(at))),
     "button on Home": (
         "gets the form",
-        lambda gate, who, _at, _root: gate.clicks_at_home(who, runs.FORM, runs.again_value(3)),
+        lambda gate, who, _at, _root: gate.clicks_at_home(who, RUN_FORM, run_value(3)),
     ),
 }
 OF_RUNNERS = {"runs", "gets the form"}
