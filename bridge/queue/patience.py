@@ -1,8 +1,4 @@
-"""Waiting: for Redis to come back, for the service, for Slack; and giving up the wait when the process drains.
-
-Those who wait for the service are let go in the order in which their messages were accepted (`Line`), and lend their
-place among the turns in flight to others meanwhile (`Slots`).
-"""
+"""Waiting: for Redis to come back, for the service, for Slack; and giving up the wait when the process drains."""
 
 from __future__ import annotations
 

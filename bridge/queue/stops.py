@@ -5,8 +5,8 @@ of the journal looks at it. The process that works on the turn is told by pub/su
 the service at once. That word may be lost; then the answer is recorded when it comes, and not shown. What waits behind
 a stopped turn is held until somebody lets it go on, drops it, or writes on.
 
-The process that works on a turn has one subscription for all of its turns (`Watches`). Where that broke, the marks are
-looked at when it is open again, so that at most a word that came meanwhile is late.
+The process that works on a turn has one subscription for all of its turns (`bridge.queue.turn.Watches`). Where that
+broke, the marks are looked at when it is open again, so that at most a word that came meanwhile is late.
 
 A stop carries the ``ts`` at which it was given, by Slack's clock, and never touches a turn that was begun after it. A
 message that was written before a stop and that Slack delivers after it is not stopped.

@@ -4,6 +4,9 @@ Five loops in one TaskGroup: new lanes (a blocking read), lanes of the dead (eve
 held here (every quarter of the lease), the heartbeat of the namespace, and a subscription to stops. Redis being away
 ends none of them: each waits and goes on by itself. Most lanes come another way: while a place is free, whoever takes
 a message in, in this process, hands its lane over (`bridge.queue.records.Offer`).
+
+Turns that wait for the service are let go in the order in which their messages were accepted (`Line`), and lend their
+place among the turns in flight to others meanwhile (`Slots`).
 """
 
 from __future__ import annotations
