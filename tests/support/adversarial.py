@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 from bridge.errors import NoSuch, SeveralFit
+from bridge.features.conversations.answering import named_first
 from bridge.features.conversations.answers import answer
-from bridge.features.conversations.choosing import named_first
 from bridge.features.picking import pick
 from bridge.features.workflows import run_card as runs
 from bridge.project import Agent

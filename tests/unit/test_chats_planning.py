@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridge.errors import SlackRefused, SlackUnreachable
-from bridge.features.conversations.choosing import configured, named_first
+from bridge.features.conversations.answering import configured, named_first
 from bridge.features.registry import features
 from bridge.features.results import Done, TryLater, Wait
 from bridge.ids import new_turn_id

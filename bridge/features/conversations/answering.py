@@ -20,7 +20,6 @@ from bridge.errors import (
 )
 from bridge.features import notices
 from bridge.features.conversations import answers, menu
-from bridge.features.conversations.choosing import configured, named_first
 from bridge.features.conversations.layout import title_of
 from bridge.features.deps import Deps
 from bridge.features.notices import NotRead, Unread
@@ -42,6 +41,7 @@ from bridge.slack.parts import Place
 
 log = logging.getLogger(__name__)
 
+_LONGEST_NAME = 200  # characters before the colon
 SLACK_AWAY = timedelta(seconds=5)
 
 
@@ -178,6 +178,28 @@ async def _is_there(deps: Deps, agent: int) -> bool:
 async def unknown_answer(_deps: Deps, turn: Turn) -> Outcome:
     """Nobody knows whether the agent got the message: say so, and offer to send it again."""
     return Outcome(what="unknown", reply=notices.outcome_unknown(turn.id), keeps_text=True)
+
+
+def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
+    """The agent that *text* names before a colon (``Support: hello``), by name or id, and the text after it.
+
+    None where it names none: then it is ordinary text, colon or not.
+    """
+    before, colon, rest = text.partition(":")
+    name = before.strip().removeprefix('"').removesuffix('"').strip()
+    is_name = 0 < len(name) <= _LONGEST_NAME and '"' not in name and "\n" not in name
+    if not colon or not is_name or rest[:1].strip():
+        return None
+    named = [agent for agent in agents if name.casefold() in {agent.name.strip().casefold(), str(agent.id)}]
+    return (named[0], rest.strip()) if len(named) == 1 else None
+
+
+def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
+    """The agent of ``BRIDGE_DEFAULT_AGENT``, by id or name; an id wins over a name that looks like one."""
+    by_id = [agent for agent in agents if str(agent.id) == wanted.strip()]
+    by_name = [agent for agent in agents if agent.name.strip().casefold() == wanted.strip().casefold()]
+    found = by_id or by_name
+    return found[0] if wanted.strip() and len(found) == 1 else None
 
 
 def default_of(deps: Deps, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
