@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -60,7 +60,7 @@ class EmulatedSlack:
     What people say and do is in *people*, what they do with commands, buttons and forms in *ui*; *socket_mode* troubles
     the app's sockets. What may be changed at any time: `use_sockets`, what *events* says of twins and echoes, `faults`,
     `rates`, `scopes`, `page_limit`, `unsubscribed` (names of events that the app did not ask for), `nobody_listens`,
-    `limits_history`.
+    `limits_history`, `transcribes_in` (seconds until the transcript of a voice clip is there, where it takes a while).
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class EmulatedSlack:
         self._background = Background()
         self._storage = storage = SqliteStorage(kept_in) if kept_in else NoStorage()
         self.clock = clock = SlackClock(clock)
+        self.transcribes_in = 10.0
         self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds)
         workspace = Workspace(clock=clock, new_id=new_id, storage=storage)
         tickets = Tickets(clock=clock, new_id=new_id, storage=storage)
@@ -172,6 +173,15 @@ class EmulatedSlack:
     @events_url.setter
     def events_url(self, url: str) -> None:
         self._http.url = url
+
+    def later(self, seconds: float, happening: Callable[[], Awaitable[None]]) -> None:
+        """Let something happen in *seconds*, unless it ends before."""
+
+        async def wait() -> None:
+            await asyncio.sleep(seconds)
+            await happening()
+
+        self._background.start(wait())
 
     async def settled(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109 - a test's own deadline
         """Wait until every event was taken or given up."""

@@ -126,12 +126,16 @@ class People:
 
         It is in an attachment, or, as was seen as well, among the message's own blocks (*in_blocks*).
         """
-        table = contents.table(rows, block_id=self._workspace.new_id("b"))
         if not in_blocks:
-            shown = [contents.pasted(table)]
+            shown = [self.table(rows)]
             return await self.say(user, channel, text, thread_ts=thread_ts, attachments=shown, wait=wait)
+        table = contents.table(rows, block_id=self._workspace.new_id("b"))
         written = rich_text(text, block_id=self._workspace.new_id("b")) if text else []
         return await self.say(user, channel, text, thread_ts=thread_ts, blocks=[*written, table], wait=wait)
+
+    def table(self, rows: Sequence[Sequence[str | float]]) -> Json:
+        """What hangs on a message that a table is pasted into."""
+        return contents.pasted(contents.table(rows, block_id=self._workspace.new_id("b")))
 
     async def preview_link(self, channel: str, ts: str, url: str, title: str = "", text: str = "") -> None:
         """Let Slack show what a link in a message leads to, a moment after it was posted.
@@ -169,12 +173,16 @@ class People:
 
         Slack's transcript is there at once, or is ``processing`` until `transcribe` is called.
         """
+        shown = [self.clip(user, words, is_transcribed=is_transcribed)]
+        return await self.say(user, channel, text, thread_ts=thread_ts, files=shown, wait=wait)
+
+    def clip(self, user: str, words: str, *, is_transcribed: bool = True) -> Json:
+        """Let *user* speak into a voice clip, which is for a message as files from `attach` are."""
         clip = self._file(user, "audio_message.m4a", _SOUND)
         clip.subtype, clip.transcript, clip.title = "slack_audio", words, "Audio clip"
         clip.duration_ms = max(1, len(words.split())) * _MS_FOR_A_WORD
         clip.transcription = "complete" if is_transcribed else "processing"
-        shown = [self._workspace.add_file(clip).as_json()]
-        return await self.say(user, channel, text, thread_ts=thread_ts, files=shown, wait=wait)
+        return self._workspace.add_file(clip).as_json()
 
     async def transcribe(self, file_id: str, *, fails: bool = False) -> None:
         """Let the transcript of a voice clip be ready, or let there be none."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import base64
+import contextlib
+import math
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -11,15 +14,20 @@ from pydantic import ValidationError
 from bridge.playground.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.refusal import Refusal
-from bridge.playground.emulator.sample import SLACKBOT
+from bridge.playground.emulator.sample import OTHER_BOT, SLACKBOT
 from bridge.playground.page.bodies import (
     ActionBody,
+    AlertBody,
+    AttachedFile,
     ChannelBody,
     ClickBody,
     ClickInViewBody,
+    Clip,
     CommandBody,
     EditBody,
     EmptyBody,
+    ForwardBody,
+    GroupBody,
     MessageBody,
     ReactBody,
     SayBody,
@@ -37,10 +45,16 @@ from bridge.playground.page.machinery import Machinery, Switchboard
 from bridge.playground.page.messages import shown_option
 from bridge.playground.page.names import Names
 from bridge.playground.page.sight import Sight
-from bridge.playground.page.typed import as_slack_writes
+from bridge.playground.page.typed import as_slack_writes, escaped
 
 MOST_TEXT: Final = 40_000
 MOST_FILES: Final = 10
+_MOST_ROWS: Final = 100  # https://docs.slack.dev/reference/block-kit/blocks/table-block
+_MOST_COLUMNS: Final = 20
+_FEWEST_OTHERS: Final = 2
+_MONITORING: Final = "Monitoring"
+_MOST_TITLE: Final = 150  # https://docs.slack.dev/reference/block-kit/blocks/header-block
+_MOST_WORDS: Final = 3000  # https://docs.slack.dev/reference/block-kit/blocks/section-block
 
 
 @dataclass(frozen=True)
@@ -99,21 +113,107 @@ async def _say(hand: Hand, said: SayBody) -> Json:
     channel = hand.sight.channel(said.channel)
     if channel.is_archived:
         raise Sorry("This channel is archived: nobody can write here any more.")
-    if not said.text.strip() and not said.files:
+    if not (said.text.strip() or said.files or said.table or said.clip):
         raise Sorry("There is nothing to send yet.")
     if len(said.text) > MOST_TEXT:
         raise Sorry(f"A message may have {MOST_TEXT:,} characters; this one has {len(said.text):,}.")
     if said.thread_ts:
         hand.sight.message(said.channel, said.thread_ts)
-    files = hand.slack.people.attach(hand.me, {one.name: one.content.encode() for one in said.files[:MOST_FILES]})
+    table = [hand.slack.people.table(_cells(said.table))] if said.table else []
     ts = await hand.slack.people.say(
         hand.me,
         said.channel,
         as_slack_writes(said.text, hand.names),
         thread_ts=said.thread_ts,
         broadcast=said.broadcast,
-        files=files,
+        files=[*_files(hand, said.files[:MOST_FILES]), *_clip(hand, said.clip)],
+        attachments=table,
         wait=False,  # the bridge may be away: that is for its retries, not for whoever writes
+    )
+    return {"ts": ts}
+
+
+def _files(hand: Hand, files: Sequence[AttachedFile]) -> list[Json]:
+    attach = hand.slack.people.attach
+    return [shown for one in files for shown in attach(hand.me, {one.name: _bytes(one)}, alt_txt=one.alt_txt)]
+
+
+def _bytes(file: AttachedFile) -> bytes:
+    try:
+        return base64.b64decode(file.base64, validate=True) if file.base64 else file.content.encode()
+    except ValueError:
+        raise Sorry(f"{file.name} did not arrive whole. Attach it again.") from None
+
+
+def _clip(hand: Hand, clip: Clip | None) -> list[Json]:
+    if clip is None:
+        return []
+    if not clip.words.strip():
+        raise Sorry("Say what the voice clip says.")
+    people = hand.slack.people
+    shown = people.clip(hand.me, clip.words.strip(), is_transcribed=clip.transcript == "ready")
+    if clip.transcript != "ready":
+        is_never = clip.transcript == "never"
+        hand.slack.later(hand.slack.transcribes_in, lambda: people.transcribe(shown["id"], fails=is_never))
+    return [shown]
+
+
+def _cells(rows: Sequence[Sequence[str]]) -> list[list[str | float]]:
+    """The cells of a table that was pasted, as wide as its widest row; numbers below the head are numbers."""
+    width = max(len(row) for row in rows)
+    if len(rows) > _MOST_ROWS or width > _MOST_COLUMNS:
+        raise Sorry(f"A table may have {_MOST_ROWS} rows and {_MOST_COLUMNS} columns.")
+    head, *body = ([*row, *[""] * (width - len(row))] for row in rows)
+    return [[_cell(one, is_text=True) for one in head], *([_cell(one) for one in row] for row in body)]
+
+
+def _cell(typed: str, *, is_text: bool = False) -> str | float:
+    with contextlib.suppress(ValueError):
+        if not is_text and math.isfinite(number := float(typed)):
+            return number
+    return typed or " "  # Slack takes no empty cell
+
+
+@_action("forward", ForwardBody)
+async def _forward(hand: Hand, asked: ForwardBody) -> Json:
+    if hand.sight.message(asked.channel, asked.ts).to:
+        raise Sorry("What only you can see can't be forwarded.")
+    if hand.sight.channel(asked.to).is_archived:
+        raise Sorry("That channel is archived. Choose another one.")
+    comment = as_slack_writes(asked.comment, hand.names)
+    ts = await hand.slack.people.forward(hand.me, asked.channel, asked.ts, to=asked.to, comment=comment, wait=False)
+    return {"ts": ts}
+
+
+@_action("start_group", GroupBody)
+async def _start_group(hand: Hand, asked: GroupBody) -> Json:
+    others = [one for one in dict.fromkeys(asked.users) if one != hand.me]
+    if len(others) < _FEWEST_OTHERS:
+        raise Sorry("Choose at least two others. A message to one person is a direct message.")
+    if any(one not in hand.sight.workspace.people or hand.sight.workspace.people[one].deleted for one in others):
+        raise Sorry("One of these people is gone. Choose again.")
+    return {"channel": hand.slack.people.start_group(hand.me, *others)}
+
+
+@_action("app_posts", AlertBody)
+async def _app_posts(hand: Hand, asked: AlertBody) -> Json:
+    """Let another app post here, with nothing in its text, as alerts often have it."""
+    channel = hand.sight.channel(asked.channel)
+    if not (asked.title.strip() and asked.text.strip()):
+        raise Sorry("An alert needs a title and a text.")
+    if asked.by == "bot" and OTHER_BOT not in channel.members:
+        raise Sorry("The other app's bot isn't in this channel. Post by an incoming webhook instead.")
+    title, text = escaped(asked.title.strip()), escaped(asked.text.strip())
+    blocks: list[Json] = []
+    attachments: list[Json] = []
+    if asked.form == "blocks":
+        head = {"type": "header", "text": {"type": "plain_text", "text": asked.title.strip()[:_MOST_TITLE]}}
+        blocks = [head, {"type": "section", "text": {"type": "mrkdwn", "text": text[:_MOST_WORDS]}}]
+    else:
+        attachments = [{"color": "danger", "title": title, "text": text, "fallback": title, "mrkdwn_in": ["text"]}]
+    webhook = _MONITORING if asked.by == "webhook" else ""
+    ts = await hand.slack.people.app_posts(
+        asked.channel, webhook=webhook, blocks=blocks, attachments=attachments, wait=False
     )
     return {"ts": ts}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,10 +14,19 @@ class ActionBody(BaseModel):
 
 
 class AttachedFile(ActionBody):
-    """A text file."""
+    """A file: a text is in *content*, anything else in *base64*. Of an image *alt_txt* says what it shows."""
 
     name: str
-    content: str
+    content: str = ""
+    base64: str = ""
+    alt_txt: str = ""
+
+
+class Clip(ActionBody):
+    """A voice clip: what is spoken, and when Slack's transcript of it is there."""
+
+    words: str
+    transcript: Literal["ready", "later", "never"] = "ready"
 
 
 class EmptyBody(ActionBody):
@@ -37,12 +46,36 @@ class SayBody(ChannelBody):
     thread_ts: str | None = None
     broadcast: bool = False
     files: list[AttachedFile] = []
+    table: list[list[str]] = []
+    clip: Clip | None = None
 
 
 class MessageBody(ChannelBody):
     """Something that is done to a message."""
 
     ts: str
+
+
+class ForwardBody(MessageBody):
+    """A message, and the channel that it is forwarded to."""
+
+    to: str
+    comment: str = ""
+
+
+class GroupBody(ActionBody):
+    """The others of a direct message of several people."""
+
+    users: list[str]
+
+
+class AlertBody(ChannelBody):
+    """What another app posts: as its bot user or by an incoming webhook, in an attachment or in blocks."""
+
+    title: str
+    text: str
+    by: Literal["webhook", "bot"] = "webhook"
+    form: Literal["attachment", "blocks"] = "attachment"
 
 
 class EditBody(MessageBody):

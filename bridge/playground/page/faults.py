@@ -66,6 +66,12 @@ _REPEATED: Final = Switch(
     f"Slack repeats its last {_AGAIN} events, as it does where it heard no answer. Nothing is answered twice.",
     is_action=True,
 )
+_NOBODY_LISTENS: Final = Switch(
+    "nobody_listens",
+    _SLACK,
+    "Nobody listens",
+    "Slack can't reach the bridge, and has given up: it never sends what happens now. Keep writing, then turn it off.",
+)
 _DEAD_SOCKET: Final = Switch(
     "dead_socket",
     _SLACK,
@@ -86,7 +92,8 @@ class SlackFaults:
         """Every switch, as it is now."""
         lasting = [replace(trouble.switch, is_on=trouble.switch.name in self._on) for trouble in _LASTING]
         sockets = [_DEAD_SOCKET] if self._slack.use_sockets else []
-        return [*lasting, replace(_REAL_LIMITS, is_on=self._slack.rates.is_on), _REPEATED, *sockets]
+        unheard = replace(_NOBODY_LISTENS, is_on=self._slack.nobody_listens)
+        return [unheard, *lasting, replace(_REAL_LIMITS, is_on=self._slack.rates.is_on), _REPEATED, *sockets]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the Protocol's
         """Turn a switch. Raises LookupError where there is none of this name."""
@@ -94,6 +101,8 @@ class SlackFaults:
             raise LookupError(name)
         if name == _REAL_LIMITS.name:
             self._slack.rates.is_on = is_on
+        elif name == _NOBODY_LISTENS.name:
+            self._slack.nobody_listens = is_on
         elif name == _REPEATED.name:
             await self._repeat()
         elif name == _DEAD_SOCKET.name:

@@ -26,15 +26,15 @@ def shown_message(message: Message, sight: Sight, names: Names) -> Json:
         "ts": message.ts,
         "channel": message.channel,
         "thread_ts": message.thread_ts,
-        "user": message.user,
-        "name": names.people.get(message.user, message.user),
+        "user": "" if message.username else message.user,
+        "name": message.username or names.people.get(message.user, message.user),
         "is_app": is_app,
         "is_mine": message.user == sight.me.id,
         "text": as_typed(message.text, names),
         "html": mrkdwn_html(message.text, names),
         # What a person wrote is shown from its text: Slack's rich text of it says the same.
-        "blocks": shown_blocks(message.blocks, names) if is_app or message.to else [],
-        "attachments": [_attachment(one, names) for one in message.attachments if isinstance(one, dict)],
+        "blocks": shown_blocks(_beside_text(message, is_app=is_app), names),
+        "attachments": [_attachment(one, names, sight) for one in message.attachments if isinstance(one, dict)],
         "files": [_file(one, sight) for one in message.files],
         "reactions": [_reaction(name, users, names) for name, users in message.reactions.items()],
         "edited": message.edited is not None,
@@ -45,6 +45,11 @@ def shown_message(message: Message, sight: Sight, names: Names) -> Json:
         "deleted": message.subtype == "tombstone",
         **_thread(message, sight),
     }
+
+
+def _beside_text(message: Message, *, is_app: bool) -> list[Json]:
+    has_own_words = bool(message.text) and not is_app and not message.to
+    return [one for one in message.blocks if not (has_own_words and one.get("type") == "rich_text")]
 
 
 def _thread(message: Message, sight: Sight) -> Json:
@@ -69,22 +74,41 @@ def _status(message: Message, sight: Sight) -> Json | None:
     return {"text": THINKING if is_session else status, "can_stop": is_session}
 
 
-def _attachment(attachment: Json, names: Names) -> Json:
+def _attachment(attachment: Json, names: Names, sight: Sight) -> Json:
     colour = str(attachment.get("color") or "")
     plain = _COLOUR.fullmatch(colour)
     blocks = attachment.get("blocks")
-    text = "\n".join(str(attachment[name]) for name in ("pretext", "title", "text") if attachment.get(name))
+    text = "\n".join(str(attachment[name]) for name in ("pretext", "text") if attachment.get(name))
+    title = str(attachment.get("title") or "")
+    fallback = "" if title else str(attachment.get("fallback") or "")
+    files = attachment.get("files")
     return {
+        "author": str(attachment.get("author_name") or ""),
+        "is_share": attachment.get("is_share") is True,
+        "title": mrkdwn_html(title, names) if title else "",
+        "fields": [_field(one, names) for one in attachment.get("fields") or [] if isinstance(one, dict)],
+        "footer": mrkdwn_html(str(attachment.get("footer") or ""), names),
+        "files": [_file(one, sight) for one in files] if isinstance(files, list) else [],
         "color": _COLOURS.get(colour) or (f"#{plain[1]}" if plain else ""),
         "blocks": shown_blocks(blocks, names) if isinstance(blocks, list) else [],
-        "html": mrkdwn_html(text or str(attachment.get("fallback") or ""), names),
+        "html": mrkdwn_html(text or fallback, names),
     }
+
+
+def _field(field: Json, names: Names) -> Json:
+    return {name: mrkdwn_html(str(field.get(name) or ""), names) for name in ("title", "value")}
 
 
 def _file(file: Json, sight: Sight) -> Json:
     key = str(file.get("id", ""))
     url = f"/page/file/{quote(key, safe='')}?as={quote(sight.me.id)}"
-    return {"id": key, "name": file.get("title") or file.get("name", ""), "size": file.get("size", 0), "url": url}
+    name = file.get("title") or file.get("name") or "A file of another company"
+    shown: Json = {"id": key, "name": name, "size": file.get("size", 0), "url": url, "alt": file.get("alt_txt", "")}
+    if file.get("subtype") != "slack_audio":
+        return shown
+    said = file.get("transcription", {})
+    clip = {"seconds": round(file.get("duration_ms", 0) / 1000), "status": said.get("status", "none")}
+    return shown | {"clip": clip | {"words": said.get("preview", {}).get("content", "")}}
 
 
 def _reaction(name: str, users: list[str], names: Names) -> Json:

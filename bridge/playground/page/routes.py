@@ -167,7 +167,7 @@ def _is_somebody(person: Member) -> bool:
 def _may_see(sight: Sight, file: File) -> bool:
     """Whether a message that *sight* has shows the file."""
     shown = (one for channel in sight.channels() for one in sight.workspace.messages.of(channel.id))
-    return file.user == sight.me.id or any(file.id == part.get("id") for one in shown for part in one.files)
+    return file.user == sight.me.id or any(file.id == part.get("id") for one in shown for part in one.all_files)
 
 
 async def _index(_: Request) -> Response:

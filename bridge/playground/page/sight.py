@@ -28,7 +28,7 @@ class Sight:
     def channels(self) -> list[Channel]:
         """Where *me* is: channels in the order of their making, then direct messages."""
         mine = [one for one in self.workspace.channels.values() if self.me.id in one.members]
-        return sorted(mine, key=lambda one: one.is_im)
+        return sorted(mine, key=lambda one: one.is_im or one.is_mpim)
 
     def channel(self, channel_id: str) -> Channel:
         """One of them. Raises NotSeen."""
@@ -76,7 +76,7 @@ class Sight:
         channels = {
             one.id: one.name
             for one in workspace.channels.values()
-            if not one.is_im and (not one.is_private or self.me.id in one.members)
+            if one.name and not one.is_mpim and (not one.is_private or self.me.id in one.members)
         }
         return Names(self.me.id, people, channels, {one.id: one.handle for one in workspace.groups.values()})
 

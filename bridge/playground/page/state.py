@@ -81,9 +81,14 @@ def shown_person(person: Member) -> Json:
 
 def _listed(channel: Channel, sight: Sight, names: Names) -> Json:
     other = next((one for one in channel.members if one != sight.me.id), sight.me.id) if channel.is_im else ""
+    people = sorted(sight.workspace.people[one].real_name for one in channel.members if one != sight.me.id)
     shown: Json = {
         "id": channel.id,
-        "name": names.people.get(other, other) if channel.is_im else channel.name,
+        "name": names.people.get(other, other)
+        if channel.is_im
+        else ", ".join(people)
+        if channel.is_mpim
+        else channel.name,
         "kind": channel.kind,
         "is_shared": channel.is_ext_shared,
         "is_archived": channel.is_archived,

@@ -56,6 +56,12 @@ class Message:
         """Its blocks, and those of its attachments."""
         return [*self.blocks, *(block for one in self.attachments for block in one.get("blocks", []))]
 
+    @property
+    def all_files(self) -> list[Json]:
+        """Its files, and those of the messages that are forwarded in it."""
+        forwarded = [one.get("files") for one in self.attachments if one.get("is_share")]
+        return [*self.files, *(file for files in forwarded if files for file in files)]
+
     def as_json(self, *, with_metadata: bool = True) -> Json:
         """The message as events and the Web API show it; fields without a value are left out, as Slack does."""
         optional: Json = {

@@ -2,7 +2,7 @@
 
 import { focusOn } from "./a11y.js";
 import { act, fetchWires, refresh } from "./api.js";
-import { change, channelById, isWithBot, keepAddress, page } from "./state.js";
+import { change, channelById, isTalk, isWithBot, keepAddress, page } from "./state.js";
 import { listen } from "./stream.js";
 
 /** Show a conversation. */
@@ -34,7 +34,7 @@ export function become(as) {
   page.older.clear();
   page.kept.clear();
   change({ as, thread: "", editing: "", traced: null, wires: null, drawer: page.drawer === "wires" ? "" : page.drawer });
-  const goesOn = channelById(page.channel)?.kind !== "im";
+  const goesOn = !isTalk(channelById(page.channel));
   change({ channel: goesOn ? page.channel : "", tab: "messages" });
   keepAddress();
   listen();

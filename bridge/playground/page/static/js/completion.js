@@ -56,7 +56,7 @@ function people(word, world) {
 }
 
 const channels = (word, world) =>
-  world.channels.filter((one) => one.kind !== "im" && one.name.startsWith(word)).map((one) => ({ insert: `#${one.name} `, label: `#${one.name}`, hint: "" }));
+  world.channels.filter((one) => one.kind !== "im" && one.kind !== "mpim" && one.name.startsWith(word)).map((one) => ({ insert: `#${one.name} `, label: `#${one.name}`, hint: "" }));
 
 /** From the second letter on: ":)" and "10:30" are no search. */
 const symbols = (word, world, emoji) =>

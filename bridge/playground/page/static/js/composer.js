@@ -2,23 +2,21 @@
 
 import { act } from "./api.js";
 import { completionsFor } from "./completion.js";
+import { attachChoices, chosen, hasContents, nothing, sent, takeTable } from "./contents.js";
 import { h } from "./dom.js";
-import { size } from "./format.js";
 import { icon } from "./icons.js";
 import { menuButton } from "./menu.js";
 import { listKey, showEnd, threadKey } from "./messages.js";
-import { change, page, remembered } from "./state.js";
-
-const MOST_FILE = 1_000_000; // bytes
+import { change, isTalk, page, remembered } from "./state.js";
 
 export function composer({ channel, threadTs = "", label, hint = "", testid, sendTestid }) {
   const key = `composer ${channel.id} ${threadTs}`;
-  const it = { key, channel, threadTs, draft: remembered(key, { text: "", files: [], broadcast: false, offer: null, active: -1 }) };
+  const it = { key, channel, threadTs, draft: remembered(key, { text: "", ...nothing(), broadcast: false, offer: null, active: -1 }) };
   return h(
     "form",
     { class: "composer", key, onsubmit: (event) => (event.preventDefault(), send(it)) },
     it.draft.offer && offerList(it),
-    it.draft.files.length > 0 && h("ul", { class: "chosen-files", key: "files" }, it.draft.files.map((file) => chosenFile(it, file))),
+    chosen(it.draft),
     textarea(it, label, hint, testid),
     h("div", { class: "composer-tools", key: "tools" }, tools(it), h("span", { class: "grow" }), sendButton(it, sendTestid)),
   );
@@ -40,6 +38,7 @@ function textarea(it, label, hint, testid) {
     oninput: (event) => write(it, event.target.value, event.target.selectionStart),
     onclick: (event) => offerAt(it, event.target),
     onkeydown: (event) => onKey(it, event),
+    onpaste: (event) => takeTable(it.draft, event),
     onblur: () => close(it),
   });
 }
@@ -110,23 +109,24 @@ function editLast({ threadTs }) {
 
 async function send(it) {
   const { draft, channel, threadTs } = it;
-  const { text, files, broadcast } = draft;
-  if (!text.trim() && !files.length) return;
-  Object.assign(draft, { text: "", files: [], broadcast: false, offer: null, active: -1 });
+  const { text, files, table, clip, broadcast } = draft;
+  const contents = { files, table, clip };
+  if (!text.trim() && !hasContents(contents)) return;
+  Object.assign(draft, { text: "", ...nothing(), broadcast: false, offer: null, active: -1 });
   showEnd(threadTs ? threadKey(threadTs) : listKey(channel.id));
   change({ notice: "" });
-  const answer = await deliver({ text, files, broadcast, channel: channel.id, threadTs });
+  const answer = await deliver({ text, contents, broadcast, channel: channel.id, threadTs });
   if (answer.ok || draft.text) return;
-  Object.assign(draft, { text, files, broadcast }); // what could not be sent is not lost
+  Object.assign(draft, { text, ...contents, broadcast }); // what could not be sent is not lost
   change();
 }
 
 /** A line that begins with "/" and a letter is a command; "/ " and "//" are only words. */
-export function deliver({ text, files = [], broadcast = false, channel, threadTs = "" }) {
+export function deliver({ text, contents = nothing(), broadcast = false, channel, threadTs = "" }) {
   const [, command, rest] = /^(\/[\p{L}\p{N}_-]+)(?:\s+(.*))?$/su.exec(text.trim()) ?? [];
-  if (command && !files.length) return act("command", { channel, command, text: rest ?? "", in_thread: !!threadTs });
+  if (command && !hasContents(contents)) return act("command", { channel, command, text: rest ?? "", in_thread: !!threadTs });
   const inThread = threadTs ? { thread_ts: threadTs, broadcast } : {};
-  return act("say", { channel, text, ...inThread, ...(files.length ? { files: files.map(({ name, content }) => ({ name, content })) } : {}) });
+  return act("say", { channel, text, ...inThread, ...sent(contents) });
 }
 
 function offerList(it) {
@@ -161,20 +161,22 @@ function offerList(it) {
 function tools(it) {
   const global = page.world.shortcuts.filter((one) => one.type === "global");
   return [
-    tool("add", "Attach text files", chooseFiles(it)),
-    tool("at", "Mention somebody", startWith(it, "@")),
+    menuButton(`${it.key} attach`, { label: "Attach", shows: shown("add", "Attach"), items: () => attachChoices(it.draft), look: "bare tool" }),
+    tool("at", "Mention", startWith(it, "@")),
     !it.threadTs && tool("slash", "Commands", startWith(it, "/")),
     global.length > 0 &&
       menuButton(`${it.key} shortcuts`, {
         label: "Shortcuts",
-        shows: icon("bolt"),
+        look: "bare tool",
+        shows: shown("bolt", "Shortcuts"),
         items: () => global.map((one) => ({ label: one.name, hint: one.description, run: () => act("shortcut", { callback_id: one.callback_id }) })),
       }),
     it.threadTs && alsoToChannel(it),
   ];
 }
 
-const tool = (name, label, onclick) => h("button", { type: "button", class: "bare", key: name, "aria-label": label, title: label, onclick }, icon(name));
+const shown = (name, label) => [icon(name), h("span", {}, label)];
+const tool = (name, label, onclick) => h("button", { type: "button", class: "bare tool", key: name, onclick }, shown(name, label));
 
 function startWith(it, sign) {
   return (event) => {
@@ -191,35 +193,11 @@ function alsoToChannel({ draft, channel }) {
     draft.broadcast = event.target.checked;
     change();
   };
-  const where = channel.kind === "im" ? "the conversation" : `#${channel.name}`;
+  const where = isTalk(channel) ? "the conversation" : `#${channel.name}`;
   return h("label", { class: "also", key: "also" }, h("input", { type: "checkbox", checked: draft.broadcast, onchange }), `Also send to ${where}`);
 }
 
 function sendButton({ draft }, testid) {
-  const isReady = draft.text.trim() || draft.files.length;
-  return h("button", { type: "submit", key: "send", class: `send${isReady ? " is-ready" : ""}`, "data-testid": testid, "aria-label": "Send", title: "Send" }, icon("send"));
-}
-
-function chooseFiles(it) {
-  return () => {
-    const input = Object.assign(document.createElement("input"), { type: "file", multiple: true });
-    input.onchange = async () => {
-      for (const file of input.files) await take(it, file);
-    };
-    input.click();
-  };
-}
-
-async function take({ draft }, file) {
-  if (file.size > MOST_FILE) return change({ notice: `${file.name} has ${size(file.size)}; the playground takes text files of up to ${size(MOST_FILE)}.` });
-  draft.files = [...draft.files, { name: file.name, content: await file.text() }];
-  return change();
-}
-
-function chosenFile({ draft }, file) {
-  const remove = () => {
-    draft.files = draft.files.filter((one) => one !== file);
-    change();
-  };
-  return h("li", { key: file.name }, icon("file"), file.name, h("button", { type: "button", class: "bare", "aria-label": `Remove ${file.name}`, onclick: remove }, icon("close")));
+  const isReady = draft.text.trim() || hasContents(draft);
+  return h("button", { type: "submit", key: "send", class: `send${isReady ? " is-ready" : ""}`, "data-testid": testid }, shown("send", "Send"));
 }

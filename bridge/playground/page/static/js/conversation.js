@@ -7,7 +7,8 @@ import { counted } from "./format.js";
 import { home } from "./home.js";
 import { icon } from "./icons.js";
 import { allMessages, hasOlder, listKey, messageList, olderButton } from "./messages.js";
-import { bot, channelById, isWithBot, page, person, shownChannel } from "./state.js";
+import { letAppPost, placeName } from "./others.js";
+import { bot, channelById, isTalk, isWithBot, page, person, shownChannel } from "./state.js";
 
 export function conversation() {
   const known = channelById(page.channel);
@@ -30,8 +31,9 @@ function header(known) {
   return h(
     "header",
     { class: "main-head", key: "head" },
-    h("h2", {}, known.kind !== "im" && icon(known.kind === "group" ? "lock" : "hash"), who?.real_name ?? known.name, who?.is_bot && h("span", { class: "badge" }, "APP")),
+    h("h2", {}, known.kind !== "im" && icon({ group: "lock", mpim: "people" }[known.kind] ?? "hash"), h("span", { class: "main-name" }, who?.real_name ?? known.name), who?.is_bot && h("span", { class: "badge" }, "APP")),
     h("p", {}, [size, shared, channel && known.kind !== "im" && !channel.bot_is_in ? `${bot()?.real_name ?? "the app"} is not in this channel` : ""].filter(Boolean).join(" · ")),
+    known.kind !== "im" && h("button", { type: "button", class: "button is-small", key: "app", onclick: () => letAppPost(known) }, "Let an app post…"),
   );
 }
 
@@ -47,7 +49,7 @@ function tabs(known) {
 
 function talk(known) {
   const channel = shownChannel();
-  const label = known.kind === "im" ? `Message ${person(known.with)?.real_name ?? known.name}` : `Message #${known.name}`;
+  const label = `Message ${placeName(known)}`;
   return [
     channel ? list(known) : h("div", { class: "scroll-frame", key: "loading", "aria-busy": "true" }),
     known.is_archived
@@ -78,7 +80,7 @@ function list(known) {
 
 /** The top of every conversation; where it is empty, what to try first. */
 function welcome(known, isEmpty) {
-  const name = known.kind === "im" ? (person(known.with)?.real_name ?? known.name) : `#${known.name}`;
+  const name = placeName(known);
   const about = isWithBot(known) ? "Write, and one of the project's agents answers." : `This is the very beginning of ${name}.`;
   return h("section", { class: `welcome${isEmpty ? " is-empty" : ""}`, key: "welcome" }, h("h3", {}, name), h("p", {}, about), isEmpty && tries(known));
 }

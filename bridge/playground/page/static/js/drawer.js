@@ -15,7 +15,7 @@ export function drawer() {
       "header",
       { class: "panel-head", key: "head" },
       h("h2", { tabindex: -1 }, "Behind the page"),
-      h("button", { type: "button", class: "bare", "aria-label": "Close", title: "Close", onclick: close }, icon("close")),
+      h("button", { type: "button", class: "bare", "aria-label": "Close", "data-short": "Close", title: "Close", onclick: close }, icon("close")),
     ),
     h("div", { class: "tabs", role: "tablist", key: "tabs" }, tab("wires", "Wires"), tab("faults", "Parts and faults")),
     h("div", { class: "drawer-body", role: "tabpanel", key: page.drawer, tabindex: 0 }, page.drawer === "wires" ? wires() : [partsInDetail(), gapsFound(), faultSwitches()]),

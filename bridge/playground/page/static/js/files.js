@@ -13,6 +13,7 @@ export function files(message) {
 }
 
 function oneFile(file) {
+  if (file.clip) return clip(file);
   const look = remembered(`file ${file.id}`, { text: null });
   return h(
     "div",
@@ -24,8 +25,21 @@ function oneFile(file) {
       h("a", { href: file.url, target: "_blank", rel: "noopener", download: file.name }, file.name),
       h("small", {}, size(file.size)),
     ),
+    file.alt && h("p", { class: "file-alt" }, file.alt),
     IS_TEXT.test(file.name) &&
       h("details", { ontoggle: (event) => event.target.open && preview(file, look) }, h("summary", {}, "Preview"), h("pre", {}, look.text ?? "…")),
+  );
+}
+
+const TRANSCRIPT = { processing: "Slack is still transcribing this clip…", failed: "Slack could not transcribe this clip.", none: "There is no transcript." };
+
+function clip(file) {
+  const { seconds, status, words } = file.clip;
+  return h(
+    "div",
+    { class: "file", "data-testid": "clip" },
+    h("div", { class: "file-head" }, icon("voice"), h("b", {}, "Voice clip"), h("small", {}, `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`)),
+    h("p", { class: "file-alt" }, status === "complete" ? `“${words}”` : TRANSCRIPT[status]),
   );
 }
 

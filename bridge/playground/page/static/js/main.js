@@ -7,11 +7,12 @@ import { conversation } from "./conversation.js";
 import { question } from "./dialogs.js";
 import { draw, h } from "./dom.js";
 import { drawer } from "./drawer.js";
+import { filling } from "./fill.js";
 import { closeMenusOutside } from "./menu.js";
 import { followMentions } from "./message.js";
 import { followErrors, forgetClosedViews, modal } from "./modal.js";
 import { sidebar, sidebarVeil } from "./sidebar.js";
-import { channelById, change, onChange, page, readAddress } from "./state.js";
+import { channelById, change, isTalk, onChange, page, readAddress } from "./state.js";
 import { followVisibility, listen } from "./stream.js";
 import { threadPanel } from "./thread.js";
 import { topbar, troubles } from "./topbar.js";
@@ -28,13 +29,14 @@ function drawPage() {
     topbar(),
     h("div", { class: `columns${open}`, key: "columns" }, sidebar(), sidebarVeil(), conversation(), threadPanel(), drawer()),
     modal(),
+    filling(),
     question(),
   );
 }
 
 function titleOf() {
   const channel = channelById(page.channel);
-  return `${channel ? `${channel.kind === "im" ? "" : "#"}${channel.name} · ` : ""}Playground`;
+  return `${channel ? `${isTalk(channel) ? "" : "#"}${channel.name} · ` : ""}Playground`;
 }
 
 /** After each news of the server: read it out, tell it what has been seen, forget what is gone. */

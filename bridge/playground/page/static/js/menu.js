@@ -7,34 +7,35 @@ import { change, page } from "./state.js";
 const GAP = 4;
 
 /** A button with a menu. `items` are {label, run, isDanger, hint}. */
-export function menuButton(key, { label, shows, items, look = "bare", tabindex = null }) {
+export function menuButton(key, { label, shows, items, look = "bare", short = null, tabindex = null }) {
   const isOpen = page.menu === key;
   return h(
     "span",
     { class: "has-menu", key },
-    opener(key, { label, shows, look, tabindex, isOpen, kind: "menu" }),
+    opener(key, { label, shows, look, short, tabindex, isOpen, kind: "menu" }),
     isOpen && popover({ role: "menu", "aria-label": label }, items().map((item) => menuItem(item))),
   );
 }
 
 /** A button with a little panel of anything. */
-export function panelButton(key, { label, shows, content, look = "bare", tabindex = null }) {
+export function panelButton(key, { label, shows, content, look = "bare", short = null, tabindex = null }) {
   const isOpen = page.menu === key;
   return h(
     "span",
     { class: "has-menu", key },
-    opener(key, { label, shows, look, tabindex, isOpen, kind: "dialog" }),
+    opener(key, { label, shows, look, short, tabindex, isOpen, kind: "dialog" }),
     isOpen && popover({ role: "dialog", "aria-label": label }, content()),
   );
 }
 
-function opener(key, { label, shows, look, tabindex, isOpen, kind }) {
+function opener(key, { label, shows, look, short, tabindex, isOpen, kind }) {
   return h(
     "button",
     {
       type: "button",
       class: look,
       "aria-label": label,
+      "data-short": short,
       title: label,
       "aria-haspopup": kind,
       "aria-expanded": String(isOpen),

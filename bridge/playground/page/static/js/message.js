@@ -12,6 +12,7 @@ import { files } from "./files.js";
 import { ago, clock, counted, hue, initials, shortClock, wholeMoment } from "./format.js";
 import { icon } from "./icons.js";
 import { menuButton } from "./menu.js";
+import { forward } from "./others.js";
 import { picker, reactions } from "./reactions.js";
 import { author, change, page, person } from "./state.js";
 
@@ -69,9 +70,9 @@ function head(one) {
 }
 
 function written(one) {
-  if (one.blocks.length) return blocks(one.blocks, inMessage(one));
+  if (one.blocks.length && (one.is_app || one.is_private || !one.text)) return blocks(one.blocks, inMessage(one));
   const edited = one.edited && h("small", { class: "edited", key: "edited" }, "(edited)");
-  return one.html ? [prose({ text: one.text, html: one.html }), edited] : edited;
+  return [one.html && prose({ text: one.text, html: one.html }), edited, blocks(one.blocks, inMessage(one))];
 }
 
 const attachments = (one) =>
@@ -79,9 +80,16 @@ const attachments = (one) =>
     h(
       "div",
       { class: "attachment", style: { "border-color": colour(attachment.color) } },
+      attachment.author && h("b", { class: "attachment-author" }, attachment.author, attachment.is_share && h("span", { class: "badge" }, "FORWARDED")),
+      attachment.title && h("div", { class: "attachment-title", html: attachment.title }),
       attachment.blocks?.length ? blocks(attachment.blocks, inMessage(one)) : attachment.html && prose(attachment),
+      attachment.fields?.length > 0 && h("dl", { class: "attachment-fields" }, attachment.fields.map(fieldOf)),
+      attachment.files && files(attachment),
+      attachment.footer && h("small", { class: "attachment-footer", html: attachment.footer }),
     ),
   );
+
+const fieldOf = ({ title, value }, key) => h("div", { key }, h("dt", { html: title }), h("dd", { html: value }));
 
 const colour = (name) => ({ good: "#2e8b57", warning: "#d99a00", danger: "#c0392b" })[name] ?? (/^#?[0-9a-f]{6}$/i.test(name ?? "") ? `#${name.replace("#", "")}` : "");
 
@@ -119,15 +127,15 @@ export function statusLine(root) {
 /** The buttons are no tab stops until their message has the focus, see a11y.js. */
 function toolbar(one, inThread) {
   const hasThread = !inThread && !one.is_private && !(one.thread_ts && one.thread_ts !== one.ts);
-  const button = (name, label, onclick, testid = null) =>
-    h("button", { type: "button", key: name, class: "bare", tabindex: -1, "data-testid": testid, "aria-label": label, title: label, onclick }, icon(name));
+  const button = (name, label, short, onclick, testid = null) =>
+    h("button", { type: "button", key: name, class: "bare", tabindex: -1, "data-testid": testid, "aria-label": label, "data-short": short, title: label, onclick }, icon(name));
   return h(
     "div",
     { class: `toolbar${page.menu.endsWith(one.ts) ? " is-held" : ""}`, role: "toolbar", "aria-label": "What to do with this message" },
     !one.is_private && picker(one, "beside", -1),
-    hasThread && button("reply", "Reply in thread", () => openThread(one.ts), one.reply_count ? null : "open-thread"),
-    button("wires", "What went over the wires", () => showWires(one.channel, one.ts)),
-    menuButton(`more ${one.ts}`, { label: "More actions", shows: icon("more"), items: () => choices(one), tabindex: -1 }),
+    hasThread && button("reply", "Reply in thread", "Reply", () => openThread(one.ts), one.reply_count ? null : "open-thread"),
+    button("wires", "What went over the wires", "Wires", () => showWires(one.channel, one.ts)),
+    menuButton(`more ${one.ts}`, { label: "More actions", short: "More", shows: icon("more"), items: () => choices(one), tabindex: -1 }),
   );
 }
 
@@ -138,6 +146,7 @@ function choices(one) {
   return [
     isMine && { label: "Edit message", run: () => change({ editing: one.ts }) },
     isMine && { label: "Delete message…", isDanger: true, run: () => remove(one) },
+    !one.is_private && { label: "Forward message…", run: () => forward(one) },
     root && { label: "Open the thread", run: () => openThread(root) },
     ...apps.map((each) => ({ label: each.name, hint: each.description, run: () => act("shortcut", { callback_id: each.callback_id, channel: one.channel, ts: one.ts }) })),
     { label: "What went over the wires", run: () => showWires(one.channel, one.ts) },

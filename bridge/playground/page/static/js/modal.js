@@ -25,7 +25,7 @@ export function modal() {
         "header",
         {},
         h("h2", { id: "modal-title" }, words(view.title)),
-        h("button", { type: "button", class: "bare", "aria-label": "Close", onclick: () => close(view) }, icon("close")),
+        h("button", { type: "button", class: "bare", "aria-label": "Close", "data-short": "Close", onclick: () => close(view) }, icon("close")),
       ),
       h("div", { class: "modal-body", key: "body" }, sending.error && h("p", { class: "error", role: "alert", key: "error" }, sending.error), blocks(view.blocks, inView(view))),
       h("footer", { key: "foot" }, buttons(view, sending)),

@@ -35,7 +35,7 @@ export function reactions(message) {
 
 export function picker(message, where, tabindex = null) {
   const key = `emoji ${where} ${message.ts}`;
-  return panelButton(key, { label: "Add a reaction", shows: icon("smile"), content: () => board(message), tabindex });
+  return panelButton(key, { label: "Add a reaction", short: "React", shows: icon("smile"), content: () => board(message), tabindex });
 }
 
 function board(message) {

@@ -1,33 +1,41 @@
 // The left side: the workspace, its channels, people and the app.
 
-import { goTo } from "./actions.js";
+import { goTo, isDark, toggleTheme } from "./actions.js";
 import { h } from "./dom.js";
 import { hue, initials } from "./format.js";
 import { icon } from "./icons.js";
-import { bot, change, page, person } from "./state.js";
+import { startGroup } from "./others.js";
+import { bot, change, isTalk, page, person } from "./state.js";
+import { asSomebodyElse } from "./topbar.js";
 
 export function sidebar() {
   const { channels } = page.world;
   const ours = bot()?.id;
-  const direct = channels.filter((channel) => channel.kind === "im" && channel.with !== ours);
+  const direct = channels.filter((channel) => isTalk(channel) && channel.with !== ours);
   const app = channels.filter((channel) => channel.kind === "im" && channel.with === ours);
   return h(
     "nav",
     { class: `sidebar${page.isSidebarOpen ? " is-open" : ""}`, "aria-label": "Channels and people", key: "sidebar" },
-    section("Channels", channels.filter((channel) => channel.kind !== "im")),
+    section("Channels", channels.filter((channel) => !isTalk(channel))),
     section("Apps", app),
-    section("Direct messages", direct),
-    h("p", { class: "sidebar-note" }, "Open a second window as somebody else with the arrow beside your name."),
+    section("Direct messages", direct, h("li", { key: "new" }, newGroup())),
+    h("p", { class: "sidebar-note not-phone" }, "Open a second window as somebody else with the arrow beside your name."),
+    h(
+      "ul",
+      { class: "sidebar-note only-phone", key: "phone" },
+      h("li", { key: "other" }, h("a", { class: "place", href: asSomebodyElse(), target: "_blank" }, icon("share"), "Open a window as somebody else")),
+      h("li", { key: "theme" }, h("button", { type: "button", class: "place", onclick: toggleTheme }, icon(isDark() ? "sun" : "moon"), isDark() ? "Use light colours" : "Use dark colours")),
+    ),
   );
 }
 
-function section(title, channels) {
-  if (!channels.length) return null;
+function section(title, channels, more = null) {
+  if (!channels.length && !more) return null;
   return h(
     "section",
     { key: title },
     h("h2", {}, title),
-    h("ul", {}, channels.map((channel) => h("li", { key: channel.id }, link(channel)))),
+    h("ul", {}, channels.map((channel) => h("li", { key: channel.id }, link(channel))), more),
   );
 }
 
@@ -49,12 +57,16 @@ function link(channel) {
   );
 }
 
+const newGroup = () => h("button", { type: "button", class: "place is-quiet", onclick: startGroup }, icon("add"), h("span", { class: "place-name" }, "New group…"));
+
 function testId(channel) {
+  if (channel.kind === "mpim") return `group-${channel.name}`;
   if (channel.kind !== "im") return `channel-${channel.name}`;
   return channel.with === bot()?.id ? "dm-bridge" : `dm-${channel.name}`;
 }
 
 function sign(channel) {
+  if (channel.kind === "mpim") return icon("people");
   if (channel.kind !== "im") return icon(channel.kind === "group" ? "lock" : "hash");
   const other = person(channel.with);
   const name = other?.real_name ?? channel.name;

@@ -29,6 +29,7 @@ export const page = {
   wires: null, // its steps
   editing: "", // the ts of the message that is being edited
   menu: "", // the key of the menu that is open
+  filling: null, // a form of the page itself, see fill.js
   question: null, // a confirmation that waits for its answer, see dialogs.js
   notice: "", // one sentence about what went wrong
   isSidebarOpen: false, // on a phone
@@ -69,6 +70,8 @@ export const author = (message) => person(message.user)?.real_name ?? message.na
 
 export const channelById = (id) => page.world?.channels.find((one) => one.id === id);
 export const bot = () => page.world?.people.find((one) => one.is_bot && isOurs(one));
+/** A direct message, of two or of several people. */
+export const isTalk = (channel) => channel?.kind === "im" || channel?.kind === "mpim";
 export const isWithBot = (channel) => channel?.kind === "im" && channel.with === bot()?.id;
 
 /** The app has a direct message with each of us; other bots have none. */

@@ -6,13 +6,14 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { statusLine } from "./message.js";
 import { messageList, threadKey } from "./messages.js";
-import { channelById, page, person, shownThread } from "./state.js";
+import { placeName } from "./others.js";
+import { channelById, page, shownThread } from "./state.js";
 
 export function threadPanel() {
   const channel = channelById(page.channel);
   if (!page.thread || !channel) return null;
   const thread = shownThread();
-  const where = channel.kind === "im" ? (person(channel.with)?.real_name ?? channel.name) : `#${channel.name}`;
+  const where = placeName(channel);
   return h(
     "aside",
     { class: "panel thread", key: "thread", "data-testid": "thread-panel", "aria-label": `Thread in ${where}`, onkeydown: (event) => event.key === "Escape" && closeThread() },
@@ -20,7 +21,7 @@ export function threadPanel() {
       "header",
       { class: "panel-head", key: "head" },
       h("h2", {}, "Thread", h("small", {}, where)),
-      h("button", { type: "button", class: "bare", "aria-label": "Close the thread", title: "Close the thread", onclick: closeThread }, icon("close")),
+      h("button", { type: "button", class: "bare", "aria-label": "Close the thread", "data-short": "Close", title: "Close the thread", onclick: closeThread }, icon("close")),
     ),
     thread ? list(thread) : h("div", { class: "scroll-frame", key: "loading", "aria-busy": "true" }),
     !channel.is_archived &&

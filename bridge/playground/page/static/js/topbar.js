@@ -1,10 +1,11 @@
 // The top: who you are in this window, which parts are stand-ins and how they are.
 
 import { become, isDark, toggleDrawer, toggleTheme } from "./actions.js";
+import { act } from "./api.js";
 import { h } from "./dom.js";
 import { counted } from "./format.js";
 import { icon } from "./icons.js";
-import { addressOf, change, page } from "./state.js";
+import { addressOf, change, isTalk, page } from "./state.js";
 
 export function topbar() {
   return h(
@@ -12,7 +13,7 @@ export function topbar() {
     { class: "topbar", key: "topbar" },
     h(
       "button",
-      { class: "bare only-phone", "aria-label": "Channels", "aria-expanded": String(page.isSidebarOpen), onclick: toggleSidebar },
+      { class: "bare only-phone", "aria-label": "Channels", "data-short": "Channels", "aria-expanded": String(page.isSidebarOpen), onclick: toggleSidebar },
       icon("menu"),
     ),
     h("h1", { class: "workspace" }, h("img", { src: "/static/icon.svg", alt: "", width: 24, height: 24 }), "Playground"),
@@ -26,13 +27,13 @@ export function topbar() {
 const toggleSidebar = () => change({ isSidebarOpen: !page.isSidebarOpen });
 
 function iconButton(name, label, onclick) {
-  return h("button", { key: name, class: "bare", "aria-label": label, title: label, onclick }, icon(name));
+  return h("button", { key: name, class: "bare not-phone", "aria-label": label, title: label, onclick }, icon(name));
 }
 
 function behind() {
   return h(
     "button",
-    { key: "behind", class: "bare behind", "aria-label": "Wires and faults", "aria-expanded": String(!!page.drawer), onclick: () => toggleDrawer() },
+    { key: "behind", class: "bare behind", "aria-label": "Wires and faults", "data-short": "Wires", "aria-expanded": String(!!page.drawer), onclick: () => toggleDrawer() },
     icon("wires"),
     h("span", {}, "Wires and faults"),
   );
@@ -41,10 +42,12 @@ function behind() {
 function partsBar() {
   const { parts, gaps, faults } = page.world;
   const on = faults.filter((fault) => fault.is_on).length;
+  const down = parts.filter((one) => !one.is_up).length;
   return h(
     "button",
     { key: "parts", class: "parts", title: "Parts, faults and wires", "aria-label": partsInWords(parts), onclick: () => toggleDrawer() },
     parts.map(part),
+    h("span", { class: "part only-phone", key: "sum" }, h("span", { class: `dot${down || on ? " is-bad" : ""}` }), down ? `${down} down` : on ? counted(on, "fault") : "all up"),
     on > 0 && h("span", { class: "pill is-warning", key: "faults" }, counted(on, "fault")),
     gaps.length > 0 && h("span", { class: "pill is-bad", key: "gaps", title: "Web API methods that are not emulated were called" }, counted(gaps.length, "gap")),
   );
@@ -56,7 +59,7 @@ const partsInWords = (parts) =>
 function part({ name, is_stand_in: isStandIn, is_up: isUp, detail }) {
   return h(
     "span",
-    { class: `part${isUp ? "" : " is-down"}`, key: name, title: detail || null },
+    { class: `part not-phone${isUp ? "" : " is-down"}`, key: name, title: detail || null },
     h("span", { class: "dot" }),
     name,
     isStandIn && h("small", {}, "stand-in"),
@@ -78,8 +81,8 @@ function whoYouAre() {
     h(
       "a",
       {
-        class: "bare",
-        href: addressOf({ as: people.find((one) => one.id !== page.as)?.id, channel: page.world.channel?.kind === "im" ? "" : page.channel }),
+        class: "bare not-phone",
+        href: asSomebodyElse(),
         target: "_blank",
         "aria-label": "Open another window as somebody else",
         title: "Open another window as somebody else",
@@ -89,20 +92,30 @@ function whoYouAre() {
   );
 }
 
+/** The address of what is on show, as the next person. */
+export function asSomebodyElse() {
+  const other = page.world.people.find((one) => !one.is_bot && !one.deleted && one.id !== page.as);
+  return addressOf({ as: other?.id, channel: isTalk(page.world.channel) ? "" : page.channel });
+}
+
 const KINDS = { home: "", guest: " (guest)", stranger: " (another company)" };
+
+const listenAgain = () => act("fault", { name: "nobody_listens", is_on: false });
 
 /** What is wrong just now, above everything. */
 export function troubles() {
   return [
     !page.isConnected &&
       h("div", { key: "lost", class: "trouble", role: "alert" }, icon("warning"), "The connection to the playground is lost. Trying again…"),
+    page.world?.faults.some((one) => one.name === "nobody_listens" && one.is_on) &&
+      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Nobody listens: the bridge doesn't hear what you write now."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Listen again")),
     page.notice &&
       h(
         "div",
         { key: "notice", class: "trouble is-notice", role: "alert" },
         icon("warning"),
         h("span", {}, page.notice),
-        h("button", { class: "bare", "aria-label": "Dismiss", onclick: () => change({ notice: "" }) }, icon("close")),
+        h("button", { class: "bare", "aria-label": "Dismiss", "data-short": "Dismiss", onclick: () => change({ notice: "" }) }, icon("close")),
       ),
   ];
 }

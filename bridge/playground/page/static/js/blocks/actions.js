@@ -77,6 +77,7 @@ function feedback(block, one, surface) {
         type: "button",
         class: "bare thumb",
         "aria-label": one[side].accessibility_label ?? one[side].text?.text,
+        "data-short": one[side].text?.text,
         title: one[side].text?.text,
         "aria-pressed": String(widget.chosen === side),
         onclick: async () => {
@@ -91,5 +92,5 @@ function feedback(block, one, surface) {
 
 function iconButton(block, one, surface) {
   const onclick = () => press(surface, block, one);
-  return h("button", { type: "button", key: one.action_id, class: "bare", title: one.text?.text, "aria-label": one.text?.text, onclick }, icon("close"));
+  return h("button", { type: "button", key: one.action_id, class: "bare", title: one.text?.text, "aria-label": one.text?.text, "data-short": one.text?.text, onclick }, icon("close"));
 }

@@ -178,8 +178,8 @@ const chip = (it, value) =>
     "span",
     { class: "chip", key: `chip ${value}` },
     labelOf(it, value),
-    h("button", { type: "button", class: "bare", "aria-label": `Remove ${labelOf(it, value)}`, onclick: () => it.entered(it.values.filter((one) => one !== value)) }, icon("close")),
+    h("button", { type: "button", class: "bare", "aria-label": `Remove ${labelOf(it, value)}`, "data-short": "Remove", onclick: () => it.entered(it.values.filter((one) => one !== value)) }, icon("close")),
   );
 
 const clearButton = (it) =>
-  h("button", { type: "button", key: "clear", class: "bare clear", "aria-label": "Clear", onclick: () => it.entered(null) }, icon("close"));
+  h("button", { type: "button", key: "clear", class: "bare clear", "aria-label": "Clear", "data-short": "Clear", onclick: () => it.entered(null) }, icon("close"));

@@ -11,7 +11,7 @@ export function table(block) {
   const look = (one, index) => `${align(one, setting(index).align)}${setting(index).is_wrapped ? " is-wrapped" : ""}`;
   return frame(
     "Table",
-    h("thead", {}, h("tr", {}, head.map((one, index) => h("th", { scope: "col", class: look(one, index) }, cell(one))))),
+    h("thead", {}, h("tr", {}, head.map((one, index) => h("th", { scope: "col", class: look(rows[0]?.[index], index) }, cell(one))))),
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((one, index) => h("td", { class: look(one, index) }, cell(one)))))),
   );
 }

@@ -1,0 +1,65 @@
+// What others do here: messages that are forwarded, people who are brought together, apps that post alerts.
+
+import { goTo } from "./actions.js";
+import { act } from "./api.js";
+import { h } from "./dom.js";
+import { fill, inputField } from "./fill.js";
+import { author, bot, page, person } from "./state.js";
+
+/** What a channel or a direct message is called where one is chosen. */
+export function placeName(channel) {
+  if (channel.kind === "im") return person(channel.with)?.real_name ?? channel.name;
+  return channel.kind === "mpim" ? channel.name : `#${channel.name}`;
+}
+
+export async function forward(one) {
+  const places = page.world.channels.filter((channel) => !channel.is_archived).map((channel) => ({ value: channel.id, label: placeName(channel) }));
+  const filled = await fill({
+    title: "Forward message",
+    confirm: "Forward",
+    about: h("blockquote", { class: "forwarded", key: "about" }, h("b", {}, author(one)), h("p", {}, one.text || "(no text)")),
+    fields: [
+      inputField("to", "To", { options: places, value: page.channel }),
+      inputField("comment", "Comment", { rows: 2, optional: true, hint: "Mention @bridge here to ask about it in a channel." }),
+    ],
+  });
+  if (!filled) return;
+  const answer = await act("forward", { channel: one.channel, ts: one.ts, ...filled });
+  if (answer.ok && filled.to !== page.channel) goTo(filled.to);
+}
+
+export async function startGroup() {
+  const app = bot()?.id;
+  const others = page.world.people.filter((one) => one.id !== page.as && (!one.is_bot || one.id === app));
+  const filled = await fill({
+    title: "New group message",
+    confirm: "Start",
+    fields: [inputField("users", "People", { many: true, value: app ? [app] : [], options: others.map((one) => ({ value: one.id, label: one.real_name })) })],
+  });
+  if (!filled) return;
+  const answer = await act("start_group", filled);
+  if (answer.ok) goTo(answer.channel);
+}
+
+const SENDERS = [
+  { value: "webhook", label: "Monitoring, by an incoming webhook" },
+  { value: "bot", label: "Other Bot, as a bot user" },
+];
+const FORMS = [
+  { value: "attachment", label: "An attachment, as most alerts have it" },
+  { value: "blocks", label: "Blocks" },
+];
+
+export async function letAppPost(channel) {
+  const filled = await fill({
+    title: "Let another app post",
+    confirm: "Post alert",
+    fields: [
+      inputField("title", "Title", { value: "Checkout is failing" }),
+      inputField("text", "Text", { rows: 3, value: "Error rate *12%* on checkout-7, threshold 2%." }),
+      inputField("by", "Posted by", { options: SENDERS, value: "webhook" }),
+      inputField("form", "Written as", { options: FORMS, value: "attachment" }),
+    ],
+  });
+  if (filled) await act("app_posts", { channel: channel.id, ...filled });
+}

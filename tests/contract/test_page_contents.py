@@ -1,0 +1,171 @@
+"""What people put into messages on the page beside text, whom they bring together, and what other apps post."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import httpx
+import pytest
+
+from bridge.playground.emulator import EmulatedSlack, sample
+from support.page import Window
+from support.slack_app import App
+
+ALERT = {"title": "Checkout <fails>", "text": "Error rate *12%*"}
+
+
+async def test_an_image_is_attached_with_its_description(alice: Window, slack: EmulatedSlack, app: App) -> None:
+    image = {"name": "cat.png", "base64": base64.b64encode(b"\x89PNG").decode(), "alt_txt": "a cat"}
+
+    await alice.does("say", channel=sample.GENERAL, text="", files=[image])
+    await slack.settled()
+
+    (file,) = app.events[-1]["files"]
+    assert (file["mimetype"], file["size"], file["alt_txt"]) == ("image/png", 4, "a cat")
+    (shown,) = (await alice.sees(sample.GENERAL))["messages"]
+    assert shown["files"][0]["alt"] == "a cat"
+
+
+async def test_a_file_that_did_not_arrive_whole_is_refused(alice: Window) -> None:
+    tried = await alice.tries("say", channel=sample.GENERAL, text="", files=[{"name": "a.bin", "base64": "%"}])
+
+    assert tried["error"] == "a.bin did not arrive whole. Attach it again."
+
+
+async def test_a_table_is_pasted_with_its_numbers(alice: Window, slack: EmulatedSlack, app: App) -> None:
+    table = [["Product", "2024"], ["Teapot", "12.5"], ["Cup"]]
+
+    await alice.does("say", channel=sample.GENERAL, text="see", table=table)
+    await slack.settled()
+
+    (pasted,) = app.events[-1]["attachments"]
+    kinds = [[cell["type"] for cell in row] for row in pasted["blocks"][0]["rows"]]
+    assert kinds == [["raw_text", "raw_text"], ["raw_text", "raw_number"], ["raw_text", "raw_text"]]
+    (shown,) = (await alice.sees(sample.GENERAL))["messages"]
+    assert shown["attachments"][0]["blocks"][0]["type"] == "table"
+
+
+@pytest.mark.parametrize("table", [[["x"]] * 101, [["x"] * 21]])
+async def test_a_table_that_is_too_large_is_refused(alice: Window, table: list[list[str]]) -> None:
+    tried = await alice.tries("say", channel=sample.GENERAL, text="", table=table)
+
+    assert tried["error"] == "A table may have 100 rows and 20 columns."
+
+
+async def test_a_voice_clip_is_shown_with_its_transcript(alice: Window, bob: Window) -> None:
+    await alice.does("say", channel=sample.GENERAL, text="", clip={"words": "what day is it"})
+
+    (shown,) = (await bob.sees(sample.GENERAL))["messages"]
+    assert shown["files"][0]["clip"] == {"seconds": 2, "status": "complete", "words": "what day is it"}
+
+
+@pytest.mark.parametrize(("wish", "status"), [("later", "complete"), ("never", "failed")])
+async def test_a_transcript_comes_or_fails_after_a_while(
+    alice: Window, slack: EmulatedSlack, wish: str, status: str
+) -> None:
+    slack.transcribes_in = 0.2
+    await alice.does("say", channel=sample.GENERAL, text="", clip={"words": "what day", "transcript": wish})
+    (before,) = (await alice.sees(sample.GENERAL))["messages"]
+
+    await slack.settled()
+
+    (after,) = (await alice.sees(sample.GENERAL))["messages"]
+    assert before["files"][0]["clip"]["status"] == "processing"
+    assert (after["files"][0]["clip"]["status"], after["edited"]) == (status, False)
+
+
+async def test_a_clip_without_words_is_refused(alice: Window) -> None:
+    tried = await alice.tries("say", channel=sample.GENERAL, text="", clip={"words": " "})
+
+    assert tried["error"] == "Say what the voice clip says."
+
+
+async def test_a_message_is_forwarded_with_its_files(alice: Window, bob: Window, http: httpx.AsyncClient) -> None:
+    said = await alice.does(
+        "say", channel=sample.PRIVATE, text="plan", files=[{"name": "plan.txt", "content": "words"}]
+    )
+
+    forwarding = {"ts": said["ts"], "to": sample.GENERAL, "comment": "@bob look"}
+    await alice.does("forward", channel=sample.PRIVATE, **forwarding)
+
+    (shown,) = (await bob.sees(sample.GENERAL))["messages"]
+    (quoted,) = shown["attachments"]
+    assert (shown["text"], quoted["author"], quoted["is_share"]) == ("@bob look", "Alice Adler", True)
+    assert (quoted["html"], quoted["footer"]) == ("plan", "Posted in #private")
+    (file,) = quoted["files"]
+    carol = await http.get(file["url"].replace(sample.BOB, sample.CAROL))
+    assert carol.text == "words"
+
+
+@pytest.mark.parametrize("where", [{"to": sample.HIDDEN}, {"channel": sample.HIDDEN}])
+async def test_nobody_forwards_from_or_to_where_they_are_not(alice: Window, where: dict[str, Any]) -> None:
+    said = await alice.does("say", channel=sample.GENERAL, text="plan")
+
+    tried = await alice.tries("forward", **{"channel": sample.GENERAL, "ts": said["ts"], "to": sample.RANDOM, **where})
+
+    assert tried["error"] == "That is not there any more, or not for you."
+
+
+async def test_a_group_message_is_listed_by_its_people(alice: Window, bob: Window) -> None:
+    started = await alice.does("start_group", users=[sample.BOB, sample.BRIDGE])
+
+    await alice.does("say", channel=started["channel"], text="hello")
+
+    (listed,) = [one for one in (await bob.sees())["channels"] if one["kind"] == "mpim"]
+    assert (listed["name"], listed["unread"]) == ("Alice Adler, Bridge", True)
+
+
+@pytest.mark.parametrize(
+    ("users", "error"),
+    [
+        ([sample.BOB], "Choose at least two others. A message to one person is a direct message."),
+        ([sample.BOB, sample.GONE], "One of these people is gone. Choose again."),
+    ],
+)
+async def test_a_group_of_the_wrong_people_is_refused(alice: Window, users: list[str], error: str) -> None:
+    assert (await alice.tries("start_group", users=users))["error"] == error
+
+
+@pytest.mark.parametrize("form", ["attachment", "blocks"])
+async def test_a_webhooks_alert_has_its_own_name_and_no_text(
+    alice: Window, slack: EmulatedSlack, app: App, form: str
+) -> None:
+    await alice.does("app_posts", channel=sample.RANDOM, form=form, **ALERT)
+    await slack.settled()
+
+    event = app.events[-1]
+    assert (event["subtype"], event["text"], "user" in event) == ("bot_message", "", False)
+    (shown,) = (await alice.sees(sample.RANDOM))["messages"]
+    assert (shown["name"], shown["is_app"]) == ("Monitoring", True)
+    assert "Checkout &lt;fails&gt;" in str(shown)
+
+
+async def test_a_bot_users_alert_is_its_own(alice: Window, slack: EmulatedSlack, app: App) -> None:
+    await alice.does("app_posts", channel=sample.GENERAL, by="bot", **ALERT)
+    await slack.settled()
+
+    assert (app.events[-1]["user"], "subtype" in app.events[-1]) == (sample.OTHER_BOT, False)
+    tried = await alice.tries("app_posts", channel=sample.RANDOM, by="bot", **ALERT)
+    assert tried["error"].startswith("The other app's bot isn't in this channel.")
+
+
+async def test_an_alert_without_words_is_refused(alice: Window) -> None:
+    tried = await alice.tries("app_posts", channel=sample.GENERAL, title="", text="x")
+
+    assert tried["error"] == "An alert needs a title and a text."
+
+
+async def test_what_is_written_while_nobody_listens_is_never_sent(
+    alice: Window, slack: EmulatedSlack, app: App
+) -> None:
+    await alice.does("fault", name="nobody_listens", is_on=True)
+    await alice.does("say", channel=sample.GENERAL, text="@bridge hello")
+    await slack.settled()
+
+    await alice.does("fault", name="nobody_listens", is_on=False)
+    await alice.does("say", channel=sample.GENERAL, text="again")
+    await slack.settled()
+
+    assert [event["text"] for event in app.events] == ["again"]
+    assert [one["text"] for one in (await alice.sees(sample.GENERAL))["messages"]] == ["@bridge hello", "again"]
