@@ -121,11 +121,10 @@ class Bridge:
             log.info("ready")
             # Do what waits, until it is time to end.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
-                hourly = group.create_task(parts.hourly())
-                group.create_task(parts.reporter.run(self._draining))
+                clock = group.create_task(parts.clock.run())
                 watch = group.create_task(parts.token_watch.run())
                 await parts.worker.run(parts.turns.work)
-                hourly.cancel()  # it may be waiting for the service
+                clock.cancel()  # it may be waiting for the service
                 watch.cancel()
 
     @asynccontextmanager

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
@@ -15,13 +13,12 @@ from bridge.app.wires import Wires
 from bridge.features import notices
 from bridge.features.access import Access
 from bridge.features.activity import Activity
+from bridge.features.clock import Clock
 from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
 from bridge.features.registry import features
 from bridge.features.reply_poster import ReplyPoster
-from bridge.features.reports.keeping import ReportStore
-from bridge.features.reports.reporter import Reporter
 from bridge.features.shared.contents import PartReader
 from bridge.features.shared.context import Context
 from bridge.features.shared.recent import Recent
@@ -57,8 +54,7 @@ class Parts:
     worker: Worker
     turns: Turns
     queued_reactions: QueuedReactions
-    hourly: Callable[[], Coroutine[Any, Any, None]]
-    reporter: Reporter
+    clock: Clock
     token_watch: TokenWatch
 
 
@@ -82,7 +78,6 @@ def build(
     inbox = Inbox(scripts, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
     journal = Journal(scripts, patience, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
     sessions = Sessions(scripts, session_lifetime=lifetime)
-    report_store = ReportStore(scripts, consumer=consumer, session_lifetime=lifetime, now=now)
 
     # Slack and the service
     say = Say(wires.web, identity)
@@ -182,7 +177,6 @@ def build(
         worker=worker,
         turns=turns,
         queued_reactions=queued_reactions,
-        hourly=partial(statistics.take_each_hour, consumer, patience.pause),
-        reporter=Reporter(report_store, now),
+        clock=Clock(deps, features.clocks, features.jobs, patience),
         token_watch=token_watch,
     )

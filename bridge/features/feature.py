@@ -23,12 +23,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from bridge.features.results import Outcome, Result
 from bridge.inbound import Inbound
+from bridge.queue.records import Write
 from bridge.slack.blockkit.reply import Block, Reply
 
 Handler = Callable[..., Awaitable[Result]]
@@ -38,6 +40,8 @@ U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
 N = TypeVar("N", bound=Callable[..., Reply])
 HomeSection = Callable[..., Awaitable[list[Block]]]
 S = TypeVar("S", bound=HomeSection)
+SlotsDue = Callable[..., Awaitable[Sequence["Slot"]]]
+D = TypeVar("D", bound=SlotsDue)
 
 _USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_]+>)*(?: \[[a-z_]+\])*")
 _PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
@@ -78,6 +82,28 @@ class ListedShortcut:
     type: Literal["global", "message"]
 
 
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A moment at which something is due: *body* is put for it, once for each *id*; None where the slot is left out.
+
+    *writes*, made in the same step, have the schedule go on. They begin with an ``if``, which no longer holds once
+    that was done.
+    """
+
+    id: str
+    body: Inbound | None
+    writes: tuple[Write, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is done once in each *period*, by one process."""
+
+    name: str
+    period: timedelta
+    handler: Callable[..., Awaitable[None]]
+
+
 class Feature:
     """One feature: its commands, buttons, forms and shortcuts, and the other kinds of input that it answers.
 
@@ -96,6 +122,8 @@ class Feature:
         self.kinds: dict[type[Inbound], Handler] = {}
         self.notices: dict[str, Callable[..., Reply]] = {}
         self.home_sections: list[HomeSection] = []
+        self.clocks: list[SlotsDue] = []
+        self.jobs: list[Job] = []
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
         self.refused: dict[type, Callable[..., Awaitable[None]]] = {}
         self.unknown: dict[bool, Callable[..., Awaitable[Outcome]]] = {}
@@ -148,6 +176,20 @@ class Feature:
         """Register ``async def …(deps, turn) -> list[Block]``, what the Home tab shows of this feature."""
         self.home_sections.append(section)
         return section
+
+    def slots(self, due: D) -> D:
+        """Register ``async def …(deps, most) -> list[Slot]``: which slots are due now, *most* at a time."""
+        self.clocks.append(due)
+        return due
+
+    def every(self, period: timedelta) -> Callable[[A], A]:
+        """Register ``async def …(deps)``, done once in each *period* by one process; what failed is tried again."""
+
+        def register(handler: A) -> A:
+            self.jobs.append(Job(f"{self.name}.{getattr(handler, '__name__', '')}", period, handler))
+            return handler
+
+        return register
 
     def once_posted(self, kind: type) -> Callable[[A], A]:
         """Register ``async def …(deps, turn, what, ts)`` for what an outcome carries in ``after``."""

@@ -91,6 +91,8 @@ class Features:
         self._kinds = _joined(feature.kinds for feature in features)
         self._notices = _joined(feature.notices for feature in features)
         self.home_sections = [section for feature in features for section in feature.home_sections]
+        self.clocks = [due for feature in features for due in feature.clocks]
+        self.jobs = [job for feature in features for job in feature.jobs]
         self._after = _joined(feature.after for feature in features)
         self._refused = _joined(feature.refused for feature in features)
         self._unknown = _joined(feature.unknown for feature in features)
@@ -133,7 +135,11 @@ class Features:
         return typed.completed(result)
 
     async def after(self, deps: Deps, turn: Turn, outcome: Outcome, ts: str) -> None:
-        """Do what is left to do once *outcome* is posted as *ts* (``""``: in private). It may be done again."""
+        """Do what is left to do once *outcome* is posted as *ts* (``""``: in private). It may be done again.
+
+        What it stages is written with DONE.
+        """
+        turn.staged.clear()
         for what in outcome.after:
             await self._after[type(what)](deps, turn, what, ts)
 

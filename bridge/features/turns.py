@@ -184,6 +184,7 @@ class Turns:
         if not is_recorded:
             text = outcome.model_dump_json()
             await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
+            turn.staged.clear()
         try:
             ts = await self.poster.post(turn, outcome, may_be_there=is_recorded)
         except PostInDoubt:
@@ -236,6 +237,7 @@ class Turns:
             if record.takes > 1:  # an earlier worker may have left its sign
                 await self.deps.indicators.clear_working(place_of(record.body))
         writes = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
+        writes += turn.staged if posted else []  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
         how = writes[0][0] if writes else ""
         if how == "push" or (how == "rank" and answers[0] == "1"):  # a new line in what Home shows

@@ -20,6 +20,7 @@ is either found or kept anew.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey, TurnId, new_turn_
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
 from bridge.queue.deliveries import PassedOver, Refusals
 from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
-from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, read_head
+from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, Write, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
@@ -118,7 +119,12 @@ class Kept:
     """Its ``ts`` is kept, until the root of its thread comes (`Turn.follows`)."""
 
 
-Put = Queued | Duplicate | Full | Unbound | Muted | Paused | Void | Early | Kept
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """The ``if`` that its writes begin with does not hold any more; nothing was kept."""
+
+
+Put = Queued | Duplicate | Full | Unbound | Muted | Paused | Void | Early | Kept | Stale
 
 
 class Inbox:
@@ -167,6 +173,7 @@ class Inbox:
         version: str = "",
         is_last: bool = False,
         why: str = "",
+        writes: Sequence[Write] = (),
     ) -> Put:
         """Keep *inbound*, once for each *event* identity and *message*. Raises `StoreUnavailable`.
 
@@ -175,7 +182,8 @@ class Inbox:
         after that time, not even by a Redis that wakes up later with the command in its ear: its sender was told so.
         With *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
         *version* is when the message got this text, where that is not its first; *is_last*: Slack sends it no more.
-        *why* it was decided so is for the trace.
+        *why* it was decided so is for the trace. *writes* are made in the same step, where it is queued;
+        if the first is an ``if`` that does not hold, it is `Stale`.
         """
         turn, now = new_turn_id(), self._now()
         said = inbound if isinstance(inbound, InboundMessage) else None
@@ -209,6 +217,7 @@ class Inbox:
                 inbound.user if is_limited and said else "",
                 version,
                 int(is_last),
+                json.dumps(writes) if writes else "",
                 *taken_by,
                 confirmed=True,
                 repeatable=said is not None,
@@ -246,6 +255,10 @@ class Inbox:
         how = (epoch_ms(self._now()), 0)
         answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
         return read_head(Held(answer[0], Lane(answer[1])), answer[2]) if answer else None
+
+    async def write(self, *writes: Write) -> list[str]:
+        """Make *writes* in one step, which may be repeated. Returns what Redis answered to each."""
+        return [str(answer) for answer in await self._scripts.run("write", json.dumps(writes), confirmed=True)]
 
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
         """Note for the trace *why* a message became no turn; nobody waits for that."""
@@ -379,6 +392,7 @@ _PLAINLY: dict[str, Put] = {
     "newer": Early("text"),
     "early": Early("root"),
     "kept": Kept(),
+    "stale": Stale(),
     "unbound": Unbound(),
 }
 

@@ -33,7 +33,7 @@ REMEMBERED = timedelta(days=30)
 TYPED = timedelta(minutes=30)  # as long as Slack lets a private question be replaced
 TYPED_USED = timedelta(minutes=1)
 SNAPSHOTS = timedelta(days=400)
-SNAPSHOTTING = timedelta(minutes=4)
+CLAIMED = timedelta(minutes=4)  # shorter than the pause before the next try
 GREETED = timedelta(days=365)
 GREETING = timedelta(hours=1)  # for what one turn is to greet with, until it has
 VOTES = timedelta(days=90)
@@ -117,7 +117,8 @@ class Keys:
                                 "input that is nearly JSON, until a button says what to do")
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand")
     snapshots = Key[[]]("snapshots", "hash", "400 days each", "hour → statistics, see `features.shared.snapshots`")
-    snapshotting = Key[int]("snapshotting:<hour>", "string", SNAPSHOTTING, "the process that takes its snapshot")
+    claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
+                            "the process that does a periodic job (`Feature.every`) for the numbered period")
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.reports.schedule`", stays=True)
     reports = Key[[]]("reports", "zset", "for ever: a setting", "all of them, by when they were made", stays=True)

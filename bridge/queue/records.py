@@ -128,18 +128,23 @@ class Record:
             raise RecordNotUnderstood("turn") from exc
 
 
+Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
+Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
 Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
 Write = (
     tuple[Literal["set"], str, int, str]
     | tuple[Literal["delete"], str, int]
     | tuple[Literal["field"], str, int, str, str]
     | tuple[Literal["field if"], str, int, str, str, str]
-    | tuple[Literal["field max"], str, int, str, str]
+    | Max
     | tuple[Literal["push"], str, int, str, int]
     | tuple[Literal["rank"], str, int, str, int, int]
+    | tuple[Literal["unrank"], str, int, str]
     | Append
+    | Guard
 )
-"""A write that belongs to a step of a turn: made by the very script that writes the step, or not at all.
+"""A write that belongs to a step of a turn: made by the very script that writes the step, or not at all. (`Inbox.write`
+makes some that belong to none.)
 
 A closed list, which the scripts' prelude carries out (`apply`); the scripts know no feature. Each names its key, and
 how many ms that lives from then on (0: unchanged). Then come, for
@@ -147,10 +152,13 @@ how many ms that lives from then on (0: unchanged). Then come, for
 * ``set``: the value;
 * ``field``: a hash's field, and its value;
 * ``field if``: the same, and what the field has to have now (``""``: nothing); a mismatch changes nothing;
-* ``field max``: the same as for ``field``; done where this number is greater than the field's;
+* ``field max``: the same as for ``field``, and more fields and values; done where this number is greater than the
+  field's;
 * ``push``: what is put at the head of a list, and how many stay;
-* ``rank``: member, score, and how many of the highest stay; answered with ``1`` where the member is new;
-* ``append``: some how many entries of the stream stay, and the fields and values of the new one.
+* ``rank``: member, score, and how many of the highest stay (0: all); answered with ``1`` where the member is new;
+* ``unrank``: the member that leaves;
+* ``append``: some how many entries of the stream stay, and the fields and values of the new one;
+* ``if``: how many of the writes after it are made only where the hash has these fields and values (``""``: not there).
 """
 
 

@@ -22,6 +22,7 @@ from slack_bolt.async_app import AsyncApp
 from bridge.errors import SlackAmbiguous, SlackError
 from bridge.features.access import Access
 from bridge.features.activity import Activity
+from bridge.features.clock import Clock
 from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
@@ -409,10 +410,14 @@ class Bench:
             TokenWatch(web, identity, lambda: ""),
         )
 
-    def report_store(self, name: str = "a") -> ReportStore:
-        """Give the reports as the process *name* sees them."""
-        store = self.store
-        return ReportStore(store.scripts, consumer=name, session_lifetime=SESSION_LIFETIME, now=store.clock)
+    def report_store(self) -> ReportStore:
+        """Give the reports."""
+        return ReportStore(self.store.scripts, session_lifetime=SESSION_LIFETIME)
+
+    def clock(self, name: str = "a") -> Clock:
+        """Give what looks for schedules and periodic jobs in the process *name*."""
+        deps = self.deps(self.store.process(name))
+        return Clock(deps, features.clocks, features.jobs, Patience(self.draining, sleep=self.sleep))
 
     def deps(self, process: Process) -> Deps:
         """What the handlers of one process are given."""

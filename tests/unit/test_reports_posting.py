@@ -11,7 +11,6 @@ from redis.asyncio import Redis
 
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
 from bridge.features.reports.keeping import MOST_KEPT
-from bridge.features.reports.reporter import Reporter
 from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
 from bridge.inbound import Click
 from bridge.queue.dead import DeadLetters
@@ -31,12 +30,11 @@ def spec(cron: str = DAILY) -> ReportSpec:
 
 
 async def keep(bench: Bench, id_: str = "r1", due: datetime = SLOT, cron: str = DAILY) -> None:
-    assert await bench.report_store().keep(id_, spec(cron), due)
+    await bench.store.process().inbox.write(*bench.report_store().keep(id_, spec(cron), due, bench.store.clock()))
 
 
 async def find_due(bench: Bench, name: str = "a") -> int:
-    clock = bench.store.clock
-    return await Reporter(bench.report_store(name), clock).claim_due()
+    return await bench.clock(name).claim_slots()
 
 
 async def at(bench: Bench, moment: datetime) -> None:
@@ -220,7 +218,8 @@ async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(bench: B
     bench.store.clock.time = SLOT
     await find_due(bench)
     schedules = bench.report_store()
-    await (schedules.pause("r1", "asked") if what == "pause" else schedules.forget("r1"))
+    writes = schedules.pause("r1", "asked") if what == "pause" else schedules.forget("r1")
+    await bench.store.process().inbox.write(*writes)
 
     await bench.work()
     await at(bench, SLOT + timedelta(days=1))
@@ -234,10 +233,10 @@ async def test_one_look_finds_what_is_due_of_a_thousand(bench: Bench) -> None:
         await keep(bench, f"r{number}", due=SLOT + timedelta(days=number % 300))
 
     bench.store.clock.time = SLOT
-    found = await schedules.due(100)
+    found = await schedules.due(SLOT, 100)
 
-    assert [one.due for one in found] == [SLOT] * 4
-    assert not await schedules.keep("one more", spec(), SLOT)
+    assert [one.due for one, _seen in found] == [SLOT] * 4
+    assert await schedules.is_full()
 
 
 async def test_the_first_question_in_its_thread_carries_the_numbers(bench: Bench) -> None:

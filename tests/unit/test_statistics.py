@@ -14,10 +14,9 @@ from redis.asyncio import Redis
 
 from bridge.errors import ProjectError
 from bridge.features.shared.snapshots import Snapshot, SnapshotStore, hour_of, snapshot_of
-from bridge.features.shared.statistics import LOOKS_EVERY, Statistics
+from bridge.features.shared.statistics import Statistics
 from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
-from bridge.queue.patience import Draining
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.reply import Reply
 from support.real_redis import away
@@ -161,7 +160,6 @@ async def test_a_report_compares_with_the_last_one(statistics: Statistics, servi
 async def test_statistics_are_shown_without_redis(statistics: Statistics, service: Service, redis: Redis) -> None:
     with away(redis):
         reply = await shown(statistics)
-        await statistics.take_hour("a")
 
     assert "1,000 runs" in reply.text
     assert service.asked == 1
@@ -178,36 +176,6 @@ async def test_a_snapshot_of_a_later_release_is_passed_over(
 
     assert "1,003 runs" in reply.text
     assert kinds(reply)[0] == "line"
-
-
-async def test_one_process_takes_an_unread_hours_snapshot(statistics: Statistics, service: Service) -> None:
-    for _ in range(2):
-        await asyncio.gather(*(statistics.take_hour(name) for name in "abc"))
-
-    assert service.asked == 1
-    assert await statistics.store.hours() == [hour_of(statistics.now())]
-
-
-async def test_a_failed_snapshot_is_retried_until_draining(
-    statistics: Statistics, service: Service, redis: Redis
-) -> None:
-    service.is_broken = True
-    pauses: list[timedelta] = []
-
-    async def pause(length: timedelta) -> None:
-        pauses.append(length)
-        if len(pauses) == 2:
-            claim = f"{PREFIX}snapshotting:{hour_of(statistics.now())}"
-            assert await redis.pttl(claim) < LOOKS_EVERY / timedelta(milliseconds=1)
-            await redis.delete(claim)
-            service.is_broken = False
-        if len(pauses) == 3:
-            raise Draining
-
-    await statistics.take_each_hour("a", pause)
-
-    assert pauses == [LOOKS_EVERY] * 3
-    assert len(await statistics.store.hours()) == 1
 
 
 async def test_a_refusal_of_the_service_is_raised(statistics: Statistics, service: Service) -> None:

@@ -10,7 +10,7 @@ from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.reports import layout as blocks
 from bridge.features.reports.keeping import Reports
-from bridge.features.reports.reporter import post
+from bridge.features.reports.reporter import due, post
 from bridge.features.reports.schedule import ReportSpec, read_report
 from bridge.features.results import Form, HomeChanged, PostedReport, Result, shown
 from bridge.features.shared.lookups import check_runner
@@ -28,6 +28,7 @@ _CHANGES: Final = {blocks.PAUSE: "paused", blocks.RESUME: "resumed"}
 
 reports = Feature("reports")
 reports.notice(blocks.PAUSED)(blocks.told_paused)
+reports.slots(due)
 
 
 @reports.command(
@@ -102,11 +103,11 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
             await Reports.of(deps).post_now(kept, turn.id)
             return shown(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
-            await Reports.of(deps).store.pause(kept.id, blocks.ASKED)
+            await deps.inbox.write(*Reports.of(deps).store.pause(kept.id, blocks.ASKED))
         case blocks.RESUME:
             await Reports.of(deps).resume(kept)
         case _:
-            await Reports.of(deps).store.forget(kept.id)
+            await deps.inbox.write(*Reports.of(deps).store.forget(kept.id))
     if click.view:
         return HomeChanged()
     if click.value.startswith(f"{blocks.ALONE}:"):
@@ -122,9 +123,9 @@ def _page(value: str) -> int:
 
 
 async def _keep(deps: Deps, turn: Turn, wanted: ReportSpec, channel: str) -> Result:
-    report, why_zone = await Reports.of(deps).keep(
-        wanted, id_=turn.id, team=turn.team, channel=channel, owner=turn.user
-    )
+    store, team, owner = Reports.of(deps), turn.team, turn.user
+    report, why_zone, writes = await store.keep(wanted, id_=turn.id, team=team, channel=channel, owner=owner)
+    turn.stage(*writes)
     return shown(blocks.report_kept(report, why_zone), what="report kept", about=named("report", report.id))
 
 
@@ -163,14 +164,9 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
     """Keep what a later report and the first question in its thread need of one that stands in Slack as *ts*."""
     if not ts:
         return
-    await Reports.of(deps).store.posted(
-        report.report,
-        report.slot,
-        ThreadKey(turn.team, turn.channel, ts),
-        words=report.words,
-        numbers=report.numbers,
-        binds=report.binds,
-    )
+    store = Reports.of(deps).store
+    kept = await store.get(report.report)
+    turn.stage(*store.posted(report, ThreadKey(turn.team, turn.channel, ts), kept.skipped if kept else None))
 
 
 @reports.once_refused(PostedReport)
@@ -178,4 +174,5 @@ async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: st
     """Pause a report that Slack does not take, and tell its owner in a direct message: once, in a turn."""
     what = blocks.pause_notice(report.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
-    await Reports.of(deps).store.pause(report.report, error, notice)
+    pause = Reports.of(deps).store.pause(report.report, error)
+    await deps.inbox.put(notice, event=f"paused:{turn.id}", why="a report was paused", writes=pause)

@@ -1,8 +1,7 @@
 """Stored reports: each in a hash of its own, all by age in ``reports``, and by their next slot in ``due``.
 
-Exactly one turn for each report and slot: `ReportStore.claim` moves a report on to its next slot and queues the turn of
-this one in ONE script, if the report is still due at it. From there on it is a turn like any other
-(`bridge.queue.inbox`).
+Exactly one turn for each report and slot: what moves a report on to its next slot (`ReportStore.go_on`) is written in
+the step that queues the turn of this one (`bridge.features.clock`).
 """
 
 from __future__ import annotations
@@ -17,13 +16,14 @@ from bridge.errors import BadSchedule, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.reports.layout import SLACK_TELLS_NO_ZONE, THIS_CHANNEL, YOUR_TIME_ZONE, shown_on
 from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, zone_called
+from bridge.features.results import PostedReport
 from bridge.features.shared.sessions import Sessions
 from bridge.features.shared.statistics import Statistics
-from bridge.ids import ThreadKey, TurnId, new_turn_id, own_lane
-from bridge.inbound import Notice, Report, to_json
+from bridge.ids import ThreadKey, TurnId
+from bridge.inbound import Report
 from bridge.queue.inbox import Inbox
-from bridge.queue.keys import SEEN, milliseconds
-from bridge.queue.records import Delivery
+from bridge.queue.keys import milliseconds
+from bridge.queue.records import VERSION, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.people import Directory
@@ -33,108 +33,135 @@ MOST_KEPT: Final = 1000
 
 
 class ReportStore:
-    """The reports of one namespace, for one *consumer*. Every method may raise `StoreUnavailable`.
+    """The reports of one namespace. What reads may raise `StoreUnavailable`; what changes gives the writes.
 
     *session_lifetime* is how long an idle thread stays bound, and how long the text of a report is stored with its
     thread.
     """
 
-    def __init__(
-        self, scripts: Scripts, *, consumer: str, session_lifetime: timedelta, now: Callable[[], datetime]
-    ) -> None:
-        self._scripts = scripts
+    def __init__(self, scripts: Scripts, *, session_lifetime: timedelta) -> None:
+        self._redis = scripts.redis
         self._keys = scripts.keys
-        self._consumer = consumer
         self._session_ms = milliseconds(session_lifetime)
-        self._now = now
-
-    async def keep(self, id_: str, spec: ReportSpec, due: datetime) -> bool:
-        """Store a report, once for each id. False: there are too many."""
-        args = (id_, spec.model_dump_json(), epoch_ms(due), epoch_ms(self._now()), MOST_KEPT)
-        return str(await self._scripts.run("report_keep", *args, confirmed=True)) == "kept"
 
     async def get(self, id_: str) -> StoredReport | None:
         """Read one; None if it was deleted. Raises `RecordNotUnderstood`."""
         with translated():
-            fields: Any = await self._scripts.redis.hgetall(self._keys.report(id_))
+            fields: Any = await self._redis.hgetall(self._keys.report(id_))
         return StoredReport.from_redis(id_, fields) if fields else None
 
     async def all(self) -> list[StoredReport]:
         """List them, oldest first, without those that only a newer release can read."""
-        redis = self._scripts.redis
         with translated():
-            ids: Any = await redis.zrange(self._keys.reports(), 0, -1)
-            async with redis.pipeline(transaction=False) as pipe:
-                for id_ in ids:
+            ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
+        return [report for report, _fields in await self._read({str(id_): {} for id_ in ids})]
+
+    async def due(self, at: datetime, most: int) -> list[tuple[StoredReport, str]]:
+        """List those that are due, the longest due first, each with when it itself says that it is.
+
+        It is one look into the index, however many are stored.
+        """
+        with translated():
+            found: Any = await self._redis.zrangebyscore(
+                self._keys.due(), "-inf", epoch_ms(at), start=0, num=most, withscores=True
+            )
+        reports = await self._read({str(id_): {"due": str(int(due))} for id_, due in found}) if found else []
+        return [(report, fields["due"]) for report, fields in reports]
+
+    async def is_full(self) -> bool:
+        """Whether no more fit."""
+        with translated():
+            return int(await self._redis.zcard(self._keys.reports())) >= MOST_KEPT
+
+    def keep(self, id_: str, spec: ReportSpec, due: datetime, now: datetime) -> tuple[Write, ...]:
+        """Store a report."""
+        key, at = self._keys.report(id_), epoch_ms(due)
+        return (
+            ("field", key, 0, "v", "1"),
+            ("field", key, 0, "body", spec.model_dump_json()),
+            ("field", key, 0, "due", str(at)),
+            ("rank", self._keys.reports(), 0, id_, epoch_ms(now), 0),
+            ("rank", self._keys.due(), 0, id_, at, 0),
+        )
+
+    def go_on(self, id_: str, seen: str, following: datetime, skipped: datetime | None) -> tuple[Write, ...]:
+        """Have a report be due at *following*, if it still says *seen*; *skipped* is the first slot left out."""
+        key, at = self._keys.report(id_), epoch_ms(following)
+        skips: tuple[Write, ...] = (("field if", key, 0, "skipped", str(epoch_ms(skipped)), ""),) if skipped else ()
+        return (
+            ("if", key, 0, 2 + len(skips), "v", "1", "due", seen, "paused", ""),
+            ("field", key, 0, "due", str(at)),
+            ("rank", self._keys.due(), 0, id_, at, 0),
+            *skips,
+        )
+
+    def skip(self, id_: str, slot: datetime) -> tuple[Write, ...]:
+        """Record that a claimed slot isn't posted."""
+        key = self._keys.report(id_)
+        return (("if", key, 0, 1, "v", "1", "skipped", ""), ("field", key, 0, "skipped", str(epoch_ms(slot))))
+
+    def pause(self, id_: str, why: str) -> tuple[Write, ...]:
+        """Pause a report, unless it is paused already, or deleted."""
+        key = self._keys.report(id_)
+        return (
+            ("if", key, 0, 2, "v", "1", "paused", ""),
+            ("field", key, 0, "paused", why),
+            ("unrank", self._keys.due(), 0, id_),
+        )
+
+    def resume(self, report: StoredReport, due: datetime) -> tuple[Write, ...]:
+        """Make a paused report due again; what it missed meanwhile wasn't missed by accident."""
+        key, at = self._keys.report(report.id), epoch_ms(due)
+        return (
+            ("if", key, 0, 4, "v", "1", "paused", report.paused),
+            ("field", key, 0, "paused", ""),
+            ("field", key, 0, "skipped", ""),
+            ("field", key, 0, "due", str(at)),
+            ("rank", self._keys.due(), 0, report.id, at, 0),
+        )
+
+    def forget(self, id_: str) -> tuple[Write, ...]:
+        """Delete a report."""
+        return (
+            ("delete", self._keys.report(id_), 0),
+            ("unrank", self._keys.due(), 0, id_),
+            ("unrank", self._keys.reports(), 0, id_),
+        )
+
+    def posted(self, report: PostedReport, thread: ThreadKey, skipped: datetime | None) -> tuple[Write, ...]:
+        """Record that a slot was posted as the root of *thread*, and store its words for the first question there.
+
+        *skipped* is what the report says about skipped slots, which need not be told again. With *binds*, the thread is
+        a conversation from now on, else from the first mention.
+        """
+        key, slot = self._keys.report(report.report), str(epoch_ms(report.slot))
+        conversation, lives = self._keys.thread(thread), self._session_ms
+        told: Write = ("field if", key, 0, "skipped", "", str(epoch_ms(skipped)) if skipped else "")
+        is_told = skipped is not None and skipped <= report.slot
+        binds: Write = ("field if", conversation, lives, "v", str(VERSION), "")
+        return (
+            ("if", key, 0, 1 + is_told, "v", "1"),
+            ("field max", key, 0, "last", slot, "numbers", report.numbers),
+            *([told] if is_told else []),
+            *([binds] if report.binds else []),
+            ("if", conversation, 0, 1, "session", ""),
+            ("set", self._keys.words(thread), lives, report.words),
+        )
+
+    async def _read(self, wanted: dict[str, dict[str, str]]) -> list[tuple[StoredReport, dict[str, str]]]:
+        """Read those that are *wanted*, by id, with what to know better; gives the stored fields, too."""
+        with translated():
+            async with self._redis.pipeline(transaction=False) as pipe:
+                for id_ in wanted:
                     pipe.hgetall(self._keys.report(id_))
                 records = await pipe.execute()
-        return _readable(zip(ids, records, strict=True))
-
-    async def due(self, most: int) -> list[StoredReport]:
-        """List those that are due now, the longest due first: one look-up, however many there are."""
-        found: Any = await self._scripts.run("report_due", epoch_ms(self._now()), most)
-        return _readable(
-            (id_, {**dict(zip(fields[::2], fields[1::2], strict=True)), "due": due}) for id_, due, fields in found
-        )
-
-    async def claim(
-        self, report: StoredReport, *, following: datetime, slot: datetime | None, skipped: datetime | None
-    ) -> str:
-        """Queue the post of *slot* and make the report due at *following*, unless another process was faster.
-
-        Without a slot, nothing is queued. *skipped* is the first slot that won't be posted. Returns ``queued``,
-        ``skipped`` or ``taken``.
-        """
-        turn, now, body, mark = new_turn_id(), self._now(), "", ""
-        if slot is not None:
-            body, mark = to_json(_inbound(report, slot)), f"report:{report.id}:{epoch_ms(slot)}"
-        line = Delivery(now, self._consumer, mark, 0, "a report is due").to_line()
-        answer = await self._scripts.run(
-            "report_claim", report.id, epoch_ms(report.due), epoch_ms(following), epoch_ms(skipped) if skipped else "",
-            turn if body else "", own_lane(turn), mark, milliseconds(SEEN), epoch_ms(now), body, line, confirmed=True,
-        )  # fmt: skip
-        return str(answer)
-
-    async def skip(self, id_: str, slot: datetime) -> None:
-        """Record that a claimed slot isn't posted."""
-        with translated():
-            if await self._scripts.redis.exists(self._keys.report(id_)):
-                await self._scripts.redis.hsetnx(self._keys.report(id_), "skipped", str(epoch_ms(slot)))
-
-    async def pause(self, id_: str, why: str, tell: Notice | None = None) -> bool:
-        """Pause a report; False if it is paused already, or deleted. With *tell*, that notice is queued, once."""
-        turn, now = new_turn_id(), self._now()
-        line = Delivery(now, self._consumer, "", 0, "a report was paused").to_line()
-        body = to_json(tell) if tell else ""
-        answer = await self._scripts.run(
-            "report_pause", id_, why, turn if body else "", own_lane(turn), epoch_ms(now), body, line, confirmed=True
-        )
-        return str(answer) == "paused"
-
-    async def resume(self, id_: str, due: datetime) -> None:
-        """Make a paused report due again."""
-        await self._scripts.run("report_resume", id_, epoch_ms(due), confirmed=True)
-
-    async def forget(self, id_: str) -> None:
-        """Delete a report."""
-        with translated():
-            async with self._scripts.redis.pipeline(transaction=True) as pipe:
-                pipe.zrem(self._keys.due(), id_)
-                pipe.zrem(self._keys.reports(), id_)
-                pipe.delete(self._keys.report(id_))
-                await pipe.execute()
-
-    async def posted(
-        self, id_: str, slot: datetime, thread: ThreadKey, *, words: str, numbers: str, binds: bool
-    ) -> None:
-        """Record that a slot was posted as the root of *thread*, and store the *words* for the first question there.
-
-        With *binds*, the thread is a conversation from now on, else from the first mention.
-        """
-        await self._scripts.run(
-            "report_posted", id_, epoch_ms(slot), str(thread), int(binds), self._session_ms, words, self._session_ms,
-            numbers,
-        )  # fmt: skip
+        found = []
+        for (id_, better), fields in zip(wanted.items(), records, strict=True):
+            try:
+                found.append((StoredReport.from_redis(id_, {**fields, **better}), fields))
+            except RecordNotUnderstood:
+                continue
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +183,7 @@ class Reports:
     @classmethod
     def of(cls, deps: Deps) -> Reports:
         """Those that a handler works with."""
-        store = ReportStore(
-            deps.scripts, consumer=deps.inbox.consumer, session_lifetime=deps.session_lifetime, now=deps.now
-        )
+        store = ReportStore(deps.scripts, session_lifetime=deps.session_lifetime)
         return cls(
             store=store,
             inbox=deps.inbox,
@@ -172,10 +197,10 @@ class Reports:
 
     async def keep(
         self, spec: ReportSpec, *, id_: TurnId, team: str, channel: str, owner: str
-    ) -> tuple[StoredReport, str]:
+    ) -> tuple[StoredReport, str, tuple[Write, ...]]:
         """Schedule a report, once for each id. Raises `BadSchedule` and `StoreUnavailable`.
 
-        Returns it, and the words that say where its time zone comes from, if it wasn't given.
+        Returns it, the words that say where its time zone comes from, if it wasn't given, and what stores it.
         """
         is_open = not self.allowed_channels or channel in self.allowed_channels
         if not (channel and is_open and await self.directory.may_post(channel)):  # as far as Slack tells
@@ -183,9 +208,9 @@ class Reports:
         zone, why_zone = (spec.zone, "") if spec.zone else await self.zone_of(owner)
         due = next_due(spec.schedule, ZoneInfo(zone), self.now())
         spec = spec.model_copy(update={"team": team, "channel": channel, "owner": owner, "zone": zone})
-        if not await self.store.keep(id_, spec, due):
+        if await self.store.is_full():
             raise BadSchedule("many", "")
-        return StoredReport(id_, spec, due), why_zone
+        return StoredReport(id_, spec, due), why_zone, self.store.keep(id_, spec, due, self.now())
 
     async def zone_of(self, user: str) -> tuple[str, str]:
         """Look up a person's time zone, UTC if Slack doesn't tell, and the words that say which of both it is."""
@@ -206,24 +231,18 @@ class Reports:
 
     async def resume(self, report: StoredReport) -> None:
         """Make a report due again, from now on."""
-        await self.store.resume(report.id, next_due(report.spec.schedule, report.clock, self.now()))
+        if not report.paused:
+            return
+        due = next_due(report.spec.schedule, report.clock, self.now())
+        await self.inbox.write(*self.store.resume(report, due))
 
     async def post_now(self, report: StoredReport, turn: TurnId) -> None:
         """Queue a post of a report now, once for each *turn* that asks for it."""
-        body = _inbound(report, self.now(), is_asked_for=True)
+        body = due_post(report, self.now(), is_asked_for=True)
         await self.inbox.put(body, event=f"report:{report.id}:asked:{turn}", why="somebody wants a report now")
 
 
-def _inbound(report: StoredReport, slot: datetime, *, is_asked_for: bool = False) -> Report:
+def due_post(report: StoredReport, slot: datetime, *, is_asked_for: bool = False) -> Report:
+    """What is put for a *slot* of a report, or because somebody asks for it."""
     team, channel, owner = report.spec.team, report.spec.channel, report.spec.owner
     return Report(team=team, channel=channel, user=owner, report=report.id, slot=slot, is_asked_for=is_asked_for)
-
-
-def _readable(records: Any) -> list[StoredReport]:
-    found = []
-    for id_, fields in records:
-        try:
-            found.append(StoredReport.from_redis(str(id_), fields))
-        except RecordNotUnderstood:
-            continue
-    return found

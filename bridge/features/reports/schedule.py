@@ -111,7 +111,7 @@ class StoredReport:
                 spec=ReportSpec.model_validate_json(fields["body"]),
                 due=_moment(fields["due"]),
                 paused=fields.get("paused", ""),
-                skipped=_moment(fields["skipped"]) if "skipped" in fields else None,
+                skipped=_moment(fields["skipped"]) if fields.get("skipped") else None,
                 last=_moment(fields["last"]) if "last" in fields else None,
                 numbers=fields.get("numbers", ""),
             )

@@ -21,7 +21,7 @@ from typing import Any, Final
 from bridge.errors import RecordNotUnderstood
 from bridge.features.shared.numbers import GROUPS, NUMBERS, Changes, Difference, NamesChanged, by_count
 from bridge.project.models import Stats
-from bridge.queue.keys import SNAPSHOTS, SNAPSHOTTING, milliseconds
+from bridge.queue.keys import SNAPSHOTS, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
@@ -230,9 +230,3 @@ class SnapshotStore:
         if hours:
             with translated():
                 await self._redis.hdel(self._key, *(str(hour) for hour in hours))
-
-    async def claim(self, hour: int, whose: str) -> bool:
-        """Let one process, for a while, take the snapshot of an hour in which nobody looks."""
-        with translated():
-            key = self._keys.snapshotting(hour)
-            return bool(await self._redis.set(key, whose, nx=True, px=milliseconds(SNAPSHOTTING)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from bridge.errors import ProjectError, StoreUnavailable
+from bridge.errors import StoreUnavailable
 from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
 from bridge.features.shared.snapshots import (
     Snapshot,
@@ -32,13 +32,10 @@ from bridge.features.shared.statistics_layout import (
 )
 from bridge.project.client import ProjectClient
 from bridge.project.models import Stats
-from bridge.queue.patience import Draining
 from bridge.slack.blockkit.numbers import ENGLISH, Style
 from bridge.slack.blockkit.reply import Audience, Reply
 
 log = logging.getLogger(__name__)
-
-LOOKS_EVERY: Final = timedelta(minutes=5)  # longer than a claim lives, so that who failed may try again
 
 _MOST_POINTS: Final = 20
 _LEAST_POINTS: Final = 3
@@ -117,27 +114,6 @@ class Statistics:
     async def counted_since(self) -> datetime | None:
         """Say since when there are snapshots. Raises `StoreUnavailable`."""
         return next((moment_of(hour) for hour in await self.store.hours()), None)
-
-    async def take_each_hour(self, name: str, pause: Callable[[timedelta], Awaitable[None]]) -> None:
-        """Take the snapshots of hours in which nobody looks, until *pause*, which waits, raises `Draining`.
-
-        It pauses first: a process that has just started has better things to do. *name* is the process.
-        """
-        while True:
-            try:
-                await pause(LOOKS_EVERY)
-                await self.take_hour(name)
-            except Draining:
-                return
-
-    async def take_hour(self, name: str) -> None:
-        """Take the snapshot of this hour, if there is none and no other process takes it."""
-        hour = hour_of(self.now())
-        try:
-            if hour not in await self.store.hours() and await self.store.claim(hour, name):
-                await self.read()
-        except (StoreUnavailable, ProjectError) as exc:
-            log.info("no snapshot of the statistics was taken", extra={"after": type(exc).__name__})
 
     async def _look_back(self, since: datetime | None) -> _Past:
         """Choose the hours first, and read all of their snapshots at once."""

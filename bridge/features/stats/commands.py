@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from bridge.errors import BadUsage
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Result
-from bridge.features.shared.snapshots import moment_said
+from bridge.features.shared.snapshots import hour_of, moment_said
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.numbers import style_of
 
 stats = Feature("stats")
+
+
+@stats.every(timedelta(hours=1))
+async def take_snapshot(deps: Deps) -> None:
+    """Take the snapshot of an hour in which nobody has looked."""
+    if hour_of(deps.now()) not in await deps.statistics.store.hours():
+        await deps.statistics.read()
 
 
 @stats.command("/stats", "Show the project's statistics.", reading=True)

@@ -18,14 +18,6 @@ local function next_for(worker)
   return entry[1], entry[2][2]
 end
 
--- Queue a turn that the bridge begins by itself, in a lane where nothing else is.
-local function queue_our_own(turn, lane, now, body, kind, came)
-  redis.call('HSET', turn_key(turn), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
-    'thread', '', 'kind', kind, 'came', came)
-  redis.call('RPUSH', box_key(lane), turn)
-  activate(lane)
-end
-
 -- How many wait in a lane: the one in work does not.
 local function waiting_in(lane)
   local head = redis.call('LINDEX', box_key(lane), 0)
@@ -128,31 +120,50 @@ local function look_at_head(id, consumer, handed_out, how)
   return {'turn', id, redis.call('HGETALL', key), conversation, handed_out, default}
 end
 
--- Writes that belong to a step, and are made with it: `writes` is a JSON list of them (`Write` in bridge.queue.records), '' for
--- none. Returns what Redis answered to each.
+-- Make one write (`Write` in bridge.queue.records).
+local function make(write)
+  local how, key, ms = write[1], write[2], write[3]
+  local answer
+  if how == 'set' then answer = redis.call('SET', key, write[4])
+  elseif how == 'delete' then answer = redis.call('DEL', key)
+  elseif how == 'field' then answer = redis.call('HSET', key, write[4], write[5])
+  elseif how == 'field if' then -- it still has the value that was seen
+    answer = (redis.call('HGET', key, write[4]) or '') == write[6] and redis.call('HSET', key, write[4], write[5])
+  elseif how == 'field max' then -- a number that only grows, and what belongs to it
+    answer = tonumber(write[5]) > tonumber(redis.call('HGET', key, write[4]) or '0')
+      and redis.call('HSET', key, unpack(write, 4))
+  elseif how == 'push' then -- at the front, and the first ones stay
+    answer = redis.call('LPUSH', key, write[4])
+    redis.call('LTRIM', key, 0, write[5] - 1)
+  elseif how == 'rank' then -- a member with its score, and the highest stay
+    answer = redis.call('ZADD', key, write[5], write[4])
+    if write[6] > 0 then redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1) end
+  elseif how == 'unrank' then answer = redis.call('ZREM', key, write[4])
+  elseif how == 'append' then -- to a stream of about so many entries
+    answer = redis.call('XADD', key, 'MAXLEN', '~', write[4], '*', unpack(write, 5))
+  else error('no such write: ' .. how) end
+  if ms > 0 then redis.call('PEXPIRE', key, ms) end
+  return answer
+end
+
+-- Whether each of some fields has its value ('': it is not there).
+local function holds(guard)
+  for at = 5, #guard, 2 do
+    if (redis.call('HGET', guard[2], guard[at]) or '') ~= guard[at + 1] then return false end
+  end
+  return true
+end
+
+-- Writes that belong to a step, and are made with it: `writes` is a JSON list of them, '' for none. An 'if' that does not
+-- hold leaves out those that it guards. Returns what Redis answered to each ('': nothing was written).
 local function apply(writes)
-  local answers = {}
+  local answers, left_out = {}, 0
   for _, write in ipairs(writes ~= '' and cjson.decode(writes) or {}) do
-    local how, key, ms = write[1], write[2], write[3]
     local answer
-    if how == 'set' then answer = redis.call('SET', key, write[4])
-    elseif how == 'delete' then answer = redis.call('DEL', key)
-    elseif how == 'field' then answer = redis.call('HSET', key, write[4], write[5])
-    elseif how == 'field if' then -- it still has the value that was seen
-      answer = (redis.call('HGET', key, write[4]) or '') == write[6] and redis.call('HSET', key, write[4], write[5])
-    elseif how == 'field max' then -- a number that only grows
-      answer = tonumber(write[5]) > tonumber(redis.call('HGET', key, write[4]) or '0')
-        and redis.call('HSET', key, write[4], write[5])
-    elseif how == 'push' then -- at the front, and the first ones stay
-      answer = redis.call('LPUSH', key, write[4])
-      redis.call('LTRIM', key, 0, write[5] - 1)
-    elseif how == 'rank' then -- a member with its score, and the highest stay
-      answer = redis.call('ZADD', key, write[5], write[4])
-      redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1)
-    elseif how == 'append' then -- to a stream of about so many entries
-      answer = redis.call('XADD', key, 'MAXLEN', '~', write[4], '*', unpack(write, 5))
-    else error('no such write: ' .. how) end
-    if ms > 0 then redis.call('PEXPIRE', key, ms) end
+    if left_out > 0 then left_out = left_out - 1
+    elseif write[1] ~= 'if' then answer = make(write)
+    elseif holds(write) then answer = 'holds'
+    else left_out = write[4] end
     answers[#answers + 1] = answer and tostring(answer) or ''
   end
   return answers

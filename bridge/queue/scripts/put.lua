@@ -5,6 +5,7 @@
 --       turns that a thread may begin in a minute, the person and the turns that they may begin (0: not limited),
 --       a line for the trace on how it came, lifetime of the message's mark (ms),
 --       who speaks to the agent with it or '', version of its text or '', Slack sends it no more ('1'),
+--       writes that are made with it (the prelude's `apply`), or not: if they begin with an 'if' that does not hold,
 --       the worker that is free for it or '', and how that one looks at a head (the prelude's `look_at_head`).
 -- A message that comes late goes before those that were written after it and that nobody has begun to deal with.
 -- condition: 'none'; 'start' binds the thread; 'bound' wants it bound, 'missed' also that messages were refused when it
@@ -13,7 +14,8 @@
 --          its entry, the lane, and the head if that is this turn | {'duplicate', turn} | {'full'} | {'unbound'} | {'late'}
 --          | {'void', 'deleted' or 'edited' since} | {'newer'}: its new text was refused, and comes
 --          | {'early'}: its thread's first message was refused, and comes | {'kept'}: so it is, by its ts, until then
---          | {'muted'} | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}.
+--          | {'muted'} | {'paused', 'thread' or 'person', ms until it goes on, '1' for the first that is refused}
+--          | {'stale'}: what its writes begin with does not hold.
 local turn, lane, event, message, condition, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local limit, now, seen_ms, thread_ms, body = tonumber(ARGV[7]), ARGV[8], ARGV[9], ARGV[10], ARGV[11]
 local agent = ARGV[12]
@@ -24,7 +26,7 @@ end
 
 -- What the first use of a command costs after a pause, ten times what a second one does, is most of what this costs:
 -- so as few different commands as possible.
-local text_version, is_last, worker = ARGV[21], ARGV[22] == '1', ARGV[23]
+local text_version, is_last, worker = ARGV[21], ARGV[22] == '1', ARGV[24]
 local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
 local kept = kept_key(thread) -- replies that came before the first message of their thread
 local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), kept)
@@ -101,6 +103,7 @@ for _, pace in ipairs(paces) do
     return {'paused', pace[1], redis.call('PTTL', pace[2]), counted == pace[3] + 1 and '1' or '0'}
   end
 end
+if ARGV[23] ~= '' and apply(ARGV[23])[1] == '' then return {'stale'} end
 for _, pace in ipairs(paces) do count(pace[2], minute) end
 
 local starts = condition == 'start' and not talk[1] and agent == ''
@@ -145,7 +148,7 @@ local ahead = length - 1 - overtaken
 if length == 1 then
   activate(lane)
   local entry, woken = next_for(worker)
-  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 24)})} end
+  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 25)})} end
   if entry then return {'queued', waiting, ahead, entry, woken} end -- one that has waited for longer
 else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
   local held = redis.call('HGET', held_key(), lane)

@@ -1,0 +1,106 @@
+"""What nobody asks for: schedules (`Feature.slots`) and periodic jobs (`Feature.every`).
+
+Every process looks twice a second for slots that are due; whoever finds one claims it, and one wins: the turn of the
+slot is put in the very step that has its schedule go on (`Slot`). From then on it is a turn like any other. A job is
+done by whoever claims its period first; a claim of somebody who failed runs out before the next try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from bridge.errors import BridgeError, StoreUnavailable
+from bridge.features.deps import Deps
+from bridge.features.feature import Job, Slot, SlotsDue
+from bridge.queue.inbox import Duplicate
+from bridge.queue.keys import CLAIMED, milliseconds
+from bridge.queue.patience import Draining, Patience
+from bridge.queue.redis.connection import translated
+
+log = logging.getLogger(__name__)
+
+LOOKS_EVERY: Final = timedelta(minutes=5)  # for jobs: longer than a claim lives
+_EVERY: Final = timedelta(seconds=0.5)
+_MOST: Final = 100  # slots that are claimed before the next look
+
+
+class Clock:
+    """Claims what is due, of all *clocks* and *jobs* that are registered."""
+
+    def __init__(self, deps: Deps, clocks: Sequence[SlotsDue], jobs: Sequence[Job], patience: Patience) -> None:
+        self._deps = deps
+        self._clocks = clocks
+        self._jobs = jobs
+        self._patience = patience
+
+    async def run(self) -> None:
+        """Look for both until the process drains."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.watch_slots())
+            group.create_task(self.watch_jobs())
+
+    async def watch_slots(self) -> None:
+        """Claim slots as they become due."""
+        was_away = False
+        try:
+            while True:
+                try:
+                    found, was_away = await self.claim_slots(), False
+                except StoreUnavailable as exc:
+                    found = 0
+                    if not was_away:
+                        log.warning("redis is not available, schedules wait for it", extra={"reason": exc.reason})
+                    was_away = True
+                if found < _MOST:
+                    await self._patience.pause(_EVERY)
+        except Draining:
+            return
+
+    async def claim_slots(self) -> int:
+        """Claim the slots that are due now; returns how many that were. Raises `StoreUnavailable`."""
+        count = 0
+        for due in self._clocks:
+            for slot in await due(self._deps, _MOST):
+                await self._claim(slot)
+                count += 1
+        return count
+
+    async def _claim(self, slot: Slot) -> None:
+        """Queue the turn of *slot*, and have its schedule go on: in one step, if no other process was faster."""
+        inbox, claimed = self._deps.inbox, "left out"
+        if slot.body is not None:
+            put = await inbox.put(slot.body, event=slot.id, why="it is due", writes=slot.writes)
+            claimed = type(put).__name__
+            if not isinstance(put, Duplicate):
+                log.info("a slot was due", extra={"slot": slot.id, "claimed": claimed})
+                return
+        await inbox.write(*slot.writes)  # it was put before, and its schedule does not show that after a failover
+        log.info("a slot was due", extra={"slot": slot.id, "claimed": claimed})
+
+    async def watch_jobs(self) -> None:
+        """Do what is due in each period. It pauses first: a process that has just started has better things to do."""
+        try:
+            while True:
+                await self._patience.pause(LOOKS_EVERY)
+                for job in self._jobs:
+                    await self.do(job)
+        except Draining:
+            return
+
+    async def do(self, job: Job) -> None:
+        """Do *job*, if nobody has done it in this period or is at it. Never raises: one can be missed."""
+        number = int(self._deps.now().timestamp() // job.period.total_seconds())
+        redis, key = self._deps.scripts.redis, self._deps.scripts.keys.claimed(job.name, number)
+        try:
+            with translated():
+                if not await redis.set(key, self._deps.inbox.consumer, nx=True, px=milliseconds(CLAIMED)):
+                    return
+            await job.handler(self._deps)
+            with translated():
+                await redis.pexpire(key, milliseconds(job.period))
+        except BridgeError as exc:
+            log.info("a periodic job failed and is tried again", extra={"job": job.name, "why": type(exc).__name__})

@@ -1,0 +1,167 @@
+"""Schedules and periodic jobs: each slot is put once, each period's job is done by one process."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import httpx
+import pytest
+from redis.asyncio import Redis
+
+from bridge.features.clock import LOOKS_EVERY, Clock
+from bridge.features.deps import Deps
+from bridge.features.feature import Feature, Slot
+from bridge.features.registry import features
+from bridge.features.shared.snapshots import hour_of
+from bridge.inbound import HomeOpened
+from bridge.queue.inbox import Queued, Stale
+from bridge.queue.keys import CLAIMED
+from bridge.queue.patience import Patience
+from bridge.queue.records import Write
+from support.real_redis import away
+from support.store import PREFIX, TEAM, USER, Store
+from support.turns import Bench
+
+HOME = HomeOpened(team=TEAM, channel="", user=USER)
+SCHEDULE = f"{PREFIX}report:r1"
+GUARD: Write = ("if", SCHEDULE, 0, 1, "due", "1")
+GO_ON: Write = ("field", SCHEDULE, 60_000, "due", "2")
+
+
+def clock_of(bench: Bench, feature: Feature, name: str = "a") -> Clock:
+    deps = bench.deps(bench.store.process(name))
+    return Clock(deps, feature.clocks, feature.jobs, Patience(bench.draining, sleep=bench.sleep))
+
+
+@pytest.fixture
+def feature() -> Feature:
+    """One with a slot that is due for as long as nobody looks whether it is."""
+    feature = Feature("scheduled")
+
+    @feature.slots
+    async def due(_deps: Deps, _most: int) -> list[Slot]:
+        return [Slot("scheduled:1", HOME, (GUARD, GO_ON))]
+
+    return feature
+
+
+async def test_a_slot_is_put_as_its_schedule_goes_on(bench: Bench, feature: Feature, redis: Redis) -> None:
+    await redis.hset(SCHEDULE, "due", "1")
+    names = [f"p{number}" for number in range(8)]
+
+    await asyncio.gather(*(clock_of(bench, feature, name).claim_slots() for name in names))
+
+    assert await redis.hget(SCHEDULE, "due") == "2"
+    assert len(await bench.store.process().hold()) == 1
+
+
+async def test_a_stale_slot_is_not_put(bench: Bench, feature: Feature, redis: Redis) -> None:
+    await redis.hset(SCHEDULE, "due", "3")
+
+    await clock_of(bench, feature).claim_slots()
+
+    assert await redis.hget(SCHEDULE, "due") == "3"
+    assert await bench.store.process().hold() == []
+
+
+async def test_a_schedule_that_a_failover_set_back_goes_on(bench: Bench, feature: Feature, redis: Redis) -> None:
+    for _ in range(2):
+        await redis.hset(SCHEDULE, "due", "1")
+        await clock_of(bench, feature).claim_slots()
+
+    assert await redis.hget(SCHEDULE, "due") == "2"
+    assert len(await bench.store.process().hold()) == 1
+
+
+async def test_schedules_wait_for_redis(bench: Bench, feature: Feature, redis: Redis) -> None:
+    await redis.hset(SCHEDULE, "due", "1")
+    looks = 0
+
+    async def time_goes_on() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            bench.draining.set()
+            await asyncio.Event().wait()
+
+    bench.on_sleep = time_goes_on
+    with away(redis):
+        await clock_of(bench, feature).watch_slots()
+
+    assert looks == 3
+    assert await redis.hget(SCHEDULE, "due") == "1"
+
+
+async def test_a_put_and_its_writes_are_one_step(store: Store, redis: Redis) -> None:
+    inbox = store.process().inbox
+    await redis.hset(SCHEDULE, "due", "1")
+
+    first = await inbox.put(HOME, event="1", writes=(GUARD, GO_ON))
+    second = await inbox.put(HOME, event="2", writes=(GUARD, GO_ON))
+
+    assert (type(first), type(second)) == (Queued, Stale)
+    assert len(await store.process().hold()) == 1
+
+
+async def test_a_guard_leaves_out_only_what_it_guards(store: Store, redis: Redis) -> None:
+    await redis.hset(SCHEDULE, mapping={"due": "1", "paused": "asked"})
+    await redis.zadd(f"{PREFIX}due", {"r1": 1, "r2": 2})
+
+    answers = await store.process().inbox.write(
+        ("if", SCHEDULE, 0, 2, "due", "1", "paused", ""),
+        ("field", SCHEDULE, 0, "due", "2"),
+        ("unrank", f"{PREFIX}due", 0, "r2"),
+        ("if", SCHEDULE, 0, 1, "due", "1", "skipped", ""),
+        ("field max", SCHEDULE, 0, "last", "5", "numbers", "n"),
+        ("unrank", f"{PREFIX}due", 60_000, "r1"),
+        ("rank", f"{PREFIX}due", 60_000, "r3", 3, 0),
+    )
+
+    assert answers == ["", "", "", "holds", "2", "1", "1"]
+    assert await redis.hgetall(SCHEDULE) == {"due": "1", "paused": "asked", "last": "5", "numbers": "n"}
+    assert await redis.zrange(f"{PREFIX}due", 0, -1) == ["r2", "r3"]
+
+
+async def test_one_process_takes_an_unread_hours_snapshot(bench: Bench) -> None:
+    clocks = [bench.clock(name) for name in "abc"]
+    (job,) = features.jobs
+    for _ in range(2):
+        await asyncio.gather(*(clock.do(job) for clock in clocks))
+
+    assert bench.service.requests == 1
+    store = bench.deps(bench.store.process()).statistics.store
+    assert await store.hours() == [hour_of(bench.store.clock())]
+
+
+async def test_a_failed_job_is_retried_until_draining(bench: Bench, redis: Redis) -> None:
+    (job,) = features.jobs
+    claim = f"{PREFIX}claimed:{job.name}:{hour_of(bench.store.clock())}"
+    bench.service.always = httpx.Response(418)
+    looks = 0
+
+    async def time_goes_on() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            assert 0 < await redis.pttl(claim) <= CLAIMED / timedelta(milliseconds=1)
+            assert CLAIMED < LOOKS_EVERY
+            await redis.delete(claim)
+            bench.service.always = None
+        if looks == 3:
+            bench.draining.set()
+            await asyncio.Event().wait()
+
+    bench.on_sleep = time_goes_on
+    await bench.clock().watch_jobs()
+
+    assert bench.slept == [LOOKS_EVERY.total_seconds()] * 3
+    assert bench.service.requests == 2
+    assert await redis.pttl(claim) > CLAIMED / timedelta(milliseconds=1), "it is not done again in this hour"
+
+
+async def test_a_job_is_missed_while_redis_is_away(bench: Bench, redis: Redis) -> None:
+    with away(redis):
+        await bench.clock().do(features.jobs[0])
+
+    assert bench.service.requests == 0
