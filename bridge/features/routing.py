@@ -76,6 +76,7 @@ class Features:
     """All *features* together. Raises TypeError where two of them want the same."""
 
     def __init__(self, *features: Feature) -> None:
+        self.features = features
         self._commands: list[Command] = []
         for command in (command for feature in features for command in feature.commands):
             add_command(self._commands, command)
