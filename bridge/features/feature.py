@@ -37,6 +37,8 @@ Handler = Callable[..., Awaitable[Result]]
 H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
+EventReader = Callable[[Mapping[str, Any], str], Inbound | None]
+R = TypeVar("R", bound=EventReader)
 N = TypeVar("N", bound=Callable[..., Reply])
 HomeSection = Callable[..., Awaitable[list[Block]]]
 S = TypeVar("S", bound=HomeSection)
@@ -120,6 +122,7 @@ class Feature:
         self.readers: dict[str, Callable[[Mapping[str, Any]], object]] = {}
         self.shortcuts: dict[str, tuple[ListedShortcut, Handler]] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
+        self.events: dict[str, tuple[str, EventReader]] = {}
         self.notices: dict[str, Callable[..., Reply]] = {}
         self.home_sections: list[HomeSection] = []
         self.clocks: list[SlotsDue] = []
@@ -167,6 +170,18 @@ class Feature:
     def kind(self, kind: type[Inbound]) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, body)`` for one kind of what comes in."""
         return _register(self.kinds, kind)
+
+    def event(self, name: str, *, scope: str = "") -> Callable[[R], R]:
+        """Register ``def …(event, team) -> Inbound | None``: what is put for an event of Slack's, if anything.
+
+        *scope* is what Slack requires for it; the manifest lists both. https://docs.slack.dev/reference/events
+        """
+
+        def register(reader: R) -> R:
+            _register(self.events, name)((scope, reader))
+            return reader
+
+        return register
 
     def notice(self, name: str) -> Callable[[N], N]:
         """Register ``def …(facts) -> Reply``, the words of `bridge.inbound.Notice`s whose *what* is *name*."""

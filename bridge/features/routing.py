@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from bridge.errors import BadUsage, BridgeError, NotAllowed, StoreError, UnknownCommand
 from bridge.features.deps import Deps
-from bridge.features.feature import HELP, Command, Feature, ListedShortcut, add_command
+from bridge.features.feature import HELP, Command, EventReader, Feature, ListedShortcut, add_command
 from bridge.features.notices import Slip, did_you_mean, help_lines
 from bridge.features.picking import pick
 from bridge.features.results import Done, Form, HomeChanged, Outcome, Result, shown
@@ -90,6 +90,9 @@ class Features:
         self._readers = _joined(feature.readers for feature in features)
         self._shortcuts = _joined(feature.shortcuts for feature in features)
         self._kinds = _joined(feature.kinds for feature in features)
+        self.events: dict[str, tuple[str, list[EventReader]]] = {}  # several features may read one
+        for name, (scope, reader) in (event for feature in features for event in feature.events.items()):
+            self.events.setdefault(name, (scope, []))[1].append(reader)
         self._notices = _joined(feature.notices for feature in features)
         self.home_sections = [section for feature in features for section in feature.home_sections]
         self.clocks = [due for feature in features for due in feature.clocks]

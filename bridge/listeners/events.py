@@ -1,6 +1,5 @@
-"""Events other than messages: an opened tab, Slack's own Stop, and the ❌ reaction that stops an agent.
+"""Events other than messages: what features read (`Feature.event`), Slack's own Stop, and the ❌ that stops an agent.
 
-https://docs.slack.dev/reference/events/app_home_opened
 https://docs.slack.dev/reference/events/agent_session_stopped (the app itself has to move the status afterwards)
 https://docs.slack.dev/reference/events/reaction_added
 """
@@ -8,7 +7,7 @@ https://docs.slack.dev/reference/events/reaction_added
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -16,7 +15,8 @@ from typing import Final
 from slack_bolt.async_app import AsyncApp
 
 from bridge.features.conversations.stopping import Stopping
-from bridge.inbound import SLACK_ITSELF, HomeOpened, MessagesTabOpened, StopRequest
+from bridge.features.registry import features
+from bridge.inbound import SLACK_ITSELF, MessagesTabOpened, StopRequest
 from bridge.listeners.app import Door, NotTaken, in_time
 from bridge.slack.api import Identity
 from bridge.slack.payloads import Json, mapping, text, timestamp
@@ -28,15 +28,15 @@ EVENTS: Final[Mapping[str, str]] = MappingProxyType(
         "message.groups": "groups:history",
         "message.im": "im:history",
         "message.mpim": "mpim:history",  # whether a mention brings an app_mention there, too, differs
-        "app_home_opened": "",
         "agent_session_stopped": "chat:write",
         "reaction_added": "reactions:read",
         "app_uninstalled": "",
         "tokens_revoked": "",
+        **{name: scope for name, (scope, _readers) in features.events.items()},
     }
 )
 """Every event that the app subscribes to, with the scope that Slack requires for it, or none; also those of
-`messages` and `token_watch`. The manifest is made from it. https://docs.slack.dev/reference/events
+`messages` and `token_watch`, and those that features read. The manifest is made from it. https://docs.slack.dev/reference/events
 """
 
 CROSS = "x"
@@ -53,27 +53,23 @@ class EventListeners:
 
     def register(self, app: AsyncApp) -> None:
         """Listen to them."""
-        app.event("app_home_opened")(self.on_opened)
+        for name in features.events:
+            app.event(name)(self.on_event)
         app.event("agent_session_stopped")(self.on_stop)
         app.event("reaction_added")(self.on_reaction)
 
-    async def on_opened(self, body: Json) -> None:
-        """Store that somebody opened a tab. Raises `NotTaken`."""
-        event, event_id = mapping(body.get("event")), text(body, "event_id")
-        team, channel, user = self.identity.team, text(event, "channel"), text(event, "user")
-        match event.get("tab"):
-            case "home":
-                # Slack doesn't say which workspace the person is from, and Home shows the project's contents: until
-                # they are looked up, they count as somebody of another workspace.
-                view_hash = text(mapping(event.get("view")), "hash")
-                home = HomeOpened(team=team, channel=channel, user=user, is_shared=True, view_hash=view_hash)
-                await self.door.take(home, identity=event_id)
-            case "messages" if channel and user:
-                identity = event_id or f"opened:{user}:{text(event, 'event_ts')}"
-                with suppress(NotTaken):  # a greeting isn't worth a retry
-                    await self.door.take(MessagesTabOpened(team=team, channel=channel, user=user), identity=identity)
-            case _:
-                self.door.metrics.event("home", "ignored")
+    async def on_event(self, body: Json) -> None:
+        """Store what features make of an event. Raises `NotTaken`."""
+        event = mapping(body.get("event"))
+        name = text(event, "type")
+        identity = text(body, "event_id") or f"{name}:{text(event, 'user')}:{text(event, 'event_ts')}"
+        read = [reader(event, self.identity.team) for reader in features.events[name][1]]
+        for inbound in (one for one in read if one is not None):
+            # A greeting isn't worth a retry.
+            with suppress(NotTaken) if isinstance(inbound, MessagesTabOpened) else nullcontext():
+                await self.door.take(inbound, identity=identity)
+        if not any(read):
+            self.door.metrics.event(name, "ignored")
 
     async def on_stop(self, body: Json) -> None:
         """Stop the running turn of a thread: Slack's own Stop. Raises `NotTaken`."""

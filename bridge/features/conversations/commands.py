@@ -6,6 +6,8 @@ What its buttons do stands in `buttons`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from bridge.errors import ProjectError
 from bridge.features import notices
@@ -23,6 +25,7 @@ from bridge.project.models import Agent
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation
 from bridge.queue.turn import Turn
+from bridge.slack.payloads import text
 
 conversations.outcome_unknown(has_note=False)(unknown_answer)
 
@@ -46,6 +49,14 @@ conversations.notices |= {
 async def stop_came(deps: Deps, turn: Turn, request: StopRequest) -> Result:
     """Say what a stop met that was given at the door."""
     return await stopped(deps, turn, request.thread, request.given, only=request.message_ts)
+
+
+@conversations.event("app_home_opened")
+def messages_tab(event: Mapping[str, Any], team: str) -> MessagesTabOpened | None:
+    """Read that somebody looks at the Messages tab."""
+    channel, user = text(event, "channel"), text(event, "user")
+    is_theirs = event.get("tab") == "messages" and channel and user
+    return MessagesTabOpened(team=team, channel=channel, user=user) if is_theirs else None
 
 
 @conversations.kind(MessagesTabOpened)

@@ -7,9 +7,9 @@ tab is drawn. What it does not tell is left out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bridge import __version__
 from bridge.errors import NotAllowed, ProjectError
@@ -22,6 +22,7 @@ from bridge.features.shared.recent import Spot
 from bridge.inbound import Click, HomeOpened
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import sentence
+from bridge.slack.payloads import mapping, text
 
 T = TypeVar("T")
 
@@ -29,6 +30,20 @@ home = Feature("home")
 
 PATIENCE = timedelta(seconds=6)
 """How long Home waits for what the service has; a tab that shows less is better than one that shows nothing."""
+
+
+@home.event("app_home_opened")
+def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
+    """Read that somebody looks at Home. https://docs.slack.dev/reference/events/app_home_opened.
+
+    Slack doesn't say which workspace the person is from, and Home shows the project's contents: until they are looked
+    up, they count as somebody of another workspace.
+    """
+    if event.get("tab") != "home":
+        return None
+    view_hash = text(mapping(event.get("view")), "hash")
+    channel, user = text(event, "channel"), text(event, "user")
+    return HomeOpened(team=team, channel=channel, user=user, is_shared=True, view_hash=view_hash)
 
 
 @home.kind(HomeOpened)
