@@ -99,8 +99,7 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
 def _parse_message(
     body: Mapping[str, Any], event: Mapping[str, Any], message: Mapping[str, Any], identity: Identity
 ) -> InboundMessage | Ignored:
-    user, said = text(message, "user"), contents.read(message)
-    channel, ts = text(event, "channel"), timestamp(message, "ts")
+    user, channel, ts = text(message, "user"), text(event, "channel"), timestamp(message, "ts")
     if message.get("subtype") not in ORDINARY:
         return Ignored("a message about something")
     if message.get("bot_id") or message.get("app_id") or user == identity.bot_user:
@@ -111,6 +110,7 @@ def _parse_message(
         return Ignored("hidden")
     if not (user and channel and ts):
         return Ignored("not a message that a person wrote")
+    said = contents.read(message)
     begin = f"<@{identity.bot_user}"
     is_mentioned = begin in said.text and re.search(rf"{re.escape(begin)}(?:\|[^<>]*)?>", said.text) is not None
     return InboundMessage(

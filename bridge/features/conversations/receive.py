@@ -151,7 +151,8 @@ class Receiver:
         why = _REPLIES.get(condition) or (
             "it mentions the bot" if message.is_mention else "it is in the bot's direct message"
         )
-        of = summary(message.parts)
+        why += ", as a command" if line else ""
+        why += f", with {summary(message.parts)}" if message.parts else ""
         put = await self.inbox.put(
             message,
             event=message.event_id,
@@ -159,7 +160,7 @@ class Receiver:
             thread=message.thread,
             in_order=line is None or _IN_ORDER.match(line.casefold()) is not None,
             condition=condition,
-            why=", ".join(filter(None, (why, "as a command" if line else "", f"with {of}" if of else ""))),
+            why=why,
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
             is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild
