@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from bridge import __version__
 from bridge.cli.audit import audit
@@ -16,13 +18,47 @@ from bridge.cli.playground import playground
 from bridge.cli.serve import serve
 from bridge.cli.setup import setup
 from bridge.cli.stats import stats
+from bridge.cli.status import status
 from bridge.cli.trace import trace
+
+_START, _WATCH, _FIX = "Start", "Watch", "Fix"
+_COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] = (
+    (_START, setup, ("bridge setup", "bridge setup --url https://bridge.example.com")),
+    (_START, playground, ("bridge playground", "bridge playground --port 9000 --socket")),
+    (_START, serve, ("bridge serve", "bridge serve --embedded-redis")),
+    (_START, manifest, ("bridge manifest --socket", "bridge manifest --url https://bridge.example.com")),
+    (_WATCH, status, ("bridge status", "bridge status --json")),
+    (_WATCH, stats, ("bridge stats --since 7d", "bridge stats --csv")),
+    (_WATCH, audit, ("bridge audit --since 24h", "bridge audit --json")),
+    (_WATCH, feedback, ("bridge feedback", "bridge feedback --since 30d")),
+    (_FIX, check, ("bridge check", "bridge check --access U0123456789 C0123456789")),
+    (_FIX, trace, ("bridge trace https://acme.slack.com/archives/C0123456789/p1700000000123456",)),
+)
+
+
+class _Sections(TyperGroup):
+    """Lists the commands in sections, as people look for them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each section of the help."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None:
+                title = str(getattr(command, "rich_help_panel", None) or _FIX)
+                sections.setdefault(title, []).append((name, command.get_short_help_str(limit=100)))
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
 
 program = typer.Typer(
     name="bridge",
-    add_completion=False,
+    cls=_Sections,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # its tracebacks show local variables, and those hold tokens
+    rich_markup_mode=None,  # plain help: frames cost width, and say <bool> behind every flag
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -39,9 +75,10 @@ def _common(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Connect a Slack workspace with one project; the settings come from the environment and from .env."""
+    """Connect a Slack workspace to one project. Settings come from the environment and from .env."""
 
 
-for command in (setup, serve, playground, check, manifest, stats, audit, feedback, trace):
-    program.command()(command)
+for section, command, examples in _COMMANDS:
+    epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
+    program.command(rich_help_panel=section, epilog=epilog)(command)
 program.add_typer(dead, name="dead")

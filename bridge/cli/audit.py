@@ -80,10 +80,13 @@ REFUSALS: Final = {
 def audit(
     *,
     since: SinceOption = "7d",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
-    """Show who did what, where and when, whether they might, and with which outcome; never what was said."""
+    """Show who did what, where and when.
+
+    With whether they were allowed to, and what came of it; never what was said.
+    """
     beginning = datetime.now(UTC) - length_of_time(since)
 
     async def show(scripts: Scripts) -> int:

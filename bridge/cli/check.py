@@ -21,16 +21,19 @@ _OF_ACCESS = ("SLACK_BOT_TOKEN", "SLACK_API_URL", "BRIDGE_ALLOWED_", "BRIDGE_RUN
 
 def check(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     embedded_redis: Annotated[
-        bool, typer.Option("--embedded-redis", help="Without REDIS_URL, look at the Redis that serve would run.")
+        bool, typer.Option("--embedded-redis", help="Check the embedded Redis if REDIS_URL isn't set.")
     ] = False,
     access: Annotated[
         tuple[str, str] | None,
-        typer.Option("--access", metavar="USER CHANNEL", help="Say what this person (U…) may do in this channel (C…)."),
+        typer.Option("--access", metavar="USER CHANNEL", help="Say what this person may do in this channel, and why."),
     ] = None,
 ) -> None:
-    """Probe all that is configured and say what to mend; exit code 0 or 1."""
+    """Check the settings, Slack, Redis and the project.
+
+    Below each problem stands how to fix it. Exit code 0 if there are none, else 1. Nothing is posted or written.
+    """
     configure("console", "ERROR")  # what goes wrong is shown in a row
     warnings: list[str] = []
     try:

@@ -32,7 +32,7 @@ _RETRIED: Final = {
     "full": f"{{turn}} was left as it is: {WAITING_LIMIT} messages wait in its thread. Try again later.",
 }
 
-dead = typer.Typer(help="Work that could not be finished: list it, retry it, or drop it.", no_args_is_help=True)
+dead = typer.Typer(help="List, retry or drop work that couldn't be finished.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="As bridge dead list shows it.")]
@@ -40,7 +40,10 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="As bridge dead list shows
 
 @dead.command("list")
 def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
-    """Show what could not be finished in the last 30 days, why, and what a retry would do."""
+    """List what couldn't be finished in the last 30 days.
+
+    With why, and what a retry would do.
+    """
 
     async def show(scripts: Scripts) -> int:
         from bridge.queue.trace import owner_of  # noqa: PLC0415 - see `store`
@@ -54,7 +57,10 @@ def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = F
 
 @dead.command()
 def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
-    """Queue ID again, at the end of its thread, once; what was answered already is only posted."""
+    """Queue it again, once, at the end of its thread.
+
+    If there was an answer already, it is posted, and nobody is asked again.
+    """
 
     async def queue(scripts: Scripts) -> int:
         result, before = await _letters(scripts).retry(TurnId(turn))
@@ -66,7 +72,7 @@ def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOpt
 
 @dead.command()
 def drop(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
-    """Give ID up, and delete its texts."""
+    """Give it up, and delete its texts."""
 
     async def give_up(scripts: Scripts) -> int:
         if await _letters(scripts).drop(TurnId(turn)):

@@ -24,10 +24,13 @@ _LATEST: Final = 5
 def feedback(
     *,
     since: SinceOption = "7d",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
-    """Show what people think of the answers: for each agent and, with --json, each vote; never what was said."""
+    """Show the votes on agents' answers.
+
+    For each agent and, with --json, each vote; never what was said.
+    """
     beginning = datetime.now(UTC) - length_of_time(since)
 
     async def show(scripts: Scripts) -> int:

@@ -28,12 +28,15 @@ _PLACEHOLDER: Final = "https://YOUR-HOST"
 
 def manifest(
     *,
-    url: Annotated[
-        str, typer.Option("--url", metavar="URL", help="Where Slack reaches the bridge: https://bridge.example.com.")
-    ] = "",
-    socket: Annotated[bool, typer.Option("--socket", help="For Socket Mode: Slack need not reach the bridge.")] = False,
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="Public address of the bridge, for HTTP.")] = "",
+    socket: Annotated[
+        bool, typer.Option("--socket", help="Use Socket Mode; Slack doesn't need to reach the bridge.")
+    ] = False,
 ) -> None:
-    """Print the Slack app manifest; only BRIDGE_COMMAND_PREFIX is read."""
+    """Print the Slack app manifest.
+
+    Nothing needs to be configured; BRIDGE_COMMAND_PREFIX is used if it is set.
+    """
     try:
         target = where_slack_sends(url, socket=socket)
     except ConfigurationError as exc:

@@ -41,11 +41,20 @@ _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0
 
 def playground(
     *,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where the page is; 0: anywhere.")] = 8080,
-    over_socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode with the page's Slack.")] = False,
-    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page if there is a display.")] = True,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, metavar="PORT", help="Port of the page; 0 picks a free one.")
+    ] = 8080,
+    over_socket: Annotated[
+        bool, typer.Option("--socket", help="Connect to the page's Slack with Socket Mode.")
+    ] = False,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page in a browser, if there is a display.")
+    ] = True,
 ) -> None:
-    """Try the bridge: whatever is not configured (Slack, the project, Redis) has a stand-in."""
+    """Try the bridge in a browser, without any account.
+
+    Whatever isn't configured (Slack, the project, Redis) has a stand-in.
+    """
     try:
         plan = _plan(environment(os.environ, Path(".env")), over_socket=over_socket)
         with _alone_in(plan.folder):

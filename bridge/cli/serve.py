@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -12,22 +12,30 @@ from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
 from bridge.settings import environment, load, unknown_names
 
+_A_FEW: Final = 2  # settings that were forgotten; beyond that, nothing was set up yet
+
 
 def serve(
     *,
     embedded_redis: Annotated[
         bool,
-        typer.Option("--embedded-redis", help="Without REDIS_URL, run a Redis of one's own (one machine only)."),
+        typer.Option("--embedded-redis", help="Run a Redis of its own if REDIS_URL isn't set (one machine only)."),
     ] = False,
 ) -> None:
-    """Run the bridge until SIGTERM or SIGINT."""
+    """Run the bridge.
+
+    SIGTERM and SIGINT stop it: running conversations are finished first, up to BRIDGE_DRAIN_SECONDS.
+    """
     try:
         environ = environment(os.environ, Path(".env"))
         for line in unknown_names(environ):
             say(f"warning: {line}")
         settings = load(environ, embedded_redis=embedded_redis)
     except ConfigurationError as exc:
-        raise typer.Exit(complain([exc])) from None
+        code = complain([exc])
+        if len([line for line in exc.problems if " is missing" in line]) > _A_FEW:
+            say("Run bridge setup to fill these in, or bridge playground to try it without any of them.")
+        raise typer.Exit(code) from None
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms where the settings are wrong
 
     embedded = embedded_redis and settings.redis_url is None

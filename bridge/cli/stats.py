@@ -39,10 +39,13 @@ def stats(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-    since: Annotated[str, typer.Option(help="Compare with then: 7d, 24h, 2026-11-01 (needs the bridge's Redis).")] = "",
+    since: Annotated[str, typer.Option(metavar="WHEN", help="Compare with then, such as 7d, 24h or 2026-11-01.")] = "",
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
-    """Show the project's statistics; with --since what changed, from the numbers that the bridge has kept."""
+    """Show the project's statistics, and what changed.
+
+    Changes come from the numbers that the bridge recorded, so --since needs its Redis.
+    """
     from bridge.features.shared.snapshots import SnapshotStore, moment_said  # noqa: PLC0415 - all of these: 400 ms
     from bridge.features.shared.statistics import Statistics  # noqa: PLC0415
     from bridge.project import ProjectClient  # noqa: PLC0415

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from bridge.queue.tenants import Tenant
 
 EmbeddedRedisOption = Annotated[
-    bool, typer.Option("--embedded-redis", help="Without REDIS_URL, look into the Redis that serve would run.")
+    bool, typer.Option("--embedded-redis", help="Look into the embedded Redis if REDIS_URL isn't set.")
 ]
-SinceOption = Annotated[str, typer.Option(help="How far back to look: 90m, 24h, 7d.")]
+SinceOption = Annotated[str, typer.Option(metavar="AGE", help="How far back to look, such as 90m, 24h or 7d.")]
 
 _LONGEST: Final = timedelta(days=3650)
 _UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))

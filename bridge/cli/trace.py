@@ -48,13 +48,16 @@ class TraceStep:
 
 def trace(
     message: Annotated[
-        list[str], typer.Argument(metavar="PERMALINK", help="“Copy link” of a message in Slack; or CHANNEL TS.")
+        list[str], typer.Argument(metavar="PERMALINK", help="A message's link, or its channel ID and ts.")
     ],
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
-    """Show step by step what became of one Slack message, of the last 7 days; never what it said."""
+    """Show what happened to one Slack message.
+
+    Step by step, with times, for the last 7 days; never what it said. In Slack: More actions → Copy link.
+    """
     address = address_of(" ".join(message))
     if address is None:
         raise typer.BadParameter(

@@ -36,7 +36,12 @@ def test_help_lists_the_commands_that_exist(tmp_path: Path) -> None:
     said = bridge_says("--help", folder=tmp_path)
 
     assert said.returncode == 0
-    assert "serve" in said.stdout
+    assert [line for line in said.stdout.splitlines() if line in {"Start:", "Watch:", "Fix:"}] == [
+        "Start:",
+        "Watch:",
+        "Fix:",
+    ]
+    assert "<" not in said.stdout
     assert "--embedded-redis" in bridge_says("serve", "--help", folder=tmp_path).stdout
 
 
@@ -45,13 +50,16 @@ def test_missing_settings_are_one_line_each_and_exit_2(tmp_path: Path) -> None:
 
     assert said.returncode == 2
     assert said.stdout == ""
-    assert [line.split()[0] for line in said.stderr.splitlines()] == [
+    *problems, hint = said.stderr.splitlines()
+    assert [line.split()[0] for line in problems] == [
         "SLACK_BOT_TOKEN",
         "SLACK_SIGNING_SECRET",
         "PROJECT_BASE_URL",
         "PROJECT_API_KEY",
         "REDIS_URL",
     ]
+    assert "bridge setup" in hint
+    assert "bridge playground" in hint
 
 
 def test_the_flag_takes_the_place_of_redis(tmp_path: Path) -> None:

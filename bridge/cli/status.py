@@ -1,0 +1,90 @@
+"""`bridge status`: what every process does now."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from bridge.cli.printing import printable, to_json
+from bridge.cli.store import EmbeddedRedisOption, in_store
+
+if TYPE_CHECKING:
+    from bridge.queue.scripting import Scripts
+    from bridge.queue.status import Process, Status
+
+_RUNNING: Final = timedelta(seconds=20)  # a worker asks for work every five
+
+
+def status(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    embedded_redis: EmbeddedRedisOption = False,
+) -> None:
+    """Show what each process is doing.
+
+    With how many threads have work, wait for somebody's choice, or failed. Works whether bridges run or not.
+    """
+
+    async def show(scripts: Scripts) -> int:
+        from bridge.queue.status import status_of  # noqa: PLC0415 - see `store`
+
+        found = await status_of(scripts)
+        typer.echo(for_programs(found) if as_json else table(found, datetime.now(UTC)))
+        return 0
+
+    in_store(show, embedded_redis=embedded_redis)
+
+
+def for_programs(found: Status) -> str:
+    """Write it as JSON; lengths of time are in seconds."""
+    processes = [
+        {
+            "name": one.name,
+            "is_running": one.last_heard < _RUNNING,
+            "last_heard_seconds": one.last_heard.total_seconds(),
+            "work": one.work,
+        }
+        for one in found.processes
+    ]
+    return to_json({**asdict(found), "processes": processes}, indent=2)
+
+
+def table(found: Status, now: datetime) -> str:
+    """Write it for people."""
+    lines = ["Processes"]
+    for one in found.processes:
+        lines.append(f"  {_sign(one)} {printable(one.name)}  {_seen(one)}")
+        for work in one.work:
+            age = f"accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
+            lines.append(printable(f"      {work.lane}  {work.step}  {age}").rstrip())
+    if not found.processes:
+        lines.append("  none has used this namespace lately")
+    numbers = {
+        "threads with work": found.lanes,
+        "waiting for a choice": found.parked,
+        "stopped, with messages waiting": found.held,
+        "dead letters (bridge dead list)": found.dead,
+    }
+    return "\n".join([*lines, "", "Queue", *(f"  {number:>5}  {name}" for name, number in numbers.items())])
+
+
+def _sign(process: Process) -> str:
+    return "✓" if process.last_heard < _RUNNING else "✗"
+
+
+def _seen(process: Process) -> str:
+    if process.last_heard < _RUNNING:
+        return f"running, {len(process.work)} in progress" if process.work else "running, idle"
+    return f"not seen for {_spoken(process.last_heard)}"
+
+
+def _spoken(length: timedelta) -> str:
+    """Say roughly how long: 4 s, 3 min, 2 h."""
+    seconds = max(0, int(length.total_seconds()))
+    for unit, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds // unit} {name}"
+    return f"{seconds} s"
