@@ -96,3 +96,17 @@ async def test_a_card_shows_the_command_that_it_came_from(
     expected = ["command /workflows", "POST /api/sdk/workflows/1/run", "chat.postMessage", "response_url"]
     assert steps == expected
     assert of_the_line == ["command /workflows", "POST /api/sdk/workflows/1/run", "response_url"]
+
+
+async def test_a_file_that_is_fetched_is_on_the_wires_of_its_message(
+    alice: Window, slack: EmulatedSlack, http: httpx.AsyncClient
+) -> None:
+    said = await alice.does("say", channel=sample.GENERAL, text="", files=[{"name": "a.txt", "content": "words"}])
+    (file,) = slack.workspace.files.values()
+
+    await http.get(f"/files-pri/{file.id}/download/a.txt", headers={"Authorization": f"Bearer {TOKEN}"})
+    await http.get(f"/files-pri/{file.id}/download/a.txt")
+
+    steps = [one for one in await alice.wires(sample.GENERAL, said["ts"]) if one["wire"] == "bridge → Slack"]
+    assert [(one["what"], one["outcome"]) for one in steps] == [("download", "ok"), ("download", "a page to sign in")]
+    assert "words" not in json.dumps(steps)

@@ -4,7 +4,8 @@
   last message of a person in that thread, or the last command or click in that channel.
 - It ends with the last step that the bridge recorded, or, where it recorded none, with the next thing that a person
   wrote in the thread.
-- Of the Web API, the calls in that thread belong to it, and the answers by response URLs to that person.
+- Of the Web API, the calls in that thread belong to it, and those about the message's files; and the answers by
+  response URLs to that person.
 - Of the project service, the chats that say the same as the message, between "sent" and "answered" where the bridge
   recorded these; of a command or click, every call before what it led to was shown.
 """
@@ -114,6 +115,7 @@ def _is_about(event: Json, story: Story) -> bool:
 
 def api_calls_of(slack: EmulatedSlack, sight: Sight, story: Story) -> Iterator[ApiCall]:
     """What the bridge asked of Slack in that thread."""
+    files = {str(one.get("id")) for one in story.message.all_files}
     thread = {story.root, *(one.ts for one in sight.thread(story.message.channel, story.root))}
     answers = [one.content for one in slack.responses if _answers(one, story)]
     for call in slack.calls:
@@ -122,7 +124,11 @@ def api_calls_of(slack: EmulatedSlack, sight: Sight, story: Story) -> Iterator[A
         args = call.args
         place = {str(args[name]) for name in ("thread_ts", "ts", "message_ts") if args.get(name)}
         is_here = (args.get("channel") or args.get("channel_id")) == story.message.channel
-        if (is_here and (place & thread or _made(call) == story.message.ts)) or _is_answer(call, answers):
+        if (
+            (is_here and (place & thread or _made(call) == story.message.ts))
+            or _is_answer(call, answers)
+            or args.get("file") in files
+        ):
             yield call
 
 
@@ -157,4 +163,4 @@ def _says_the_same(call: ProjectCall, message: Message) -> bool:
     sent = call.body.get("message") if isinstance(call.body, dict) else None
     words = _MARKS.sub("", message.text).casefold()
     heard = re.sub(r"\W+", "", str(sent or "")).casefold()
-    return bool(words and heard) and (heard.endswith(words) or words.endswith(heard))
+    return bool(words and heard) and (words in heard or words.endswith(heard))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from http import HTTPStatus
 from itertools import pairwise
 from typing import Any, Final
 
@@ -126,13 +127,15 @@ def _asked_of_slack(call: ApiCall) -> Json:
         detail=type(call.fault).__name__ if call.fault else "",
         ms=call.seconds * 1000 if call.status is not None else None,
         outcome=_outcome(call),
-        body={"sent": call.args, "answered": call.answer},
+        body={"sent": call.args, **({} if call.method == "download" else {"answered": call.answer})},
     )
 
 
 def _outcome(call: ApiCall) -> str:
     if call.is_ok:
         return "ok"
+    if call.method == "download" and call.status == HTTPStatus.OK:
+        return "ok" if call.token_ok else "a page to sign in"
     if isinstance(call.answer, dict):
         return str(call.answer.get("error", call.status))
     return "no answer" if call.status is None else f"HTTP {call.status}"
