@@ -1,9 +1,10 @@
-"""The inbox's theory of operation holds in every interleaving, and each of its precautions is needed."""
+"""The theories of operation, of the inbox and of schedules, hold in every interleaving, and need each precaution."""
 
 from __future__ import annotations
 
 import pytest
 
+from model import slots_model
 from model.inbox_model import LIVES, MUTANTS, search, search_mutant
 
 
@@ -23,3 +24,18 @@ def test_a_precaution_that_is_left_out_is_missed(mutant: str) -> None:
 
     assert found.fault
     assert found.path  # and it takes a while until it shows
+
+
+def test_each_slot_is_put_once_in_every_interleaving() -> None:
+    found = slots_model.search()
+
+    assert not found.fault, "\n".join([found.fault, *found.path])
+    assert found.states > 200
+
+
+@pytest.mark.parametrize("mutant", slots_model.MUTANTS)
+def test_a_slot_needs_each_part_of_its_claim(mutant: str) -> None:
+    found = slots_model.search(mutant)
+
+    assert found.fault
+    assert found.path

@@ -7,6 +7,10 @@
 --       who speaks to the agent with it or '', version of its text or '', Slack sends it no more ('1'),
 --       writes that are made with it (the prelude's `apply`), or not: if they begin with an 'if' that does not hold,
 --       the worker that is free for it or '', and how that one looks at a head (the prelude's `look_at_head`).
+-- It knows one record of a feature's, the conversation of a thread, as what the queue asks of a lane: whether there is
+-- one (bound), whether it is closed for now (muted), and who speaks in it (several). Generic arguments for that would be
+-- conditions over fields with a refusal's name each, an update that depends on what is found, and the same again in
+-- sent.lua and look_at_head: more to read than the four fields, and a round trip's worth of JSON in each message.
 -- A message that comes late goes before those that were written after it and that nobody has begun to deal with.
 -- condition: 'none'; 'start' binds the thread; 'bound' wants it bound, 'missed' also that messages were refused when it
 --            was written; 'search' wants it not yet searched.
