@@ -37,6 +37,7 @@ Handler = Callable[..., Awaitable[Result]]
 H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
+FormReader = Callable[[Mapping[str, Any]], object]
 EventReader = Callable[[Mapping[str, Any], str], Inbound | None]
 R = TypeVar("R", bound=EventReader)
 N = TypeVar("N", bound=Callable[..., Reply])
@@ -118,8 +119,7 @@ class Feature:
         self.name = name
         self.commands: list[Command] = []
         self.buttons: dict[str, Handler] = {}
-        self.forms: dict[str, Handler] = {}
-        self.readers: dict[str, Callable[[Mapping[str, Any]], object]] = {}
+        self.forms: dict[str, tuple[FormReader, Handler]] = {}
         self.shortcuts: dict[str, tuple[ListedShortcut, Handler]] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
         self.events: dict[str, tuple[str, EventReader]] = {}
@@ -145,16 +145,17 @@ class Feature:
         """Register ``async def …(deps, turn, click)`` for buttons and menus."""
         return _register(self.buttons, *action_ids)
 
-    def form(
-        self, callback_id: str, *, reader: Callable[[Mapping[str, Any]], object] | None = None
-    ) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, submission)`` for a form.
+    def form(self, callback_id: str, *, reader: FormReader) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, submission, read)`` for a form, with what its *reader* has read.
 
-        *reader* reads its values before the form closes; where it finds `FormErrors`, the form stays open with them.
+        It reads the values before the form closes, too: where it finds `FormErrors`, the form stays open with them.
         """
-        if reader is not None:
-            self.readers[callback_id] = reader
-        return _register(self.forms, callback_id)
+
+        def register(handler: H) -> H:
+            _register(self.forms, callback_id)((reader, handler))
+            return handler
+
+        return register
 
     def shortcut(
         self, callback_id: str, name: str, description: str, kind: Literal["global", "message"]

@@ -87,7 +87,6 @@ class Features:
         self._longest_first = sorted(self._commands, key=lambda command: -len(command.path))
         self._buttons = _joined(feature.buttons for feature in features)
         self._forms = _joined(feature.forms for feature in features)
-        self._readers = _joined(feature.readers for feature in features)
         self._shortcuts = _joined(feature.shortcuts for feature in features)
         self._kinds = _joined(feature.kinds for feature in features)
         self.events: dict[str, tuple[str, list[EventReader]]] = {}  # several features may read one
@@ -115,8 +114,12 @@ class Features:
                 home = HomeOpened(team=turn.team, channel=turn.channel, user=turn.user, view_hash=click.view_hash)
                 return await self._kinds[HomeOpened](deps, turn, home)  # type: ignore[no-any-return]
             case Submission(form=form) as submission:
-                sent = self._forms.get(form)
-                return await sent(deps, turn, submission) if sent else Done("unknown form", {"form": form})
+                if form not in self._forms:
+                    return Done("unknown form", {"form": form})
+                if errors := self.problems_of(submission):  # of another release: it did not stay open
+                    return Done("form not filled in", dict.fromkeys(errors, "wrong"))
+                reader, sent = self._forms[form]
+                return await sent(deps, turn, submission, reader(submission.values))  # type: ignore[no-any-return]
             case Notice(what=what):
                 return shown(self.words_of(what), what=what.partition(":")[0])
             case Shortcut() as shortcut:
@@ -165,8 +168,8 @@ class Features:
 
     def problems_of(self, submission: Submission) -> Mapping[str, str]:
         """Say what is wrong with a form, by the field under which it is shown."""
-        reader = self._readers.get(submission.form)
-        read = reader(submission.values) if reader else None
+        known = self._forms.get(submission.form)
+        read = known[0](submission.values) if known else None
         return read.by_block if isinstance(read, modals.FormErrors) else {}
 
     def shortcuts(self) -> list[ListedShortcut]:

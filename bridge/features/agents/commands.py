@@ -9,7 +9,7 @@ from bridge.errors import NoSuch
 from bridge.features.agents import asking, layout
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.results import Done, Form, NewThread, Outcome, Result, shown
+from bridge.features.results import Form, NewThread, Outcome, Result, shown
 from bridge.features.shared.buttons import OPEN_ASK, OPEN_DEFAULT
 from bridge.features.shared.lookups import agent_by_id, check_runner, origin_of
 from bridge.ids import ThreadKey
@@ -20,7 +20,7 @@ from bridge.queue.turn import Turn
 from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.kit import SOMEBODY, escape
 from bridge.slack.blockkit.lists import ListPage
-from bridge.slack.blockkit.modals import FormErrors, Origin
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.reply import Reply
 
@@ -99,11 +99,8 @@ async def open_default_form(deps: Deps, turn: Turn) -> Form:
 
 
 @agents.form(asking.ASK, reader=asking.read_ask_form)
-async def question_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
+async def question_sent(deps: Deps, turn: Turn, submission: Submission, question: asking.Question) -> Result:
     """Ask in a new thread, or in that of the message that the question is about."""
-    question = asking.read_ask_form(submission.values)
-    if isinstance(question, FormErrors):
-        return Done("form not filled in", dict.fromkeys(question.by_block, "wrong"))
     origin, chosen = Origin.parse(submission.private_metadata), question.agent
     if submission.thread_ts:  # a thread that has its agent already: that one, whoever was chosen
         conversation = await deps.sessions.thread(ThreadKey(turn.team, submission.channel, submission.thread_ts))
@@ -120,11 +117,8 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission) -> Resul
 
 
 @agents.form(asking.DEFAULT, reader=asking.read_default_form)
-async def default_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
+async def default_sent(deps: Deps, turn: Turn, submission: Submission, chosen: int | None) -> Result:  # noqa: ARG001 - every form gets it
     """Choose the agent of the channel that the form names."""
-    chosen = asking.read_default_form(submission.values)
-    if isinstance(chosen, FormErrors):
-        return Done("form not filled in", dict.fromkeys(chosen.by_block, "wrong"))
     agent = await _needed(deps, chosen) if chosen is not None else None
     told = layout.default_of_channel(agent, await deps.directory.channel_name(turn.channel))
     return await _change_default(deps, turn, agent, told)

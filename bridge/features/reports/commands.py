@@ -68,10 +68,9 @@ def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
 
 
 @reports.form(blocks.FORM, reader=read_report_form)
-async def form_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
+async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ReportSpec) -> Result:
     """Keep the report that a form asks for."""
     await check_runner(deps, turn.user)
-    wanted = read_report(blocks.form_words(submission.values))
     return await _keep(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
 
 

@@ -21,7 +21,7 @@ from bridge.project.models import Workflow
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
-from bridge.slack.blockkit.modals import FormErrors, Origin
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Reply
 
@@ -132,12 +132,9 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 @workflows.form(forms.RUN, reader=forms.read_run_form)
-async def form_sent(deps: Deps, turn: Turn, submission: Submission) -> Result:
+async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
     """Run what the form asks for."""
     await check_runner(deps, turn.user)
-    request = forms.read_run_form(submission.values)
-    if isinstance(request, FormErrors):
-        return Done("form not filled in", dict.fromkeys(request.by_block, "wrong"))
     workflow = await workflow_by_id(deps, request.workflow)
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
     await deps.recent.remember(turn.team, turn.user, workflow.id, remembered)
