@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.reports import layout as blocks
-from bridge.features.reports.keeping import Reports
+from bridge.features.reports.keeping import due_post, store_of
 from bridge.features.reports.reporter import due, post
-from bridge.features.reports.schedule import ReportSpec, read_report
+from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, read_report, zone_called
 from bridge.features.results import Form, HomeChanged, PostedReport, Result, shown
 from bridge.features.shared.lookups import check_runner
 from bridge.ids import ThreadKey
@@ -47,13 +48,13 @@ async def keep_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
 @reports.command("/stats reports", "List the scheduled reports, to pause, run or delete them.")
 async def list_reports(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
     """List the scheduled reports, to pause, run or delete them."""
-    return shown(blocks.report_list(await Reports.of(deps).listed(0)))
+    return shown(blocks.report_list(await _listed(deps, 0)))
 
 
 async def open_report_form(deps: Deps, turn: Turn) -> Result:
     """Open the form, for who may keep reports."""
     await check_runner(deps, turn.user)
-    zone, _why = await Reports.of(deps).zone_of(turn.user)
+    zone, _why = await _zone_of(deps, turn.user)
     thread_ts = turn.thread.root if turn.thread else ""
     origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
     return Form(blocks.report_form(origin, zone), otherwise=blocks.offer_report_form())
@@ -82,7 +83,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
             return await open_report_form(deps, turn)
         case blocks.PAGE | blocks.NEXT_PAGE:
             page = _page(click.value)
-            listed = await Reports.of(deps).listed(page)
+            listed = await _listed(deps, page)
             return shown(blocks.report_list(listed, page, replaces_original=click.is_ephemeral))
         case _:
             return await _change(deps, turn, click)
@@ -91,7 +92,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     """Do what a button of a report says, if this person may."""
     page, id_ = _page(click.value), click.value.partition(":")[2]
-    kept = await Reports.of(deps).store.get(id_)
+    kept = await store_of(deps).get(id_)
     if kept is None:
         return HomeChanged() if click.view else shown(blocks.report_not_kept())
     if click.user != kept.spec.owner and not await deps.access.may_run(click.user):
@@ -99,19 +100,22 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     about, what = named("report", kept.id), _CHANGES.get(click.action_id, "deleted")
     match click.action_id:
         case blocks.NOW:
-            await Reports.of(deps).post_now(kept, turn.id)
+            body, event = due_post(kept, deps.now(), is_asked_for=True), f"report:{kept.id}:asked:{turn.id}"
+            await deps.inbox.put(body, event=event, why="somebody wants a report now")
             return shown(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
-            await deps.inbox.write(*Reports.of(deps).store.pause(kept.id, blocks.ASKED))
+            await deps.inbox.write(*store_of(deps).pause(kept.id, blocks.ASKED))
         case blocks.RESUME:
-            await Reports.of(deps).resume(kept)
+            if kept.paused:
+                due_at = next_due(kept.spec.schedule, kept.clock, deps.now())
+                await deps.inbox.write(*store_of(deps).resume(kept, due_at))
         case _:
-            await deps.inbox.write(*Reports.of(deps).store.forget(kept.id))
+            await deps.inbox.write(*store_of(deps).forget(kept.id))
     if click.view:
         return HomeChanged()
     if click.value.startswith(f"{blocks.ALONE}:"):
         return shown(blocks.report_deleted(), what, about)
-    listed = blocks.report_list(await Reports.of(deps).listed(page), page, replaces_original=True)
+    listed = blocks.report_list(await _listed(deps, page), page, replaces_original=True)
     return shown(listed, what, about)
 
 
@@ -121,11 +125,38 @@ def _page(value: str) -> int:
     return int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
 
 
-async def _keep(deps: Deps, turn: Turn, wanted: ReportSpec, channel: str) -> Result:
-    store, team, owner = Reports.of(deps), turn.team, turn.user
-    report, why_zone, writes = await store.keep(wanted, id_=turn.id, team=team, channel=channel, owner=owner)
-    turn.stage(*writes)
+async def _keep(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> Result:
+    """Schedule a report, once for each turn. Raises `BadSchedule` and `StoreUnavailable`."""
+    store, allowed = store_of(deps), deps.access.allowed_channels
+    is_open = not allowed or channel in allowed
+    if not (channel and is_open and await deps.directory.may_post(channel)):  # as far as Slack tells
+        raise BadSchedule("channel", spec.channel or blocks.THIS_CHANNEL)
+    zone, why_zone = (spec.zone, "") if spec.zone else await _zone_of(deps, turn.user)
+    if await store.is_full():
+        raise BadSchedule("many", "")
+    spec = spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
+    report = StoredReport(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
+    turn.stage(*store.keep(report.id, spec, report.due, deps.now()))
     return shown(blocks.report_kept(report, why_zone), what="report kept", about=named("report", report.id))
+
+
+async def _zone_of(deps: Deps, user: str) -> tuple[str, str]:
+    """Look up a person's time zone, UTC if Slack doesn't tell, and the words that say which of both it is."""
+    try:
+        return zone_called(await deps.directory.time_zone(user)), f" {blocks.YOUR_TIME_ZONE}"
+    except BadSchedule:
+        return "UTC", f" {blocks.SLACK_TELLS_NO_ZONE}"
+
+
+async def _listed(deps: Deps, page: int) -> list[tuple[StoredReport, str]]:
+    """List all, by when they are due next and the paused ones last. Raises `StoreUnavailable`.
+
+    Each comes with its owner's name, which is looked up only for what a *page* of the list shows.
+    """
+    reports = sorted(await store_of(deps).all(), key=lambda one: (bool(one.paused), one.due, one.id))
+    shown_there = blocks.shown_on(page, len(reports))
+    names = {place: await deps.directory.user_name(reports[place].spec.owner) for place in shown_there}
+    return [(report, names.get(place, "")) for place, report in enumerate(reports)]
 
 
 async def _meant(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
@@ -148,14 +179,14 @@ async def _meant(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
 async def shown_in_home(deps: Deps, turn: Turn) -> list[Block]:
     """Show a person's own reports."""
     return blocks.home_section(
-        [one for one in await Reports.of(deps).store.all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
+        [one for one in await store_of(deps).all() if (one.spec.team, one.spec.owner) == (turn.team, turn.user)]
     )
 
 
 @reports.kind(Report)
 async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:  # noqa: ARG001 - every handler gets a turn
     """Post a report for a slot that was claimed."""
-    return await post(Reports.of(deps), report)
+    return await post(deps, report)
 
 
 @reports.once_posted(PostedReport)
@@ -163,7 +194,7 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
     """Keep what a later report and the first question in its thread need of one that stands in Slack as *ts*."""
     if not ts:
         return
-    store = Reports.of(deps).store
+    store = store_of(deps)
     kept = await store.get(report.report)
     turn.stage(*store.posted(report, ThreadKey(turn.team, turn.channel, ts), kept.skipped if kept else None))
 
@@ -173,5 +204,5 @@ async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: st
     """Pause a report that Slack does not take, and tell its owner in a direct message: once, in a turn."""
     what = blocks.pause_notice(report.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
-    pause = Reports.of(deps).store.pause(report.report, error)
+    pause = store_of(deps).pause(report.report, error)
     await deps.inbox.put(notice, event=f"paused:{turn.id}", why="a report was paused", writes=pause)

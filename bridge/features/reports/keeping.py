@@ -6,27 +6,19 @@ the step that queues the turn of this one (`bridge.features.clock`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
-from bridge.errors import BadSchedule, RecordNotUnderstood
+from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.reports.layout import SLACK_TELLS_NO_ZONE, THIS_CHANNEL, YOUR_TIME_ZONE, shown_on
-from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, zone_called
+from bridge.features.reports.schedule import ReportSpec, StoredReport
 from bridge.features.results import PostedReport
-from bridge.features.shared.sessions import Sessions
-from bridge.features.shared.statistics import Statistics
-from bridge.ids import ThreadKey, TurnId
+from bridge.ids import ThreadKey
 from bridge.inbound import Report
-from bridge.queue.inbox import Inbox
 from bridge.queue.keys import milliseconds
 from bridge.queue.records import VERSION, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
-from bridge.slack.people import Directory
 
 MOST_KEPT: Final = 1000
 """How many reports one bridge stores, some 600 bytes each."""
@@ -164,82 +156,9 @@ class ReportStore:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Reports:
-    """Scheduled reports. *allowed_channels* limits where they may be posted, unless it is empty.
-
-    *has_default_agent*: an agent answers in every channel where nothing else chooses one.
-    """
-
-    store: ReportStore
-    inbox: Inbox
-    sessions: Sessions
-    statistics: Statistics
-    directory: Directory
-    now: Callable[[], datetime]
-    has_default_agent: bool = False
-    allowed_channels: frozenset[str] = field(default_factory=frozenset)
-
-    @classmethod
-    def of(cls, deps: Deps) -> Reports:
-        """Those that a handler works with."""
-        store = ReportStore(deps.scripts, session_lifetime=deps.session_lifetime)
-        return cls(
-            store=store,
-            inbox=deps.inbox,
-            sessions=deps.sessions,
-            statistics=deps.statistics,
-            directory=deps.directory,
-            now=deps.now,
-            has_default_agent=bool(deps.default_agent),
-            allowed_channels=deps.access.allowed_channels,
-        )
-
-    async def keep(
-        self, spec: ReportSpec, *, id_: TurnId, team: str, channel: str, owner: str
-    ) -> tuple[StoredReport, str, tuple[Write, ...]]:
-        """Schedule a report, once for each id. Raises `BadSchedule` and `StoreUnavailable`.
-
-        Returns it, the words that say where its time zone comes from, if it wasn't given, and what stores it.
-        """
-        is_open = not self.allowed_channels or channel in self.allowed_channels
-        if not (channel and is_open and await self.directory.may_post(channel)):  # as far as Slack tells
-            raise BadSchedule("channel", spec.channel or THIS_CHANNEL)
-        zone, why_zone = (spec.zone, "") if spec.zone else await self.zone_of(owner)
-        due = next_due(spec.schedule, ZoneInfo(zone), self.now())
-        spec = spec.model_copy(update={"team": team, "channel": channel, "owner": owner, "zone": zone})
-        if await self.store.is_full():
-            raise BadSchedule("many", "")
-        return StoredReport(id_, spec, due), why_zone, self.store.keep(id_, spec, due, self.now())
-
-    async def zone_of(self, user: str) -> tuple[str, str]:
-        """Look up a person's time zone, UTC if Slack doesn't tell, and the words that say which of both it is."""
-        try:
-            return zone_called(await self.directory.time_zone(user)), f" {YOUR_TIME_ZONE}"
-        except BadSchedule:
-            return "UTC", f" {SLACK_TELLS_NO_ZONE}"
-
-    async def listed(self, page: int) -> list[tuple[StoredReport, str]]:
-        """List all, by when they are due next and the paused ones last. Raises `StoreUnavailable`.
-
-        Each comes with its owner's name, which is looked up only for what a *page* of the list shows.
-        """
-        reports = sorted(await self.store.all(), key=lambda one: (bool(one.paused), one.due, one.id))
-        shown = shown_on(page, len(reports))
-        names = {place: await self.directory.user_name(reports[place].spec.owner) for place in shown}
-        return [(report, names.get(place, "")) for place, report in enumerate(reports)]
-
-    async def resume(self, report: StoredReport) -> None:
-        """Make a report due again, from now on."""
-        if not report.paused:
-            return
-        due = next_due(report.spec.schedule, report.clock, self.now())
-        await self.inbox.write(*self.store.resume(report, due))
-
-    async def post_now(self, report: StoredReport, turn: TurnId) -> None:
-        """Queue a post of a report now, once for each *turn* that asks for it."""
-        body = due_post(report, self.now(), is_asked_for=True)
-        await self.inbox.put(body, event=f"report:{report.id}:asked:{turn}", why="somebody wants a report now")
+def store_of(deps: Deps) -> ReportStore:
+    """The reports that a handler works with."""
+    return ReportStore(deps.scripts, session_lifetime=deps.session_lifetime)
 
 
 def due_post(report: StoredReport, slot: datetime, *, is_asked_for: bool = False) -> Report:

@@ -17,14 +17,13 @@ from typing import Final
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.feature import Slot
-from bridge.features.reports.keeping import Reports, due_post
+from bridge.features.reports.keeping import due_post, store_of
 from bridge.features.reports.layout import NO_CLOCK, small_print
-from bridge.features.reports.schedule import StoredReport, is_too_late, last_due, next_due, span_of
+from bridge.features.reports.schedule import is_too_late, last_due, next_due, span_of
 from bridge.features.results import Done, Outcome, PostedReport, Result, TryLater
 from bridge.features.shared.numbers import PARTS
 from bridge.features.shared.snapshots import Snapshot, snapshot_of
 from bridge.inbound import Report
-from bridge.project.models import Stats
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Audience
@@ -39,7 +38,7 @@ _SHORTEST_PAUSE: Final = timedelta(seconds=5)
 
 async def due(deps: Deps, most: int) -> list[Slot]:
     """List the slots that are due now: of each report the last one, unless it is too late for that."""
-    store, now, found = Reports.of(deps).store, deps.now(), []
+    store, now, found = store_of(deps), deps.now(), []
     for kept, seen in await store.due(now, most):
         try:
             schedule, zone = kept.spec.schedule, kept.clock
@@ -55,10 +54,11 @@ async def due(deps: Deps, most: int) -> list[Slot]:
     return found
 
 
-async def post(reports: Reports, report: Report) -> Result:
+async def post(deps: Deps, report: Report) -> Result:
     """Make the post of a slot that was claimed. Raises `StoreUnavailable` and `TryLater`."""
+    store, now = store_of(deps), deps.now()
     try:
-        kept = await reports.store.get(report.report)
+        kept = await store.get(report.report)
     except RecordNotUnderstood:
         return Done("a newer release wrote this report")
     if kept is None:
@@ -66,42 +66,38 @@ async def post(reports: Reports, report: Report) -> Result:
     if kept.paused and not report.is_asked_for:
         return Done("the report is paused")
     if report.is_asked_for:
-        is_late = reports.now() - report.slot > _ASKED_FOR
+        is_late = now - report.slot > _ASKED_FOR
     else:
-        is_late = is_too_late(kept.spec.schedule, kept.clock, report.slot, reports.now())
+        is_late = is_too_late(kept.spec.schedule, kept.clock, report.slot, now)
     if is_late:
         if not report.is_asked_for:
-            await reports.inbox.write(*reports.store.skip(kept.id, report.slot))
+            await deps.inbox.write(*store.skip(kept.id, report.slot))
         return Done("it is too late for the report")
     try:
-        stats = await reports.statistics.read()
+        stats = await deps.statistics.read()
     except ProjectError as exc:
-        waited = reports.now() - report.slot
+        waited = now - report.slot
         log.info("a report waits for the service", extra={"report": kept.id, "why": type(exc).__name__})
         raise TryLater(min(max(waited / 8, _SHORTEST_PAUSE), _LONGEST_PAUSE)) from exc
-    return await _post(reports, kept, report, stats)
-
-
-async def _post(reports: Reports, kept: StoredReport, report: Report, stats: Stats) -> Outcome:
     spec, last = kept.spec, None
     if kept.numbers and not spec.compare:
         with suppress(RecordNotUnderstood):
             last = Snapshot.from_text(kept.numbers)
-    card = await reports.statistics.card(
+    card = await deps.statistics.card(
         stats,
-        since=reports.now() - span_of(spec.compare) if spec.compare else None,
+        since=deps.now() - span_of(spec.compare) if spec.compare else None,
         last=last,
         only=spec.only or PARTS,
         audience=Audience.CHANNEL,
     )
-    default = await reports.sessions.channel_default(spec.team, report.channel)
+    default = await deps.sessions.channel_default(spec.team, report.channel)
     posted = PostedReport(
         report=kept.id,
         called=kept.called,
         slot=report.slot,
         words=plain_command_text(card.text),
-        numbers=snapshot_of(stats, reports.now()).to_text(),
-        binds=default is not None or reports.has_default_agent,
+        numbers=snapshot_of(stats, deps.now()).to_text(),
+        binds=default is not None or bool(deps.default_agent),
     )
     below = small_print(kept)  # below each form that the card may take
     plainer = tuple((*form, *below) for form in card.plainer)
