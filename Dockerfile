@@ -6,6 +6,7 @@ FROM ${BASE} AS build
 WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY bridge bridge
+COPY docs docs
 RUN python3 -m venv /opt/bridge \
  && /opt/bridge/bin/python -m pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt .
 

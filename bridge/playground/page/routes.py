@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from bridge.playground.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import File, Member
 from bridge.playground.emulator.tickets import in_window
+from bridge.playground.page import docs
 from bridge.playground.page.actions import Hand, act
 from bridge.playground.page.choices import Choices
 from bridge.playground.page.faults import ProjectFaults, SlackFaults, Switchboards
@@ -69,6 +70,7 @@ class Page:
             Route("/", Guarded(Router([Route("/", _index)]), self._host)),
             Mount("/static", Guarded(StaticFiles(directory=STATIC), self._host)),
             Mount("/page", Guarded(own, self._host)),
+            *docs.routes(self._host),
         ]
 
     def _elsewhere(self) -> Hashable:

@@ -20,6 +20,7 @@ export function topbar() {
     partsBar(),
     whoYouAre(),
     iconButton(isDark() ? "sun" : "moon", isDark() ? "Use light colours" : "Use dark colours", toggleTheme),
+    h("a", { key: "docs", class: "bare not-phone docs-link", href: "/docs/", target: "_blank", rel: "noopener" }, "Docs"),
     behind(),
   );
 }

@@ -1,0 +1,62 @@
+"""The documentation inside the playground: every page is shown, every link leads somewhere, and the search finds."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin
+
+import httpx
+
+from bridge.playground.page import docs
+
+SEARCHED = {
+    "only in some channels": "how-to/restrict-access",
+    "default agent": "how-to/choose-agents",
+    "redis is lost": "how-to/back-up-and-restore",
+    "three replicas": "how-to/several-bridges",
+    "back up": "how-to/back-up-and-restore",
+    "rotate token": "how-to/rotate-secrets",
+    "upgrade": "how-to/upgrade",
+    "statistics monday": "how-to/schedule-reports",
+    "no answer": "how-to/no-answer",
+    "add a command": "contributing/where-things-go",
+}
+
+
+async def test_every_page_is_shown_and_every_link_leads_to_an_anchor(http: httpx.AsyncClient) -> None:
+    broken = []
+    for path in docs.pages():
+        page = await http.get(f"/docs/{path}")
+        assert page.status_code == 200, path
+        for link in re.findall(r'(?:href|src)="([^"]+)"', page.text):
+            if "://" in link:
+                continue
+            target = urljoin(f"/docs/{path}", link)
+            answer = await http.get(target.partition("#")[0])
+            anchor = target.partition("#")[2]
+            if answer.status_code != 200 or (anchor and f'id="{anchor}"' not in answer.text):
+                broken.append((path, link))
+
+    assert broken == []
+
+
+async def test_the_search_leads_to_each_page_that_operators_ask_for(http: httpx.AsyncClient) -> None:
+    missed = {}
+    for asked, page in SEARCHED.items():
+        answer = await http.get("/docs/", params={"q": asked})
+        results = re.findall(r'<li><a href="/docs/([^"]+)">', answer.text)[:3]
+        if page not in results:
+            missed[asked] = results
+
+    assert missed == {}
+
+
+async def test_a_search_for_markup_finds_nothing_and_shows_it_as_text(http: httpx.AsyncClient) -> None:
+    answer = await http.get("/docs/", params={"q": "<script>alert(1)</script>"})
+
+    assert "<script>" not in answer.text
+
+
+async def test_nothing_outside_the_documentation_is_served(http: httpx.AsyncClient) -> None:
+    for path in ("../pyproject.toml", "images/../../pyproject.toml", "images/%2e%2e/%2e%2e/pyproject.toml", "nothing"):
+        assert (await http.get(f"/docs/{path}")).status_code == 404, path
