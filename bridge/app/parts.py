@@ -19,6 +19,7 @@ from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
 from bridge.features.registry import features
 from bridge.features.reply_poster import ReplyPoster
+from bridge.features.shared.channels import Channels
 from bridge.features.shared.contents import PartReader
 from bridge.features.shared.context import Context
 from bridge.features.shared.recent import Recent
@@ -78,6 +79,7 @@ def build(
     inbox = Inbox(scripts, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
     journal = Journal(scripts, patience, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
     sessions = Sessions(scripts, session_lifetime=lifetime)
+    channels = Channels(scripts, replies=settings.thread_replies)
 
     # Slack and the service
     say = Say(wires.web, identity)
@@ -94,14 +96,13 @@ def build(
         allowed_users=settings.allowed_users,
         runners=settings.runners,
     )
-    mentions_only = settings.thread_replies == "mentions"
     queued_reactions = QueuedReactions(indicators, say, QueuedReactionClaims(scripts), notices.in_line)
     receiver = Receiver(
         inbox=inbox,
         access=access,
         features=features,
+        channels=channels,
         bot_user=identity.bot_user,
-        mentions_only=mentions_only,
         store_since=lambda: namespace.since,
         waits_behind=queued_reactions.waits_behind,
     )
@@ -126,13 +127,14 @@ def build(
         project=wires.project,
         inbox=inbox,
         sessions=sessions,
+        channels=channels,
         recent=Recent(scripts),
         statistics=statistics,
         access=access,
         say=say,
         indicators=indicators,
         directory=directory,
-        context=Context(say, directory, identity.bot_user, is_on=settings.context == "on", mentions_only=mentions_only),
+        context=Context(say, directory, channels, identity.bot_user, is_on=settings.context == "on"),
         parts=PartReader(directory, identity.bot_user),
         follow=KeptReplies(wires.web, messages),
         store_since=lambda: namespace.since,
@@ -145,7 +147,7 @@ def build(
         command_prefix=settings.command_prefix,
         workspace=identity.workspace,
     )
-    slots, watches = Slots(settings.max_turns), Watches()
+    slots, watches = Slots(settings.max_turns), Watches(channels.heard)
     turns = Turns(
         deps=deps,
         features=features,

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from bridge.features.access import Access
 from bridge.features.feature import HomeSection
+from bridge.features.shared.channels import Channels
 from bridge.features.shared.contents import PartReader
 from bridge.features.shared.context import Context
 from bridge.features.shared.recent import Recent
@@ -38,6 +39,7 @@ class Deps:
     project: ProjectClient
     inbox: Inbox
     sessions: Sessions
+    channels: Channels
     recent: Recent
     statistics: Statistics
     access: Access

@@ -14,7 +14,8 @@ Every handler is a coroutine that may run again (`bridge.queue.turn`) and return
 sentence that says what it does, declare a command; they give the parsing, the help, the nearest command for what is
 mistyped, the ``!`` form, the manifest and the audit's names. ``<x>`` is needed, ``[x]`` is not; the last one takes the
 rest of the line as it is, the others one word each. ``<workflow>`` and ``<agent>`` are looked up, by id or name, and
-arrive as what was found. A line that begins with ``!`` exists only in that form.
+arrive as what was found. ``<all|mentions>`` is one of these words, and arrives as *choice*. A line that begins with
+``!`` exists only in that form.
 
 What is registered wrongly fails at import, with TypeError.
 """
@@ -46,16 +47,17 @@ S = TypeVar("S", bound=HomeSection)
 SlotsDue = Callable[..., Awaitable[Sequence["Slot"]]]
 D = TypeVar("D", bound=SlotsDue)
 
-_USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_]+>)*(?: \[[a-z_]+\])*")
-_PARAMETER: Final = re.compile(r"([<\[])([a-z_]+)[>\]]")
+_USAGE: Final = re.compile(r"[/!][a-z][a-z-]*(?: [a-z][a-z-]*)*(?: <[a-z_|]+>)*(?: \[[a-z_]+\])*")
+_PARAMETER: Final = re.compile(r"([<\[])([a-z_|]+)[>\]]")
 HELP: Final = "help"
 
 
 class Parameter(NamedTuple):
-    """One ``<x>`` or ``[x]`` of a usage line."""
+    """One ``<x>`` or ``[x]`` of a usage line; ``<x|y>``, which arrives as *choice*, is one of these words."""
 
     name: str
     is_needed: bool
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,13 +251,20 @@ def _declared(usage: str, sentence: str, handler: Handler, *, is_default: bool, 
         raise TypeError(f"{usage}: not a usage line")
     if not sentence:
         raise TypeError(f"{usage}: the command needs a sentence, which is its help")
-    parameters = tuple(Parameter(name, bracket == "<") for bracket, name in _PARAMETER.findall(usage))
+    parameters = tuple(
+        Parameter("choice", is_needed=True, choices=tuple(name.split("|")))
+        if "|" in name
+        else Parameter(name, bracket == "<")
+        for bracket, name in _PARAMETER.findall(usage)
+    )
     taken = list(inspect.signature(handler).parameters.values())
     if not inspect.iscoroutinefunction(handler) or [p.name for p in taken[:2]] != ["deps", "turn"]:
         raise TypeError(f"{usage}: needs async def …(deps, turn)")
     if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in taken[2:]):
         raise TypeError(f"{usage}: parameters are keyword-only")
-    if [Parameter(p.name, p.default is inspect.Parameter.empty) for p in taken[2:]] != list(parameters):
+    if [(p.name, p.default is inspect.Parameter.empty) for p in taken[2:]] != [one[:2] for one in parameters]:
         raise TypeError(f"{usage}: parameters do not match the usage line; what is optional needs a default")
+    if any(parameter.choices for parameter in parameters[:-1]):
+        raise TypeError(f"{usage}: a choice comes last")
     path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
     return Command(usage, handler, path, parameters, sentence, is_default, is_reading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bridge.features.agents.commands import agents
+from bridge.features.channels.commands import channels
 from bridge.features.conversations.commands import conversations
 from bridge.features.feedback.votes import feedback
 from bridge.features.home.commands import home
@@ -12,4 +13,4 @@ from bridge.features.routing import Features
 from bridge.features.stats.commands import stats
 from bridge.features.workflows.commands import workflows
 
-features = Features(workflows, agents, project_info, stats, reports, conversations, home, feedback)
+features = Features(workflows, agents, channels, project_info, stats, reports, conversations, home, feedback)

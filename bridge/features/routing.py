@@ -224,8 +224,10 @@ class Features:
                 look_up = deps.catalog.get_workflows if name == "workflow" else deps.catalog.get_agents
                 found_one, rest = pick(name, rest, await look_up(), takes_rest=not is_last)
                 values[name], about = found_one, about or named(name, found_one.id, found_one.name)
+            elif parameter.choices and rest.casefold() not in parameter.choices:
+                raise BadUsage(command.shown(deps.command_prefix))
             elif is_last:
-                values[name], rest = rest, ""
+                values[name], rest = rest.casefold() if parameter.choices else rest, ""
             else:
                 values[name], *behind = rest.split(maxsplit=1)
                 rest = "".join(behind)
@@ -316,7 +318,9 @@ class Features:
             return UnknownCommand(" ".join(said[:1]), [names[name].shown(prefix).split(" ")[0] for name in near])
         for command in known:  # the words fit, and there were too many of them
             if len(command.path) > 1 and tuple(said[: len(command.path)]) == command.path:
-                return BadUsage(command.shown(prefix))
+                longer = [one.shown(prefix) for one in known if one.path[: len(command.path)] == command.path]
+                typed = " ".join(said[: len(command.path) + 1])
+                return BadUsage(longer[0]) if len(longer) == 1 else UnknownCommand(typed, longer)
         name = known[0].shown(prefix).split(" ")[0]
         second = {command.path[1]: command for command in known if len(command.path) > 1}
         near = difflib.get_close_matches(said[1], second, n=2, cutoff=0.5) if len(said) > 1 else []

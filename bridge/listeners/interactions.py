@@ -19,8 +19,10 @@ from slack_bolt.response import BoltResponse
 from bridge.errors import BridgeError, SlackError
 from bridge.features import notices
 from bridge.features.agents import asking
+from bridge.features.channels import forms as channel_forms
 from bridge.features.conversations import menu
 from bridge.features.registry import features
+from bridge.features.shared.buttons import agent_options
 from bridge.features.shared.recent import Spot
 from bridge.features.workflows import forms, run_card as runs
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
@@ -71,7 +73,7 @@ def parse_click(body: Json, identity: Identity) -> Click:
         user=text(mapping(body.get("user")), "id"),
         **_home_of(body),
         action_id=text(action, "action_id"),
-        value=text(option, "value") or text(action, "value"),
+        value=text(option, "value") or text(action, "value") or text(action, "selected_conversation"),
         message_ts=message_ts,
         thread_ts="" if thread_ts == message_ts else thread_ts,  # the root of a thread is not in it
         is_ephemeral=container.get("is_ephemeral") is True,
@@ -221,8 +223,10 @@ class InteractionListeners:
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 has_access = not await self.door.access.refusal(parse_click(body, self.identity))
-                if has_access and text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
-                    options = asking.agent_choices(await self.catalog.get_agents(), query, form=form)
+                if has_access and form == channel_forms.DEFAULT:
+                    options = channel_forms.agent_choices(await self.catalog.get_agents(), query)
+                elif has_access and text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
+                    options = agent_options(await self.catalog.get_agents(), query)
                 elif has_access:
                     options = forms.workflow_options(await self.catalog.get_workflows(), query)
         except (BridgeError, TimeoutError) as exc:

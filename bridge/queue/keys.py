@@ -88,7 +88,7 @@ class Keys:
     turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)
     parked = Key[[]]("parked", "hash", "for ever: never expires", "lane → turn that waits for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some wait", "lane → ts of the stop behind which messages wait", stays=True)
-    stops = Key[[]]("stops", "channel", "not kept", "the turns that are stopped, for whoever works on them")
+    stops = Key[[]]("stops", "channel", "not kept", "the turns that are stopped; changes of channels' settings")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "7 days, or 15 minutes without a turn",
                                    "the turn that a message became or, before it is one: its earlier texts are void")
@@ -105,7 +105,7 @@ class Keys:
     told = Key[ThreadKey]("told:<thread>", "string", "25 hours, or until an answer",
                           "a thread told that the service is down, or the turn that is at it")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for a lost session")
-    defaults = Key[[]]("defaults", "hash", "for ever: a setting", "team:channel → its default agent", stays=True)
+    channels = Key[[]]("defaults", "hash", "for ever: a setting", "team:channel → see `features.channels`", stays=True)
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns that a thread began since the first")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns that a person began, where limited")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs that a person started, where limited")

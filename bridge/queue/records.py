@@ -174,15 +174,13 @@ class Held:
 class Taken:
     """The head of a lane: its *record*, and what its thread is bound to.
 
-    *token* is new for each take. *channel_default* is the agent that answers in its channel where nothing else
-    chooses, if the thread has none yet.
+    *token* is new for each take.
     """
 
     held: Held
     record: Record
     conversation: Conversation
     token: str = field(compare=False)
-    channel_default: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +222,14 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
     """Read what ``look_at_head`` of the scripts' prelude gives."""
     if answer[0] == "newer":
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
-    _, turn_id, record, conversation, handed_out, default = answer
+    _, turn_id, record, conversation, handed_out = answer
     try:
         fields = dict(zip(record[::2], record[1::2], strict=True))
         read = Record.from_redis(turn_id, fields, handed_out=int(handed_out))
     except RecordNotUnderstood:
         return Unreadable(held, TurnId(turn_id))
     bound = Conversation.from_redis(dict(zip(conversation[::2], conversation[1::2], strict=True)))
-    return Taken(held, read, bound, secrets.token_hex(8), int(default) if default else None)
+    return Taken(held, read, bound, secrets.token_hex(8))
 
 
 @dataclass(frozen=True, slots=True)

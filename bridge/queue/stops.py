@@ -23,7 +23,11 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
+SETTINGS = TurnId("channels")
+"""The word that what is set for a channel may have changed: no turn is called that."""
+
 _WAIT = timedelta(seconds=1)  # then it is asked again
+_CONFIRMED_IN = 5.0  # seconds
 
 
 class Met(StrEnum):
@@ -79,18 +83,20 @@ class Stops:
     async def heard(self, watched: Callable[[], Sequence[TurnId]]) -> AsyncGenerator[TurnId]:
         """Give each turn that is stopped, as heard on a connection of its own, until Redis is away.
 
-        First come those of the *watched* that were stopped before.
+        First come those of the *watched* that were stopped before. `SETTINGS` comes when this begins, too.
         """
         redis, keys = self._scripts.redis, self._scripts.keys
         pubsub = redis.pubsub(ignore_subscribe_messages=True)
         try:
             with translated():
                 await pubsub.subscribe(keys.stops())
+                await pubsub.get_message(timeout=_CONFIRMED_IN)  # from now on nothing is missed
                 turns = watched()
                 async with redis.pipeline(transaction=False) as pipe:
                     for turn in turns:
                         pipe.hexists(keys.turn(turn), "stopped")
                     marked = await pipe.execute() if turns else []
+            yield SETTINGS
             for turn, is_stopped in zip(turns, marked, strict=True):
                 if is_stopped:
                     yield turn

@@ -46,7 +46,7 @@ from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.patience import Patience
 from bridge.queue.records import UNLIMITED, Head, Held, Limits, Taken, Write, read_head
 from bridge.queue.scripting import Scripts, epoch_ms
-from bridge.queue.stops import Stops
+from bridge.queue.stops import SETTINGS, Stops
 
 T = TypeVar("T")
 
@@ -96,7 +96,6 @@ class Turn:
         self.response_url: str = getattr(body, "response_url", "")
         self.trigger_id: str = getattr(body, "trigger_id", "")
         self.conversation = taken.conversation
-        self.channel_default = taken.channel_default
         self.lease = lease
         self.journal = journal
         self.card = record.card
@@ -341,9 +340,14 @@ def _as_json(writes: Iterable[Write]) -> str:
 
 
 class Watches:
-    """The turns in work here that a stop can end."""
+    """The turns in work here that a stop can end.
 
-    def __init__(self) -> None:
+    The subscription tells of channels' settings, too: *settings_heard* is called when they may have changed, and with
+    ``is_open=False`` when no change will be heard of from then on.
+    """
+
+    def __init__(self, settings_heard: Callable[..., None] = lambda **_: None) -> None:
+        self._settings_heard = settings_heard
         self._limits: dict[TurnId, asyncio.Timeout] = {}
         self._stopped: OrderedDict[TurnId, None] = OrderedDict()
 
@@ -375,9 +379,15 @@ class Watches:
 
     async def listen(self, stops: Stops) -> None:
         """Hear of stops until Redis is away. Raises `StoreUnavailable`."""
-        async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
-            async for turn in heard:
-                self.stop(turn)
+        try:
+            async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
+                async for turn in heard:
+                    if turn == SETTINGS:
+                        self._settings_heard(is_open=True)
+                    else:
+                        self.stop(turn)
+        finally:
+            self._settings_heard(is_open=False)
 
 
 def _end(limit: asyncio.Timeout) -> None:

@@ -21,6 +21,7 @@ from bridge.errors import (
 )
 from bridge.features import notices
 from bridge.features.agents import layout as agents
+from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers, menu
 from bridge.features.workflows import layout as workflows, run_card as runs
 from bridge.project.models import Agent, RunResult, Workflow
@@ -98,7 +99,13 @@ def test_a_failure_quotes_what_the_service_said_and_what_was_typed(
 
 
 NAMED: dict[str, Callable[[str], Reply]] = {
-    "default_set": lambda words: agents.default_set(an_agent(words)),
+    "default_set": channels.default_set,
+    "channel changed": lambda words: channels.changed(
+        [channels.SettingChange("app", "workflow", words, "A1", words)], words
+    ),
+    "told of a change": lambda words: channels.told_of_change(
+        channels.change_notice([channels.SettingChange("app", "agent", words, "A1", words)], words).partition(":")[2]
+    ),
     "chosen": menu.chosen,
     "session_info": lambda words: notices.session_info(words, 5),
     "session_info without one": lambda words: notices.session_info(words, None),

@@ -9,6 +9,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from bridge.features.shared.channels import Channels, ChannelSettings
 from bridge.features.shared.sessions import Sessions
 from bridge.features.workflows.runs import NodeResults
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
@@ -105,6 +106,7 @@ class Store:
     redis: Redis
     scripts: Scripts
     sessions: Sessions
+    channels: Channels
     results: NodeResults
     namespace: Namespace
     clock: Clock
@@ -198,6 +200,11 @@ class Store:
     async def _command(self, *words: str | int) -> Any:
         return await self.redis.execute_command(*words)  # type: ignore[no-untyped-call] # redis-py leaves it so
 
+    async def set_channel(self, channel: str = CHANNEL, team: str = TEAM, **settings: Any) -> None:
+        """Let *settings* be what is set for a channel."""
+        stored = await self.channels.stored(team, channel)
+        assert await self.channels.replace(team, channel, stored, ChannelSettings(**settings))
+
     async def _all_pending(self, key: str) -> list[tuple[Any, ...]]:
         try:
             pending = await self.redis.xpending_range(key, "workers", "-", "+", 100)
@@ -223,8 +230,8 @@ async def a_store(
     scripts = Scripts(redis, NAMESPACE, metrics or Metrics())
     namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot="UBOT", now=clock, audit_lifetime=audit_lifetime)
     store = Store(
-        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), NodeResults(scripts), namespace, clock,
-        limits=limits, audit_lifetime=audit_lifetime,
+        redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Channels(scripts), NodeResults(scripts),
+        namespace, clock, limits=limits, audit_lifetime=audit_lifetime,
     )  # fmt: skip
     await namespace.hold()
     scripts.clock_ahead += SPARE

@@ -358,7 +358,6 @@ class Bench:
     command_prefix: str = ""
     runners: frozenset[str] = frozenset()
     has_context: bool = True
-    mentions_only: bool = False
     store_since: Callable[[], datetime | None] = lambda: START
     metrics: Metrics = field(default_factory=Metrics)
     leases: list[Lease] = field(default_factory=list)
@@ -390,7 +389,7 @@ class Bench:
             access=self.access(**rules),
             features=features,
             bot_user=self.identity.bot_user,
-            mentions_only=self.mentions_only,
+            channels=self.store.channels,
             store_since=self.store_since,
         )
 
@@ -429,15 +428,14 @@ class Bench:
             project=self.project,
             inbox=process.inbox,
             sessions=store.sessions,
+            channels=store.channels,
             recent=Recent(store.scripts),
             statistics=statistics,
             access=access,
             say=say,
             indicators=say,
             directory=directory,
-            context=Context(
-                say, directory, self.identity.bot_user, is_on=self.has_context, mentions_only=self.mentions_only
-            ),
+            context=Context(say, directory, store.channels, self.identity.bot_user, is_on=self.has_context),
             parts=PartReader(directory, self.identity.bot_user),
             follow=self.follow,
             store_since=self.store_since,

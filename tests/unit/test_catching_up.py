@@ -64,7 +64,7 @@ async def test_the_bots_own_earlier_answers_go_along_to_an_agent_without_a_sessi
 
 async def test_an_agent_that_has_a_session_is_not_told_its_own_answers(bench: Bench) -> None:
     bench.say.thread = ThreadRead(newest=(ThreadMessage(BOT, "", "an answer", is_own=True),))
-    bench.mentions_only = True
+    bench.store.channels.replies = "mentions"
     await mentioned(bench)
 
     await mentioned(bench, "and now?", 7)
@@ -163,7 +163,7 @@ async def test_an_agent_that_is_named_first_is_named_before_the_quotation_is_put
 
 
 async def test_where_replies_need_a_mention_what_was_said_since_the_last_answer_goes_along(bench: Bench) -> None:
-    bench.mentions_only = True
+    bench.store.channels.replies = "mentions"
     await bench.store.queue(message(f"<@{BOT}> hello", is_mention=True), is_limited=True)
     await bench.work()
     bench.say.thread = ThreadRead(newest=(ThreadMessage("U1", "", "never mind that"),))
@@ -175,7 +175,7 @@ async def test_where_replies_need_a_mention_what_was_said_since_the_last_answer_
 
 
 async def test_a_message_that_is_sent_again_does_not_turn_back_what_the_agent_knows(bench: Bench) -> None:
-    bench.mentions_only = True
+    bench.store.channels.replies = "mentions"
     await mentioned(bench, "first", 5)
     await mentioned(bench, "older, and delivered late", 3)
 
@@ -186,7 +186,7 @@ async def test_a_message_that_is_sent_again_does_not_turn_back_what_the_agent_kn
 
 
 async def test_in_the_direct_message_all_is_said_to_the_agent_so_nothing_is_read(bench: Bench) -> None:
-    bench.mentions_only = True
+    bench.store.channels.replies = "mentions"
     await bench.store.queue(message("hello", is_direct=True), is_limited=True)
     await bench.work()
 

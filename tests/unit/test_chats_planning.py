@@ -18,7 +18,7 @@ from bridge.queue.inbox import Condition
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import MessageTag, Place
-from support.store import CHANNEL, ROOT, START, TEAM, THREAD, USER, message, ts
+from support.store import CHANNEL, ROOT, START, THREAD, USER, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench, Posted
 
 AGENTS = [
@@ -88,7 +88,7 @@ async def test_which_agent_answers_a_conversation_that_begins(
 ) -> None:
     bench.default_agent = by_default
     bench.service.agents = [SUPPORT, SALES]
-    await bench.store.sessions.set_channel_default(TEAM, CHANNEL, in_channel)
+    await bench.store.set_channel(agent=in_channel)
 
     await bench.answer(message(text, is_mention=True))
 

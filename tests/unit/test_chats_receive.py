@@ -28,13 +28,12 @@ OTHERS = Received("ignored", "begins by mentioning somebody else")
 class Door:
     store: Store
     directory: MemoryDirectory = field(default_factory=MemoryDirectory)
-    mentions_only: bool = False
     since: datetime | None = None
     rules: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def receiver(self) -> Receiver:
         access = Access(home=frozenset({"T1", "E1"}), directory=self.directory, **self.rules)
-        return Receiver(self.store.process().inbox, access, features, BOT, self.mentions_only, lambda: self.since)
+        return Receiver(self.store.process().inbox, access, features, self.store.channels, BOT, lambda: self.since)
 
     async def receive(self, text: str, ts: str = ROOT, **changes: Any) -> Received:
         return await self.receiver().receive(message(text, ts, is_mention=f"<@{BOT}>" in text, **changes))
@@ -92,10 +91,67 @@ async def test_who_is_meant(redis: Redis, text: str, where: str, expected: Recei
     ],
 )
 async def test_where_replies_need_a_mention(redis: Redis, text: str, expected: Received) -> None:
-    door = Door(await a_store(redis), mentions_only=True)
+    door = Door(await a_store(redis))
+    door.store.channels.replies = "mentions"
     await door.store.conversation()
 
     assert await door.receive(text, ts(1)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "changes", "expected"),
+    [
+        ("hello", "the top", {}, QUEUED),
+        (f"<@{BOT}> hello", "the top", {}, QUEUED),
+        ("!stats", "the top", {}, QUEUED),
+        ("look at this, <@U2>", "the top", {}, QUEUED),
+        ("<@U2> look at this", "the top", {}, OTHERS),
+        ("  ", "the top", {}, Received("ignored", "no text")),
+        ("hello", "a bound thread", {}, QUEUED),
+        ("hello", "an unbound thread", {}, UNBOUND),
+        ("hello", "another channel", {}, Received("ignored", "not addressed to the bot")),
+        ("hello", "the top", {"user_team": "T2"}, Received("ignored", "its author has no access: stranger")),
+        (f"<@{BOT}> hello", "the top", {"user_team": "T2"}, Received("refused", "stranger")),
+        ("hello", "the top", {"is_typed": False, "user": "UAPP"}, Received("ignored", "written by another app's bot")),
+    ],
+)
+async def test_where_every_top_level_message_is_answered(
+    redis: Redis, text: str, where: str, changes: dict[str, Any], expected: Received
+) -> None:
+    door = Door(await a_store(redis))
+    door.directory.bots = {"UAPP"}
+    await door.store.set_channel(answers="all")
+    if where == "a bound thread":
+        await door.store.conversation()
+    if where == "another channel":
+        changes = {**changes, "channel": "C2"}
+
+    received = await door.receive(text, ts(1) if where.endswith("thread") else ROOT, **changes)
+
+    assert received == expected
+    is_bound = await door.store.sessions.thread(THREAD) is not None
+    assert is_bound is ((expected == QUEUED and text != "!stats") or where == "a bound thread")
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "here", "expected"),
+    [
+        ("all", None, QUEUED),
+        ("all", "mentions", Received("ignored", "replies need a mention here")),
+        ("mentions", None, Received("ignored", "replies need a mention here")),
+        ("mentions", "all", QUEUED),
+    ],
+)
+async def test_a_channel_decides_which_replies_count(
+    redis: Redis, everywhere: Any, here: str | None, expected: Received
+) -> None:
+    door = Door(await a_store(redis))
+    door.store.channels.replies = everywhere
+    await door.store.set_channel(replies=here)
+    await door.store.conversation()
+
+    assert await door.receive("hello", ts(1)) == expected
+    assert await door.receive(f"<@{BOT}> hello", ts(2)) == QUEUED
 
 
 @pytest.mark.parametrize(

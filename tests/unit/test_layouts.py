@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from bridge.errors import CannotConnect
 from bridge.features import notices
 from bridge.features.agents import layout as agents
+from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers
 from bridge.features.registry import features
 from bridge.features.workflows import forms, layout as workflows, run_card as runs
@@ -407,8 +408,15 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
     [
         ("thread_full", "50 messages wait in this thread already"),
         ("muted", "This thread is muted"),
-        (agents.change_notice(agent(), "Ann"), "Support now answers mentions in this channel. Changed by Ann."),
-        (agents.change_notice(None, "Ann"), "This channel no longer has a default agent. Changed by Ann."),
+        (
+            channels.change_notice([channels.SettingChange("agent", "7", "Support")], "Ann"),
+            "Support now answers mentions in this channel. Changed by Ann.",
+        ),
+        (
+            channels.change_notice([channels.SettingChange("agent")], "Ann"),
+            "This channel no longer has a default agent. Changed by Ann.",
+        ),
+        (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by somebody."),
         (notices.paused("thread", timedelta(seconds=30), is_first=True), "There were more messages in this thread"),
         ("paused:person", "These were more messages"),
         (notices.not_posted("C1", "is_archived"), "I couldn't post my answer: the channel is archived."),

@@ -11,6 +11,8 @@ from redis.asyncio import Redis
 from bridge.errors import SlackUnreachable
 from bridge.features.access import Access
 from bridge.features.agents import asking
+from bridge.features.channels import forms
+from bridge.features.shared.channels import NOTHING_SET, ChannelSettings
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
 from bridge.listeners.interactions import parse_shortcut, parse_submission
@@ -188,16 +190,24 @@ async def test_an_input_is_remembered_by_who_wants_that_until_they_do_not(bench:
     assert "initial_value" not in field(await after(bench, asked), "input")
 
 
-async def test_the_default_of_a_channel_is_chosen_in_a_form(bench: Bench) -> None:
+async def test_who_answers_in_a_channel_is_set_in_a_form(bench: Bench) -> None:
     bench.directory.channels = {"C7": "support"}
-    form = await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", view="home"))
-    await after(bench, sent(form, channel="C7", agent="7"))
+    opened = Click(**FIELDS, channel=DIRECT, action_id="default:form", value="C7", view="home")
+    form = await after(bench, opened)
+    await after(bench, sent(form, agent="7", answers="all", replies="all"))
 
-    assert await bench.store.sessions.channel_default(TEAM, "C7") == 7
+    assert await bench.store.channels.get(TEAM, "C7") == ChannelSettings(agent=7, answers="all")
     whom, reply = bench.say.whispers[-1]
-    assert (whom.channel, reply.text) == (DIRECT, "Support answers mentions in #support from now on.")
-    await after(bench, sent(form, channel="C7", agent="none"))
-    assert await bench.store.sessions.channel_default(TEAM, "C7") is None
+    assert whom.channel == DIRECT
+    assert reply.text == (
+        "Support now answers mentions in #support. "
+        "Every top-level message in #support is now answered, without a mention."
+    )
+    again = await after(bench, opened)
+    chosen = [block["element"]["initial_option"]["value"] for block in again["blocks"][1:]]
+    assert chosen == ["7", "all", "all"]
+    await after(bench, sent(again, agent="none", answers="mentions", replies="all"))
+    assert await bench.store.channels.get(TEAM, "C7") == NOTHING_SET
 
 
 async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_direct_message(bench: Bench) -> None:
@@ -205,11 +215,11 @@ async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_dir
     typed = SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
     await after(bench, typed)
     assert "permission" in bench.say.whispers[-1][1].text
-    await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", view="home"))
+    await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", value=CHANNEL, view="home"))
     await after(bench, typed.model_copy(update={"channel": DIRECT}))
 
-    assert await bench.store.sessions.channel_default(TEAM, CHANNEL) is None
-    assert await bench.store.sessions.channel_default(TEAM, DIRECT) == 7
+    assert await bench.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
+    assert (await bench.store.channels.get(TEAM, DIRECT)).agent == 7
     assert (bench.say.forms, bench.say.messages) == ([], [])
 
 
@@ -294,13 +304,15 @@ def test_what_is_wrong_with_a_question_is_said_under_its_field(values: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("values", "chosen"),
-    [({"agent": "7", "channel": "C1"}, 7), ({"agent": "none", "channel": "C1"}, None)],
+    ("values", "filled"),
+    [
+        ({"agent": "7", "answers": "all", "replies": "mentions"}, forms.Filled(7, "all", "mentions")),
+        ({"agent": "none"}, forms.Filled(None)),  # in a direct message there is no more to set
+        ({"agent": ""}, FormErrors({"agent": "Choose an agent from the list."})),
+    ],
 )
-def test_who_answers_in_a_channel_may_be_nobody(values: dict[str, str], chosen: int | None) -> None:
-    assert asking.read_default_form(values) == chosen
-    assert isinstance(asking.read_default_form({**values, "channel": ""}), FormErrors)
-    assert isinstance(asking.read_default_form({**values, "agent": ""}), FormErrors)
+def test_who_answers_in_a_channel_may_be_nobody(values: dict[str, str], filled: forms.Filled | FormErrors) -> None:
+    assert forms.read_settings_form(values) == filled
 
 
 @pytest.mark.parametrize(

@@ -50,16 +50,6 @@ async def test_a_fresh_session_binds_no_thread(store: Store) -> None:
     assert await store.dump() == before
 
 
-async def test_a_channels_default_is_kept_for_ever_until_it_is_taken_away(store: Store, redis: Redis) -> None:
-    await store.sessions.set_channel_default("T1", "C1", 7)
-
-    assert await store.sessions.channel_default("T1", "C1") == 7
-    assert await store.sessions.channel_default("T1", "C2") is None
-    assert await redis.ttl(f"{PREFIX}defaults") == -1
-    await store.sessions.set_channel_default("T1", "C1", None)
-    assert await store.sessions.channel_default("T1", "C1") is None
-
-
 async def test_telling_a_thread_of_an_outage_binds_nothing_and_is_forgotten_in_the_end(store: Store) -> None:
     assert await store.sessions.may_tell(THREAD, TurnId("turn"))
     await store.sessions.told(THREAD)

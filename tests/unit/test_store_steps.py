@@ -119,13 +119,6 @@ async def test_where_another_agent_was_faster_nothing_is_sent(store: Store) -> N
     assert await store.sessions.thread(THREAD) == Conversation(agent=8)
 
 
-async def test_a_take_tells_who_answers_in_the_channel(store: Store) -> None:
-    await store.sessions.set_channel_default(THREAD.team, THREAD.channel, 9)
-    await store.queue()
-
-    assert (await store.process().take()).channel_default == 9
-
-
 async def test_sent_waits_for_a_second_look_when_the_text_was_edited_meanwhile(store: Store) -> None:
     turn = await store.conversation()
     process = store.process()

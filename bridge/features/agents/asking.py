@@ -1,17 +1,15 @@
-"""The forms that have to do with agents: one begins a conversation, one chooses who answers in a channel."""
+"""The form that begins a conversation with an agent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
 from bridge.features.shared.buttons import (
     CHOOSE_AN_AGENT,
-    OPEN_DEFAULT,
     agent_option,
-    agent_options,
     ask_button,
 )
 from bridge.project.models import Agent
@@ -32,15 +30,13 @@ from bridge.slack.parts import Place
 ASK_AN_AGENT: Final = "Ask an agent"
 
 ASK: Final = "ask"
-DEFAULT: Final = "default"
-"""The forms' callback_ids."""
+"""The form's callback_id."""
 
 AGENT: Final = "agent"
 MESSAGE: Final = "message"
 ABOUT: Final = "about"
 WHERE: Final = "where"
 
-NOBODY: Final = "none"
 _IN_THREAD: Final = "thread"
 _DIRECT: Final = "direct"
 
@@ -77,16 +73,8 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
     return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
 
 
-def default_form(origin: Origin, agent: Agent | None = None) -> View:
-    """Draw the form that chooses who answers mentions in a channel; *agent* does now."""
-    is_channel = origin.channel.startswith(("C", "G")) and origin.channel != origin.direct
-    channels = channel_menu(CHANNEL, origin.channel if is_channel else "", with_direct=False)
-    who = _agent_field("Who answers when I am mentioned there", "Choose an agent, or nobody", agent)
-    return modal(DEFAULT, "Who answers here", "Save", [kit.input_block(CHANNEL, "Channel", channels), who], origin)
-
-
 def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
-    """Check what `bridge.slack.blockkit.modals.form_values` gave of the first form."""
+    """Check what `bridge.slack.blockkit.modals.form_values` gave."""
     agent, message, about = (str(values.get(name) or "").strip() for name in (AGENT, MESSAGE, ABOUT))
     errors = {} if agent.isdecimal() else {AGENT: "Choose an agent from the list."}
     if not message:
@@ -94,38 +82,18 @@ def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
     return FormErrors(errors) if errors else Question(int(agent), message, about)
 
 
-def read_default_form(values: Mapping[str, Any]) -> int | FormErrors | None:
-    """Check what `form_values` gave of the second form: the agent's id, None for nobody."""
-    agent, errors = str(values.get(AGENT) or ""), {}
-    if agent != NOBODY and not agent.isdecimal():
-        errors[AGENT] = "Choose an agent from the list."
-    if not values.get(CHANNEL):
-        errors[CHANNEL] = "Choose a channel from the list."
-    if errors:
-        return FormErrors(errors)
-    return None if agent == NOBODY else int(agent)
-
-
 def place_of(form: str, values: Mapping[str, Any], origin: Origin) -> Place:
     """Find where what comes of a form is to be shown."""
-    where = str(values.get(WHERE) or "") if form == ASK else str(values.get(CHANNEL) or "")
+    where = str(values.get(WHERE if form == ASK else CHANNEL) or "")
     match where:
         case "":
-            return Place(origin.channel)
+            return Place(origin.chosen or origin.channel)
         case _ if form == ASK and where == _IN_THREAD:
             return Place(origin.channel, origin.thread_ts)
         case _ if form == ASK and where == _DIRECT:
             return Place(origin.direct)
         case _:
             return Place(where)
-
-
-def agent_choices(agents: Sequence[Agent], query: str, *, form: str) -> list[Block]:
-    """Offer agents, and nobody where that is a choice."""
-    found = agent_options(agents, query)
-    if form != DEFAULT or query.strip():
-        return found
-    return [kit.option("Nobody in particular", NOBODY), *found[: kit.OPTIONS - 1]]
 
 
 def question_text(question: Question, author: str) -> str:
@@ -151,11 +119,6 @@ def offer_ask_form(agent: Agent | None = None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
     text = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"
     return kit.ask(text, ask_button(agent, OPEN_THE_FORM))
-
-
-def offer_default_form() -> Reply:
-    """Offer the form with a button, for when it could not be opened by itself."""
-    return kit.ask("Who is to answer in a channel?", kit.button(OPEN_THE_FORM, OPEN_DEFAULT, ""))
 
 
 def _agent_field(label: str, placeholder: str, agent: Agent | None) -> Block:

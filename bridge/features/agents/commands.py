@@ -1,7 +1,4 @@
-"""``/agents``, the form to ask one, and who answers in a channel.
-
-Who answers in a channel is a change for everybody there, so who may is the rule for runs, and the channel is told.
-"""
+"""``/agents``, and the form to ask one."""
 
 from __future__ import annotations
 
@@ -9,23 +6,21 @@ from bridge.errors import NoSuch
 from bridge.features.agents import asking, layout
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
-from bridge.features.results import Form, NewThread, Outcome, Result, shown
-from bridge.features.shared.buttons import OPEN_ASK, OPEN_DEFAULT
-from bridge.features.shared.lookups import agent_by_id, check_runner, origin_of
+from bridge.features.results import Form, NewThread, Outcome, Result
+from bridge.features.shared.buttons import OPEN_ASK
+from bridge.features.shared.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission
+from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
 from bridge.project.models import Agent
-from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.content_words import files_in
-from bridge.slack.blockkit.kit import SOMEBODY, escape
+from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.reply import Reply
 
 agents = Feature("agents")
-agents.notice(layout.CHANGED)(layout.told_of_change)
 
 
 @agents.command("/agents list [words]", "List the agents, or those with certain words.", default=True, reading=True)
@@ -53,22 +48,6 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
     return _thread_begun(agent, root, message)
 
 
-@agents.command(
-    "/agents default [agent]", "Choose the agent that answers mentions in this channel. Without one, a form asks."
-)
-async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
-    """Choose the agent that answers mentions in this channel; without one, a form asks."""
-    if agent is None:
-        return await open_default_form(deps, turn)
-    return await _change_default(deps, turn, agent, layout.default_set(agent))
-
-
-@agents.command("/agents default none", "Let this channel have no default agent.")
-async def take_default_away(deps: Deps, turn: Turn) -> Result:
-    """Let this channel have no default agent."""
-    return await _change_default(deps, turn, None, layout.default_taken_away())
-
-
 @agents.button(*layout.TURNS)
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
     """Turn a page. A list that everybody sees stays as it is, and who turns it gets one of their own."""
@@ -82,20 +61,6 @@ async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that begins a conversation, with the agent chosen that a button names."""
     agent = await agent_by_id(deps, int(click.value)) if click.value.isdecimal() else None
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
-
-
-@agents.button(OPEN_DEFAULT)
-async def default_pressed(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a click
-    """Open the form that a button offers."""
-    return await open_default_form(deps, turn)
-
-
-async def open_default_form(deps: Deps, turn: Turn) -> Form:
-    """Open the form, with the channel's present agent chosen, for who may change it."""
-    await check_runner(deps, turn.user, "default")
-    default = await deps.sessions.channel_default(turn.team, turn.channel)
-    agent = await agent_by_id(deps, default) if default is not None else None
-    return Form(asking.default_form(await origin_of(deps, turn), agent), otherwise=asking.offer_default_form())
 
 
 @agents.form(asking.ASK, reader=asking.read_ask_form)
@@ -114,14 +79,6 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
     root = asking.question_shown(agent, question, await deps.directory.user_name(turn.user), author)
     files = tuple(MessageFile(id=file) for file in origin.files)  # what is in them is read when the agent is asked
     return _thread_begun(agent, root, text, submission.thread_ts, files)
-
-
-@agents.form(asking.DEFAULT, reader=asking.read_default_form)
-async def default_sent(deps: Deps, turn: Turn, submission: Submission, chosen: int | None) -> Result:  # noqa: ARG001 - every form gets it
-    """Choose the agent of the channel that the form names."""
-    agent = await _needed(deps, chosen) if chosen is not None else None
-    told = layout.default_of_channel(agent, await deps.directory.channel_name(turn.channel))
-    return await _change_default(deps, turn, agent, told)
 
 
 @agents.shortcut("ask", asking.ASK_AN_AGENT, "Begin a conversation with an agent of the project.", "global")
@@ -146,7 +103,7 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 
 async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:
-    default = await deps.sessions.channel_default(turn.team, turn.channel)
+    default = (await deps.channels.get(turn.team, turn.channel)).agent
     return layout.agent_list(await deps.catalog.get_agents(), spot.words, default, spot.page)
 
 
@@ -163,22 +120,3 @@ def _thread_begun(
     """Post *root*, and queue *message* below it like one that was typed, which has Slack's escapes."""
     begins = NewThread(agent=agent.id, text=escape(message), parts=parts, thread_ts=thread_ts)
     return Outcome(what="thread begun", reply=root, mark="bridge_root", after=(begins,))
-
-
-async def _change_default(deps: Deps, turn: Turn, agent: Agent | None, told: Reply) -> Outcome:
-    """Let *agent* answer in the channel of *turn*, None: nobody; who asked for that is *told*.
-
-    A direct message is its person's own, and nobody else is told. The notice is queued first: whoever runs this again
-    finds nothing to change, or queues the same one again.
-    """
-    is_own, chosen = turn.channel.startswith("D"), agent.id if agent else None
-    if not is_own:
-        await check_runner(deps, turn.user, "default")
-    if await deps.sessions.channel_default(turn.team, turn.channel) != chosen:
-        if not is_own:
-            name = await deps.directory.user_name(turn.user)
-            what = layout.change_notice(agent, SOMEBODY if name == turn.user else name)
-            notice = Notice(team=turn.team, channel=turn.channel, user=turn.user, what=what, of="notice", is_offer=True)
-            await deps.inbox.put(notice, event=f"default:{turn.id}")
-        await deps.sessions.set_channel_default(turn.team, turn.channel, chosen)
-    return shown(told, "changed", named("agent", agent.id, agent.name) if agent else named("agent", "none"))

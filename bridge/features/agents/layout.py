@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,9 +14,6 @@ ASKED_SMALL: Final = "{asked}. Answers and questions go on in this thread."
 
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons of the list."""
-
-CHANGED: Final = "default_changed"
-"""The notice to a channel whose default agent was changed."""
 
 
 def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
@@ -72,38 +68,3 @@ def who_asks(agent: Agent, asked_by: str) -> str:
     """Say who asks whom."""
     whom = kit.named(agent.name, 80)
     return f"{kit.named(asked_by, 80)} asks {whom}" if asked_by else f"Asked of {whom}"
-
-
-def default_set(agent: Agent) -> Reply:
-    """Tell that an agent answers in the channel from now on."""
-    return kit.reply(f"{kit.named(agent.name, 100)} answers mentions in this channel from now on.")
-
-
-def default_of_channel(agent: Agent | None, channel_name: str) -> Reply:
-    """Tell the same of a channel that was chosen in a form; None is nobody."""
-    where = kit.named(f"#{channel_name}", 100)
-    if agent is None:
-        return kit.reply(f"Nobody in particular answers in {where} any more.")
-    return kit.reply(f"{kit.named(agent.name, 100)} answers mentions in {where} from now on.")
-
-
-def default_taken_away() -> Reply:
-    """Tell that no agent is the channel's default any more."""
-    return kit.reply("This channel has no default agent any more.")
-
-
-def change_notice(agent: Agent | None, person: str) -> str:
-    """Name, for `told_of_change`, what a *person* made of a channel's default agent."""
-    return f"{CHANGED}:" + json.dumps([agent.name if agent else "", person])
-
-
-def told_of_change(facts: str = "") -> Reply:
-    """Tell a channel who changed its default agent to which."""
-    try:
-        agent, person = (str(fact) for fact in json.loads(facts))
-    except ValueError:
-        agent, person = "", kit.SOMEBODY
-    text = "This channel no longer has a default agent."
-    if agent:
-        text = f"{kit.named(agent, 100)} now answers mentions in this channel."
-    return kit.note(f"{text} Changed by {kit.named(person, 80)}.", audience=Audience.CHANNEL)

@@ -75,7 +75,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if agent is None or turn.record.starts:
         agents = await deps.catalog.get_agents()
         named = named_first(text, agents)
-        wanted = named[0] if named else default_of(deps, turn.channel_default, agents)
+        here = await deps.channels.get(turn.team, turn.channel)
+        wanted = named[0] if named else default_of(deps, here.agent, agents)
         if agent is None and wanted is None:
             return Wait(menu.agent_menu(agents)) if agents else notices.no_agents()
         agent = wanted.id if agent is None and wanted else agent

@@ -69,7 +69,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
         agents = await deps.catalog.get_agents()
     except ProjectError as exc:
         return Done("the service is away", {"why": type(exc).__name__})
-    default = default_of(deps, await deps.sessions.channel_default(turn.team, turn.channel), agents)
+    default = default_of(deps, (await deps.channels.get(turn.team, turn.channel)).agent, agents)
     is_new = await deps.sessions.may_greet(turn.team, turn.user, turn.id)
     await deps.indicators.suggest_prompts(opened.channel, layout.prompts(agents, default))
     if not is_new:

@@ -15,6 +15,7 @@ from typing import Literal
 from bridge.features.access import Access
 from bridge.features.notices import edited, paused
 from bridge.features.routing import Features
+from bridge.features.shared.channels import NOTHING_SET, Channels
 from bridge.ids import MessageKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.deliveries import NOT_YET
@@ -63,7 +64,7 @@ class Received:
 class Receiver:
     """Receives messages into the *inbox*.
 
-    *bot_user* is the bot's own user id. With *mentions_only*, a reply in a bound thread has to mention the bot.
+    *bot_user* is the bot's own user id. *channels* says what is set for each channel.
     *store_since* says since when the store knows anything: an older thread may have been bound before it was lost.
     *waits_behind* is told which message waits behind how many others, and returns at once.
     """
@@ -71,8 +72,8 @@ class Receiver:
     inbox: Inbox
     access: Access
     features: Features
+    channels: Channels
     bot_user: str
-    mentions_only: bool
     store_since: Callable[[], datetime | None]
     waits_behind: Callable[[InboundMessage, TurnId, int], None] | None = None
 
@@ -84,25 +85,27 @@ class Receiver:
         """
         if not message.text.strip() and not message.parts:
             return Received("ignored", "no text")
-        if not (message.is_root or message.is_mention):
+        # In the direct message all is for the bot: a reply there, too, in a thread that is not bound (any more).
+        is_addressed = message.is_mention or message.is_direct
+        settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
+        if message.is_root and not (is_addressed or settings.answers == "all"):
+            return Received("ignored", "not addressed to the bot")
+        if not (message.is_mention or (message.is_direct and message.is_root)):
             begins = _BEGINS_WITH_A_MENTION.match(message.text)
             if begins is not None and begins[1] != self.bot_user:
                 return Received("ignored", "begins by mentioning somebody else")
         line = self.features.command_line(message, self.bot_user)
-        # In the direct message all is for the bot: a reply there, too, in a thread that is not bound (any more).
-        is_addressed = message.is_mention or message.is_direct
-        if not is_addressed:
-            if message.is_root:
-                return Received("ignored", "not addressed to the bot")
-            if self.mentions_only and line is None:
-                return Received("ignored", "replies need a mention here")
+        if not (message.is_root or is_addressed or line) and self.channels.needs_mention(settings):
+            return Received("ignored", "replies need a mention here")
         # Posts of some apps' bots lack their `bot_id`. What people type needs no look-up: Slack's clients mark it.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
             return Received("ignored", "written by another app's bot")
         reply = Condition.MISSED if was_missed else Condition.BOUND  # without a mention: if its thread is bound
         if refusal := await self.access.refusal(message):
+            if message.is_root and not is_addressed:  # it wasn't said to the bot
+                return Received("ignored", f"its author has no access: {refusal}")
             return await self._tell(message, refusal, "refused", Condition.NONE if is_addressed else reply)
-        if is_addressed:  # a command starts no conversation
+        if is_addressed or message.is_root:  # a command starts no conversation
             return await self._keep(message, line, Condition.START if line is None else Condition.NONE)
         received = await self._keep(message, line, reply)
         if received.decision == "unbound" and not was_missed and message.thread.is_older_than(self.store_since()):
@@ -149,7 +152,11 @@ class Receiver:
     async def _keep(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
         """Queue it; *line* is the command that it is."""
         why = _REPLIES.get(condition) or (
-            "it mentions the bot" if message.is_mention else "it is in the bot's direct message"
+            "it mentions the bot"
+            if message.is_mention
+            else "it is in the bot's direct message"
+            if message.is_direct
+            else "every top-level message is answered in its channel"
         )
         why += ", as a command" if line else ""
         why += f", with {summary(message.parts)}" if message.parts else ""

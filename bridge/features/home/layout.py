@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from bridge.features.shared.buttons import DETAILS, FIND, OPEN_DEFAULT, RUN_FORM, ask_button, run_value
+from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, ask_button, channel_choice, run_value
 from bridge.features.shared.numbers import NUMBERS
 from bridge.features.shared.recent import RecentRun, RecentTalk, Spot, sign_of
 from bridge.project.models import Agent, Project, Stats, Workflow
@@ -69,7 +69,7 @@ def home_view(home: Home, spot: Spot, version: str) -> View:
     if not home.is_whole:
         health = "The service does not tell everything just now. Messages are kept, and answered when it is back."
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
-    default = [kit.button("Who answers in a channel…", OPEN_DEFAULT, "")] if home.may_run else []
+    default = [channel_choice()] if home.may_run else []
     blocks = [
         *_project(home.project, home.stats),
         kit.context(f"{health} Version {version}."),

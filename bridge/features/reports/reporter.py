@@ -90,7 +90,7 @@ async def post(deps: Deps, report: Report) -> Result:
         only=spec.only or PARTS,
         audience=Audience.CHANNEL,
     )
-    default = await deps.sessions.channel_default(spec.team, report.channel)
+    default = (await deps.channels.get(spec.team, report.channel)).agent
     posted = PostedReport(
         report=kept.id,
         called=kept.called,

@@ -26,7 +26,7 @@ OPEN_ASK: Final = "ask:form"
 """Opens the form that asks an agent; its value may be the agent's id."""
 
 OPEN_DEFAULT: Final = "default:form"
-"""Opens the form that chooses who answers in a channel."""
+"""Opens the form *Who answers here*, for the channel that is the value, or where the button is."""
 
 FEEDBACK: Final = "answer:feedback"
 """What a person thinks of an agent's answer."""
@@ -45,6 +45,17 @@ def run_value(workflow: int, *typed: Any) -> str:
 def ask_button(agent: Agent | None, label: str) -> Block:
     """Make a button that opens the form to ask an agent."""
     return kit.button(label, OPEN_ASK, str(agent.id) if agent else "")
+
+
+def channel_choice() -> Block:
+    """Make the menu that opens the form of the channel that is chosen in it.
+
+    https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#conversations_select
+    """
+    return {
+        "type": "conversations_select", "action_id": OPEN_DEFAULT, "filter": {"include": ["public", "private", "mpim"]},
+        "placeholder": kit.plain("Who answers in a channel…", kit.PLACEHOLDER),
+    }  # fmt: skip
 
 
 def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:

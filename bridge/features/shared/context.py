@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridge.errors import SlackError
+from bridge.features.shared.channels import Channels
 from bridge.ids import ThreadKey
 from bridge.inbound import InboundMessage
 from bridge.queue.turn import Turn
@@ -35,27 +36,27 @@ _NOTHING: Final = ThreadRead()
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Finds what goes along. *is_on* is ``BRIDGE_CONTEXT``; with *mentions_only*, replies need a mention."""
+    """Finds what goes along. *is_on* is ``BRIDGE_CONTEXT``; *channels* says where replies need a mention."""
 
     say: Say
     directory: Directory
+    channels: Channels
     bot_user: str
     is_on: bool = True
-    mentions_only: bool = False
 
     async def around(
         self, turn: Turn, message: InboundMessage, text: str, session: int | None, read: ThreadRead | None
     ) -> str:
         """Put around *text* what the agent does not know; *read* is the thread, where it was read.
 
-        *session* is what it continues. Never fails.
+        *session* is what it continues. Raises `StoreUnavailable` only.
         """
         after, said = turn.conversation.heard, None
         if not self.is_on or message.is_root:
             is_wanted = False
         elif (turn.record.starts or message.calls_in) and session is None:
             is_wanted = True  # called into a thread
-        elif not self.mentions_only or message.is_direct:
+        elif message.is_direct or not self.channels.needs_mention(await self.channels.get(turn.team, turn.channel)):
             is_wanted = False  # all that is said there is said to the agent
         else:
             is_wanted = bool(after) or session is None  # else nobody knows what it knows

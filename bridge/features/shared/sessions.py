@@ -1,4 +1,4 @@
-"""The session map: which thread continues which agent session, and who answers in a channel by default."""
+"""The session map: which thread continues which agent session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Bound:
 
 
 class Sessions:
-    """What is kept about threads and channels. Every method may raise `StoreUnavailable`.
+    """What is kept about threads. Every method may raise `StoreUnavailable`.
 
     A thread is bound by the inbox when its first message is accepted. The first agent and the first session win;
     everything later is a replacement, which compares with what its caller saw.
@@ -134,17 +134,3 @@ class Sessions:
         """The words of the report that is the root of *thread*, until an agent has answered there; else ``""``."""
         with translated():
             return str(await self._redis.get(self._keys.words(thread)) or "")
-
-    async def channel_default(self, team: str, channel: str) -> int | None:
-        """The agent that answers in *channel* where nothing else chooses."""
-        with translated():
-            agent = await self._redis.hget(self._keys.defaults(), f"{team}:{channel}")
-        return int(agent) if agent else None
-
-    async def set_channel_default(self, team: str, channel: str, agent: int | None) -> None:
-        """Set that agent, or take it away with None."""
-        with translated():
-            if agent is None:
-                await self._redis.hdel(self._keys.defaults(), f"{team}:{channel}")
-            else:
-                await self._redis.hset(self._keys.defaults(), f"{team}:{channel}", str(agent))

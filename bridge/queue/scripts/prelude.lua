@@ -103,21 +103,18 @@ end
 -- Look at the head of a lane, for a worker that holds its entry.
 -- how: now (ms), begins ('1': the first look of this worker, '0': it has waited and looks again).
 -- Returns {'newer', id}: of a later version, and left as it is | {'turn', id, turn hash, thread hash, how often the entry
---          was handed out, the agent that answers by default in the channel of a thread that has none, or ''}.
+--          was handed out}.
 local function look_at_head(id, consumer, handed_out, how)
   local key = turn_key(id)
   local seen = redis.call('HMGET', key, 'v', 'thread', 'process', 'takes')
   if tonumber(seen[1] or '0') > VERSION then return {'newer', id} end
   local thread = seen[2] or ''
   local conversation = redis.call('HGETALL', thread_key(thread))
-  local has_agent = false
-  for field = 1, #conversation, 2 do has_agent = has_agent or conversation[field] == 'agent' end
   if how[2] == '1' then
     redis.call('HSET', key, 'takes', (seen[4] or 0) + 1,
       'process', below(seen[3], how[1] .. ' ' .. consumer)) -- a line for each take, for the trace
   end
-  local default = not has_agent and redis.call('HGET', defaults_key(), string.match(thread, '^(.*):') or '') or ''
-  return {'turn', id, redis.call('HGETALL', key), conversation, handed_out, default}
+  return {'turn', id, redis.call('HGETALL', key), conversation, handed_out}
 end
 
 -- Make one write (`Write` in bridge.queue.records).

@@ -25,8 +25,9 @@ CHANNEL: Final = "channel"
 class Origin(BaseModel):
     """Where a form was opened, which it carries as private_metadata; *is_sure*: an inactive workflow was confirmed.
 
-    *direct* is the person's direct message with the bot, where that is known. Where it was opened from a message,
-    *message_ts* is that and *author* wrote it, in the thread *thread_ts*; *files* are the ids of its files.
+    *direct* is the person's direct message with the bot, where that is known; *chosen* is the channel that the form is
+    about. Where it was opened from a message, *message_ts* is that and *author* wrote it, in the thread *thread_ts*;
+    *files* are the ids of its files.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,6 +37,7 @@ class Origin(BaseModel):
     response_url: str = ""
     is_sure: bool = False
     direct: str = ""
+    chosen: str = ""
     author: str = ""
     message_ts: str = ""
     files: tuple[str, ...] = ()

@@ -1,0 +1,134 @@
+"""What is set for a channel, shown; and what somebody has changed, told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from bridge.features.shared.buttons import OPEN_DEFAULT
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Audience, Reply
+
+CHANGED: Final = "channel_changed"
+"""The notice to a channel whose settings were changed."""
+
+HERE: Final = "this channel"
+NONE: Final = "none"
+MOST_APPS: Final = 10
+"""How many apps may count in one channel."""
+
+
+class SettingChange(NamedTuple):
+    """One setting that has another value: *what* (``agent``, ``answers``, ``replies``, ``app``), and what it is *now*.
+
+    *name* is that of the agent or workflow, ``""`` for none; *app* the id of the app, *called* its name.
+    """
+
+    what: str
+    now: str = ""
+    name: str = ""
+    app: str = ""
+    called: str = ""
+
+    @property
+    def about(self) -> str:
+        """Name it for the audit: a kind, an id, and a name where there is one."""
+        return f"{self.what} {self.app or self.now or NONE} {self.name}".rstrip()
+
+    def in_words(self, where: str = HERE) -> str:
+        """Write it as a sentence about the channel *where*."""
+        name, of = kit.named(self.name, 100), kit.named(self.called or self.app, 80)
+        match self.what, self.now:
+            case "agent", "":
+                return f"{where[:1].upper()}{where[1:]} no longer has a default agent."
+            case "agent", _:
+                return f"{name} now answers mentions in {where}."
+            case "answers", "all":
+                return f"Every top-level message in {where} is now answered, without a mention."
+            case "answers", _:
+                return f"Only mentions are answered in {where} now."
+            case "replies", "all":
+                return f"In threads of {where}, every reply now goes to the agent."
+            case "replies", "mentions":
+                return f"In threads of {where}, only replies that mention me now go to the agent."
+            case "replies", _:
+                return f"In threads of {where}, replies are handled as everywhere else again."
+            case "app", "agent":
+                return f"{name} now answers what {of} posts in {where}."
+            case "app", "workflow":
+                return f"What {of} posts in {where} now runs {name}."
+            case "app", _:
+                return f"What {of} posts in {where} is ignored again."
+        return f"The settings of {where} were changed."
+
+
+class Shown(NamedTuple):
+    """The settings of a channel, by the names that people know."""
+
+    agent: str
+    answers_all: bool
+    needs_mention: bool
+    apps: Sequence[tuple[str, str]]  # an app, and what its messages do
+
+
+def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
+    """Show what is set."""
+    facts = [("Agent", kit.one_line(shown.agent, 100) or "none of its own")]
+    if not is_direct:
+        facts += [
+            ("Answers", "every top-level message" if shown.answers_all else "mentions only"),
+            ("Replies in threads", "those that mention me" if shown.needs_mention else "all"),
+            ("Apps", "all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")),
+        ]
+    text = "; ".join(f"{name}: {value}" for name, value in facts)
+    blocks = [kit.header("Who answers here"), kit.fields(facts)]
+    if shown.apps:
+        lines = [
+            kit.paragraph(kit.words(kit.one_line(app, 80), bold=True), f" · {kit.one_line(does, 200)}")
+            for app, does in shown.apps[:MOST_APPS]
+        ]
+        blocks.append(kit.rich(kit.bullets(lines)))
+    if may_change:
+        blocks.append(kit.actions(kit.button("Change…", OPEN_DEFAULT, "")))
+    return kit.reply(f"Who answers here. {text}", *blocks)
+
+
+def nothing_changed() -> Reply:
+    """Tell who changed something that it was so before."""
+    return kit.reply("That's already set, so nothing changed.")
+
+
+def not_in_direct_messages() -> Reply:
+    """Tell that a setting makes no sense where everything is for the bot."""
+    return kit.reply("I answer everything in a direct message. Use this in a channel.")
+
+
+def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
+    """Tell who changed something what it is now."""
+    return kit.reply(" ".join(change.in_words(where) for change in changes))
+
+
+def change_notice(changes: Sequence[SettingChange], person: str) -> str:
+    """Name, for `told_of_change`, what a *person* has changed."""
+    return f"{CHANGED}:" + json.dumps([person, *changes])
+
+
+def told_of_change(facts: str = "") -> Reply:
+    """Tell a channel who changed what."""
+    try:
+        person, *changes = json.loads(facts)
+        text = " ".join(SettingChange(*map(str, change)).in_words() for change in changes)
+    except (ValueError, TypeError):
+        person, text = kit.SOMEBODY, "The settings of this channel were changed."
+    return kit.note(f"{text} Changed by {kit.named(str(person), 80)}.", audience=Audience.CHANNEL)
+
+
+def default_set(agent: str) -> Reply:
+    """Tell that an agent answers in the channel from now on."""
+    return kit.reply(f"{kit.named(agent, 100)} answers mentions in this channel from now on.")
+
+
+def default_taken_away() -> Reply:
+    """Tell that no agent is the channel's default any more."""
+    return kit.reply("This channel has no default agent any more.")

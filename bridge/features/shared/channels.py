@@ -1,0 +1,147 @@
+"""What people have set for a channel: which agent answers there, to what, and which apps' messages count.
+
+One record for each channel, all of them in one hash. Who takes a message in looks at them each time, so every process
+keeps them in memory for as long as it hears of changes (`bridge.queue.turn.Watches`): that costs a message nothing,
+and one read of the hash after a change. While Redis is away, what was known last is what counts.
+
+A record that names an agent and nothing else is that number alone, as it was before there was more to set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bridge.errors import StoreUnavailable
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+
+log = logging.getLogger(__name__)
+
+VERSION: Final = 1
+Replies = Literal["all", "mentions"]
+
+
+class AppRule(BaseModel):
+    """What a message of an app starts: the *agent* answers it, or the *workflow* runs with its words.
+
+    *name* is what the app called itself, and *owner* the person who set this, on whose behalf the workflow runs.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    agent: int | None = None
+    workflow: int | None = None
+    name: str = ""
+    owner: str = ""
+
+
+class ChannelSettings(BaseModel):
+    """The record of one channel; as it is made, nothing is set.
+
+    *agent* answers where nothing else chooses one. *answers*: to mentions, or to every top-level message. *replies*:
+    which ones in a thread go to its agent; None: as ``BRIDGE_THREAD_REPLIES`` says. *apps* by their app id
+    (``A…``): those whose top-level messages count.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    v: int = VERSION
+    agent: int | None = None
+    answers: Literal["mentions", "all"] = "mentions"
+    replies: Replies | None = None
+    apps: dict[str, AppRule] = Field(default_factory=dict)
+
+    def to_text(self) -> str:
+        """The stored form; ``""`` where nothing is set."""
+        if self == ChannelSettings():
+            return ""
+        if self == ChannelSettings(agent=self.agent):
+            return str(self.agent)
+        return self.model_dump_json(exclude_defaults=True, exclude={"v"})[:-1] + f',"v":{self.v}}}'
+
+    @classmethod
+    def from_text(cls, text: str) -> ChannelSettings:
+        """Read a stored form. One that this release cannot read sets nothing."""
+        if text.isdecimal():
+            return cls(agent=int(text))
+        try:
+            return cls.model_validate_json(text) if text else NOTHING_SET
+        except ValidationError:
+            log.warning("the settings of a channel cannot be read")
+            return NOTHING_SET
+
+
+NOTHING_SET: Final = ChannelSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSettings:
+    """The *settings* of a channel as they were read, and their stored form, to be compared when they are changed."""
+
+    settings: ChannelSettings
+    text: str
+
+
+class Channels:
+    """The records of all channels. *replies* is ``BRIDGE_THREAD_REPLIES``.
+
+    What reads or changes a record may raise `StoreUnavailable`.
+    """
+
+    def __init__(self, scripts: Scripts, *, replies: Replies = "all") -> None:
+        self.replies = replies
+        self._scripts = scripts
+        self._known: dict[str, ChannelSettings] | None = None
+        self._is_fresh = False
+        self._changes = 0  # that were heard of
+        self._hears = False
+        self._reading = asyncio.Lock()
+
+    def heard(self, *, is_open: bool) -> None:
+        """Something may have changed; unless this *is_open*, no further change will be heard of."""
+        self._changes += 1
+        self._hears, self._is_fresh = is_open, False
+
+    def needs_mention(self, settings: ChannelSettings) -> bool:
+        """Whether a reply in a thread has to mention the bot where these *settings* count."""
+        return (settings.replies or self.replies) == "mentions"
+
+    async def get(self, team: str, channel: str) -> ChannelSettings:
+        """What is set for *channel*."""
+        if not self._is_fresh:
+            async with self._reading:
+                if not self._is_fresh:
+                    await self._read()
+        known = self._known or {}
+        return known.get(f"{team}:{channel}", NOTHING_SET)
+
+    async def _read(self) -> None:
+        changes = self._changes
+        try:
+            with translated():
+                found: Any = await self._scripts.redis.hgetall(self._scripts.keys.channels())
+        except StoreUnavailable:
+            if self._known is None:
+                raise
+            return
+        self._known = {channel: ChannelSettings.from_text(text) for channel, text in found.items()}
+        self._is_fresh = self._hears and changes == self._changes
+
+    async def stored(self, team: str, channel: str) -> StoredSettings:
+        """Read what is set for *channel*, in order to change it."""
+        with translated():
+            text = str(await self._scripts.redis.hget(self._scripts.keys.channels(), f"{team}:{channel}") or "")
+        return StoredSettings(ChannelSettings.from_text(text), text)
+
+    async def replace(self, team: str, channel: str, stored: StoredSettings, settings: ChannelSettings) -> bool:
+        """Let *settings* take the place of what was *stored*. False: somebody else has changed that meanwhile."""
+        answer = await self._scripts.run(
+            "channel", f"{team}:{channel}", stored.text, settings.to_text(), confirmed=True
+        )
+        self.heard(is_open=self._hears)
+        return bool(answer)

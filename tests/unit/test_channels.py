@@ -1,0 +1,247 @@
+"""What is set for a channel: how it is kept, what it changes, who changes it, and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.errors import BadUsage, NotAllowed, StoreUnavailable, UnknownCommand
+from bridge.features.results import Outcome, Result
+from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels, ChannelSettings
+from bridge.inbound import SlashCommand
+from bridge.queue.inbox import Queued
+from bridge.queue.scripting import Scripts
+from bridge.queue.turn import Watches
+from bridge.slack.blockkit.reply import Reply
+from bridge.slack.parts import Place
+from support.store import CHANNEL, NAMESPACE, PREFIX, TEAM, USER, Store, a_store
+from support.turns import SALES, SUPPORT, Bench
+from support.waiting import wait_until
+
+ALL = ChannelSettings(answers="all")
+
+
+@pytest.fixture
+async def store(redis: Redis) -> Store:
+    return await a_store(redis)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        (NOTHING_SET, ""),
+        (ChannelSettings(agent=7), "7"),
+        (ALL, '{"answers":"all","v":1}'),
+        (ChannelSettings(replies="mentions", agent=7), '{"agent":7,"replies":"mentions","v":1}'),
+        (
+            ChannelSettings(apps={"A1": AppRule(workflow=3, owner="U1")}),
+            '{"apps":{"A1":{"workflow":3,"owner":"U1"}},"v":1}',
+        ),
+    ],
+)
+def test_a_record_is_read_as_it_was_written(settings: ChannelSettings, text: str) -> None:
+    assert settings.to_text() == text
+    assert ChannelSettings.from_text(text) == settings
+
+
+@pytest.mark.parametrize("text", ['{"answers":"sometimes"}', "{", "[]", "null", '{"apps":7}'])
+def test_a_record_that_cannot_be_read_sets_nothing(text: str) -> None:
+    assert ChannelSettings.from_text(text) == NOTHING_SET
+
+
+async def test_a_record_is_kept_until_everything_is_reset(store: Store, redis: Redis) -> None:
+    await store.set_channel(agent=7)
+
+    assert (await store.channels.get(TEAM, CHANNEL)).agent == 7
+    assert await store.channels.get(TEAM, "C2") == NOTHING_SET
+    assert await redis.ttl(f"{PREFIX}defaults") == -1
+    await store.set_channel()
+    assert await redis.exists(f"{PREFIX}defaults") == 0
+
+
+async def test_who_changes_what_another_has_changed_since_is_refused(store: Store) -> None:
+    seen = await store.channels.stored(TEAM, CHANNEL)
+    await store.set_channel(agent=7)
+
+    assert not await store.channels.replace(TEAM, CHANNEL, seen, ALL)
+    assert (await store.channels.get(TEAM, CHANNEL)).agent == 7
+
+
+async def test_a_change_whose_answer_was_lost_may_be_made_again(store: Store) -> None:
+    seen = await store.channels.stored(TEAM, CHANNEL)
+
+    assert await store.channels.replace(TEAM, CHANNEL, seen, ALL)
+    assert await store.channels.replace(TEAM, CHANNEL, seen, ALL)
+
+
+class Counted(Channels):
+    """Counts how often Redis is asked."""
+
+    reads = 0
+
+    async def _read(self) -> None:
+        self.reads += 1
+        await super()._read()
+
+
+async def test_settings_are_read_once_until_another_process_changes_them(store: Store) -> None:
+    mine = Counted(store.scripts)
+    task = asyncio.create_task(Watches(mine.heard).listen(store.process().inbox.stops))
+    await wait_until(lambda: mine._hears, "it listens")
+    for _ in range(3):
+        assert await mine.get(TEAM, CHANNEL) == NOTHING_SET
+    assert mine.reads == 1
+
+    await store.set_channel(answers="all")
+
+    await wait_until(lambda: not mine._is_fresh, "it hears of the change")
+    for _ in range(3):
+        assert await mine.get(TEAM, CHANNEL) == ALL
+    assert mine.reads == 2
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await mine.get(TEAM, CHANNEL)
+    await mine.get(TEAM, CHANNEL)
+    assert mine.reads == 4  # it hears of nothing any longer
+
+
+async def test_what_was_known_last_counts_while_redis_is_away(store: Store) -> None:
+    await store.set_channel(answers="all")
+    away = Scripts(Redis(port=1), NAMESPACE, store.scripts._metrics)
+    mine = Channels(store.scripts)
+    await mine.get(TEAM, CHANNEL)
+    mine._scripts = away
+
+    assert await mine.get(TEAM, CHANNEL) == ALL
+    with pytest.raises(StoreUnavailable):
+        await Channels(away).get(TEAM, CHANNEL)
+
+
+async def test_two_namespaces_keep_settings_of_their_own(store: Store) -> None:
+    await store.set_channel(answers="all")
+
+    assert await Channels(Scripts(store.redis, f"{NAMESPACE}2", store.scripts._metrics)).get(TEAM, CHANNEL) == (
+        NOTHING_SET
+    )
+
+
+async def typed(bench: Bench, line: str, channel: str = CHANNEL, **fields: Any) -> Result:
+    command, _, text = line.partition(" ")
+    body = SlashCommand(team=TEAM, channel=channel, user=USER, command=command, text=text, **fields)
+    return await bench.answer(body)
+
+
+async def done(bench: Bench, text: str, **fields: Any) -> None:
+    """Type a command, and let it be carried out."""
+    body = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/agents", text=text, **fields)
+    assert isinstance(await bench.store.process().inbox.put(body), Queued)
+    await bench.work()
+
+
+def text_of(result: Result) -> str:
+    reply = result.reply if isinstance(result, Outcome) else result
+    assert isinstance(reply, Reply)
+    return reply.text
+
+
+@pytest.mark.parametrize(
+    ("line", "settings", "told"),
+    [
+        ("answers all", ALL, "Every top-level message in this channel is now answered, without a mention."),
+        ("answers ALL ", ALL, "Every top-level message in this channel is now answered, without a mention."),
+        (
+            "replies mentions",
+            ChannelSettings(replies="mentions"),
+            "In threads of this channel, only replies that mention me now go to the agent.",
+        ),
+        ("answers mentions", NOTHING_SET, "That's already set, so nothing changed."),
+        ("reset", NOTHING_SET, "That's already set, so nothing changed."),
+    ],
+)
+async def test_each_setting_has_its_command(bench: Bench, line: str, settings: ChannelSettings, told: str) -> None:
+    result = await typed(bench, f"/agents channel {line}")
+
+    assert text_of(result) == told
+    assert await bench.store.channels.get(TEAM, CHANNEL) == settings
+
+
+async def test_the_commands_change_one_record(bench: Bench) -> None:
+    bench.service.agents = [SUPPORT, SALES]
+    for line in ("default Sales", "channel answers all", "channel replies all"):
+        await done(bench, line)
+
+    assert await bench.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=8, answers="all", replies="all")
+    await done(bench, "channel")
+    assert bench.say.whispers[-1][1].text == (
+        "Who answers here. Agent: Sales; Answers: every top-level message; Replies in threads: all; Apps: all ignored"
+    )
+    await done(bench, "default none")
+    assert (await bench.store.channels.get(TEAM, CHANNEL)).answers == "all"
+    await done(bench, "channel reset")
+    assert await bench.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "shown"),
+    [
+        ("channel answers", BadUsage, "/agents channel answers <mentions|all>"),
+        ("channel answers sometimes", BadUsage, "/agents channel answers <mentions|all>"),
+        ("channel replies all of them", BadUsage, "/agents channel replies <all|mentions>"),
+        ("channel speak", UnknownCommand, "/agents channel answers <mentions|all>"),
+    ],
+)
+async def test_what_is_mistyped_is_answered_with_the_usage(
+    bench: Bench, line: str, error: type[Exception], shown: str
+) -> None:
+    with pytest.raises(error) as caught:
+        await typed(bench, f"/agents {line}")
+
+    known = getattr(caught.value, "nearest", None) or [getattr(caught.value, "usage", "")]
+    assert shown in known
+
+
+@pytest.mark.parametrize("line", ["answers all", "replies mentions", "reset"])
+async def test_only_runners_change_a_channel(bench: Bench, line: str) -> None:
+    bench.runners = frozenset({"U9"})
+    await bench.store.set_channel(agent=7)
+
+    with pytest.raises(NotAllowed, match="default"):
+        await typed(bench, f"/agents channel {line}")
+
+    assert await bench.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=7)
+
+
+@pytest.mark.parametrize(("runners", "has_button"), [(frozenset(), True), (frozenset({"U9"}), False)])
+async def test_everybody_sees_the_settings_and_runners_get_the_form(
+    bench: Bench, runners: frozenset[str], *, has_button: bool
+) -> None:
+    bench.runners = runners
+
+    shown = await typed(bench, "/agents channel")
+
+    assert ("Change…" in str(shown)) is has_button
+
+
+@pytest.mark.parametrize("line", ["answers all", "replies mentions"])
+async def test_a_direct_message_has_only_an_agent_to_set(bench: Bench, line: str) -> None:
+    result = await typed(bench, f"/agents channel {line}", channel="D1")
+
+    assert text_of(result) == "I answer everything in a direct message. Use this in a channel."
+    assert await bench.store.channels.get(TEAM, "D1") == NOTHING_SET
+
+
+async def test_a_channel_is_told_who_has_changed_what(bench: Bench) -> None:
+    bench.directory.users = {USER: "Ada"}
+    for text in ("channel answers all", "channel answers all", "channel reset"):
+        await done(bench, text)
+
+    assert [(one.place, one.words) for one in bench.say.messages] == [
+        (
+            Place(CHANNEL),
+            "Every top-level message in this channel is now answered, without a mention. Changed by Ada.",
+        ),
+        (Place(CHANNEL), "Only mentions are answered in this channel now. Changed by Ada."),
+    ]
