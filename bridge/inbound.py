@@ -114,7 +114,8 @@ class InboundMessage(_Inbound):
     *text* is what its person wrote, with Slack's escapes: only there are commands, mentions and an agent's name looked
     for. *parts* are whatever else is in it. *thread_ts* is ``""`` for a message that is not in a thread. *is_mention*:
     it mentions the bot; *is_direct*: it is in the direct message with the bot; *is_typed*: it was written in one of
-    Slack's own clients, which only people use.
+    Slack's own clients, which only people use. One that an app posted has that *app*'s id (``A…``, or where Slack tells
+    only that, its bot's, ``B…``) and its *app_name*; nobody can be told anything about it in private.
     """
 
     kind: Literal["message"] = "message"
@@ -130,6 +131,8 @@ class InboundMessage(_Inbound):
     calls_in: bool = False  # a form put it into a thread that others have begun
     is_text: bool = False  # no command, however it begins: its person said so
     parts: tuple[MessagePart, ...] = ()
+    app: str = ""
+    app_name: str = ""
 
     @property
     def key(self) -> MessageKey:
@@ -145,6 +148,24 @@ class InboundMessage(_Inbound):
     def is_root(self) -> bool:
         """Whether it stands at the top level of its channel."""
         return self.thread_ts in {"", self.ts}
+
+
+class TriggeredRun(_Inbound):
+    """A *workflow* that runs with a *message* of an app, on behalf of the person who has set that for its channel."""
+
+    kind: Literal["triggered_run"] = "triggered_run"
+    workflow: int
+    message: InboundMessage
+
+    @property
+    def thread_ts(self) -> str:
+        """The thread below the message, for all that comes of it."""
+        return self.message.thread.root
+
+    @property
+    def retry(self) -> int:
+        """Which repetition by Slack it came with."""
+        return self.message.retry
 
 
 class SlashCommand(_Inbound):
@@ -277,6 +298,7 @@ class Report(_Inbound):
 
 Inbound = (
     InboundMessage
+    | TriggeredRun
     | SlashCommand
     | Click
     | StopRequest

@@ -142,6 +142,9 @@ class Settings(BaseSettings):
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
     """How many messages one thread may send to its agent in a minute; then it pauses, with a notice. Against loops; 0:
     no limit."""
+    app_turns: Annotated[int, whole(1, 1_000_000)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
+    """How many messages of one app may start an agent or a workflow in one channel in a minute, where people have set
+    that they do. Against loops; what comes until the minute is over starts nothing."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to agents in a minute; 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")

@@ -75,7 +75,7 @@ def build(
 
     # What is stored
     lifetime = settings.session_lifetime
-    limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs)
+    limits = Limits(settings.thread_turns, settings.user_turns, settings.user_runs, settings.app_turns)
     inbox = Inbox(scripts, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
     journal = Journal(scripts, patience, consumer=consumer, session_lifetime=lifetime, now=now, limits=limits)
     sessions = Sessions(scripts, session_lifetime=lifetime)

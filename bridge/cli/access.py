@@ -18,7 +18,7 @@ from bridge.slack.people import Directory, Person
 AREA: Final = "Access"
 RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")
 
-_TO_RUN: Final = ("run workflows", "keep reports", "set default agent")
+_TO_RUN: Final = ("run workflows", "keep reports", "change channel settings")
 _CURE_OF_LOOKING: Final = "grant the scopes that `bridge check` names, and install the app again"
 _KINDS: Final = {
     "member": "a member of the workspace",

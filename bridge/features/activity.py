@@ -26,6 +26,7 @@ from bridge.inbound import (
     SlashCommand,
     StopRequest,
     Submission,
+    TriggeredRun,
 )
 from bridge.queue.audit import REFUSED
 from bridge.queue.inbox import Inbox
@@ -86,7 +87,7 @@ class Activity:
                 card = (body.channel, posted) if posted else ("", "")
                 run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
                 found.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
-            elif isinstance(body, InboundMessage) and outcome.session is not None:
+            elif isinstance(body, InboundMessage) and outcome.session is not None and not body.app:
                 score, thread = epoch_ms(self._now()), str(body.thread)
                 found.append(("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST))
         if not self._audit_lifetime:
@@ -125,6 +126,8 @@ class Activity:
 def action_name(inbound: Inbound, commands: FixedWords) -> str:
     """Name what a person did, in words that are ours; an event without a name of its own by its kind."""
     match inbound:
+        case TriggeredRun():
+            return "app message"
         case InboundMessage():
             found = None if inbound.is_text else _BANG.match(inbound.text)
             word = found[1].casefold() if found else ""

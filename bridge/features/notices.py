@@ -195,6 +195,17 @@ def told_paused(facts: str = "") -> Reply:
     return failure(TooOften(limited, wait), audience=shown_to)
 
 
+def app_paused(name: str) -> str:
+    """Name, for `told_app_paused`, that the app of this *name* has posted more than may count."""
+    return f"app_paused:{name}"
+
+
+def told_app_paused(facts: str = "") -> Reply:
+    """Tell a channel that an app has posted more than may count."""
+    text = f"{kit.named(facts, 80) or 'An app'} has posted more than I take from one app in a minute."
+    return kit.note(f"{text} What else it posts in this minute starts nothing.", audience=Audience.CHANNEL)
+
+
 def not_taken() -> Reply:
     """Tell that a command or click could not even be kept."""
     return kit.reply("This could not be taken just now, and nothing was done. Please try again in a minute.")

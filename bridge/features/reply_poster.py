@@ -14,7 +14,7 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRe
 from bridge.features import notices
 from bridge.features.results import NewThread, Outcome
 from bridge.ids import aside
-from bridge.inbound import Click, Inbound, InboundMessage, Notice, StopRequest, Submission
+from bridge.inbound import Click, Inbound, InboundMessage, Notice, StopRequest, Submission, TriggeredRun
 from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Turn, Watches
 from bridge.slack.api import RESPONSE_URL
@@ -55,10 +55,16 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread_ts or body.ts)
         case Click() if audience is Audience.THREAD and not body.is_ephemeral:
             return Place(body.channel, body.thread_ts or body.message_ts)
-        case Click() | StopRequest() | Submission() | Notice():
+        case Click() | StopRequest() | Submission() | Notice() | TriggeredRun():
             return Place(body.channel, body.thread_ts)
         case _:
             return Place(body.channel)
+
+
+def is_open(body: Inbound, audience: Audience) -> bool:
+    """Whether all who are there see the answer to *body*: so in a direct message, and where an app is answered."""
+    has_no_one_else = isinstance(body, InboundMessage) and (body.is_direct or bool(body.app))
+    return audience is not Audience.PRIVATE or has_no_one_else or isinstance(body, TriggeredRun)
 
 
 def whom_of(body: Inbound) -> Recipient:
@@ -86,7 +92,7 @@ class ReplyPoster:
         `PostInDoubt`, `NeverFinished`, `TurnStopped`, `LaneLost`, and `Draining`.
         """
         body, reply = turn.body, outcome.reply
-        is_public = reply.audience is not Audience.PRIVATE or (isinstance(body, InboundMessage) and body.is_direct)
+        is_public = is_open(body, reply.audience)
         replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
         # The card of a run becomes its result. A menu that was shown before the answer is a message of its own.
         card = turn.card if outcome.mark == RUN_MARK else ""
@@ -147,7 +153,7 @@ class ReplyPoster:
         `SlackAmbiguous`.
         """
         body, audience = turn.body, outcome.reply.audience
-        is_private = audience is Audience.PRIVATE and not (isinstance(body, InboundMessage) and body.is_direct)
+        is_private = not is_open(body, audience)
         is_elsewhere = is_by_url or is_private
         place = Place(body.user) if is_elsewhere else place_of(body, audience)
         notice = notices.in_doubt(turn.id, body.channel if is_elsewhere else "")

@@ -44,7 +44,7 @@ from bridge.features.reply_poster import (
 from bridge.features.results import Done, Form, HomeView, Outcome, Result, TryLater, Wait
 from bridge.features.routing import Features
 from bridge.ids import ThreadKey, TurnId, aside
-from bridge.inbound import HomeOpened, InboundMessage, Notice, Report
+from bridge.inbound import HomeOpened, InboundMessage, Notice, Report, TriggeredRun
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Draining, Patience
@@ -147,7 +147,8 @@ class Turns:
             return await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
         if record.is_withdrawn:
             return Done("withdrawn")
-        if isinstance(turn.body, InboundMessage) and record.accepted_at < self.deps.now() - self.max_age:
+        is_message = isinstance(turn.body, InboundMessage | TriggeredRun)
+        if is_message and record.accepted_at < self.deps.now() - self.max_age:
             too_old = notices.too_old(turn.id, self.deps.now() - record.accepted_at)
             return Outcome(what="too old", reply=too_old, keeps_text=True)
         result: Result | None = None
@@ -166,7 +167,7 @@ class Turns:
             except BridgeError as exc:
                 # Whether a look-up failed in a way that passes by itself.
                 is_lasting = isinstance(exc, ServiceRefused | NotUnderstood) and not isinstance(exc, Busy | Outage)
-                if isinstance(exc, ProjectError) and isinstance(turn.body, InboundMessage) and not is_lasting:
+                if isinstance(exc, ProjectError) and is_message and not is_lasting:
                     await self._wait_for_service(turn, exc)
                     raise TurnChanged from exc
                 turn.staged.clear()
@@ -214,7 +215,8 @@ class Turns:
         if isinstance(body, Notice) and body.is_offer:  # nobody waits for it
             return await self._done(turn, f"not shown: {exc.error}")
         await self.patience.through_outages(lambda: self.features.refused(self.deps, turn, outcome, exc.error))
-        if body.user and not isinstance(body, Notice | Report | HomeOpened):
+        is_of_app = isinstance(body, InboundMessage) and bool(body.app)
+        if body.user and not is_of_app and not isinstance(body, Notice | Report | HomeOpened):
             what = notices.not_posted(body.channel, exc.error)
             notice = Notice(team=body.team, channel=body.user, user=body.user, what=what, of="answer", is_offer=True)
             await self.patience.through_outages(lambda: self.deps.inbox.put(notice, event=f"refused:{turn.id}"))

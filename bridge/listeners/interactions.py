@@ -223,7 +223,10 @@ class InteractionListeners:
         try:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 has_access = not await self.door.access.refusal(parse_click(body, self.identity))
-                if has_access and form == channel_forms.DEFAULT:
+                if has_access and form == channel_forms.DEFAULT and text(body, "action_id") != channel_forms.AGENT:
+                    agents, workflows = await self.catalog.get_agents(), await self.catalog.get_workflows()
+                    options = channel_forms.app_choices(agents, workflows, query)
+                elif has_access and form == channel_forms.DEFAULT:
                     options = channel_forms.agent_choices(await self.catalog.get_agents(), query)
                 elif has_access and text(body, "action_id") in {menu.CHOOSE, asking.AGENT}:
                     options = agent_options(await self.catalog.get_agents(), query)

@@ -40,6 +40,10 @@ class Ignored:
     reason: str
 
 
+class OfApp(Ignored):
+    """A message of another app, which has not been read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Edited:
     """A message has a new text. *is_mention*: Slack says so by another ``app_mention`` of it."""
@@ -59,15 +63,18 @@ class Deleted:
 Parsed = InboundMessage | Edited | Deleted | Ignored
 
 
-def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
-    """Parse an ``event_callback``. Never raises: malformed ones are `Ignored`."""
+def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False) -> Parsed:
+    """Parse an ``event_callback``. Never raises: malformed ones are `Ignored`.
+
+    What an app has posted is read where its channel *has_apps* that count; else it is `OfApp`.
+    """
     event = mapping(body.get("event"))
     match event.get("subtype"):
         case "message_changed":
-            return _parse_edit(body, event, identity)
+            return _parse_edit(body, event, identity, has_apps=has_apps)
         case "message_deleted":
             return _parse_deletion(event, timestamp(event, "deleted_ts"), identity)
-    parsed = _parse_message(body, event, event, identity)
+    parsed = _parse_message(body, event, event, identity, has_apps=has_apps)
     # Any edit that adds or keeps a mention brings another ``app_mention``, with the old ts: slackapi/bolt-js#960.
     if event.get("type") == "app_mention" and isinstance(parsed, InboundMessage) and parsed.edited_ts:
         return Edited(parsed, is_mention=True)
@@ -81,7 +88,7 @@ def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> De
     return Deleted(MessageKey(identity.team, text(event, "channel"), ts), at)
 
 
-def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity) -> Parsed:
+def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity, *, has_apps: bool) -> Parsed:
     message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
     if message.get("subtype") == "tombstone":  # a root that was deleted, and whose replies stay
         return _parse_deletion(event, timestamp(message, "ts"), identity)
@@ -89,7 +96,7 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
         return Ignored("changed, but not in its text")  # a link was unfurled, a thread got its first reply
     if message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited"):
         return Ignored("changed, but not by its person")  # Slack has written down a clip, or shows where a link leads
-    parsed = _parse_message(body, event, message, identity)
+    parsed = _parse_message(body, event, message, identity, has_apps=has_apps)
     if not isinstance(parsed, InboundMessage):
         return parsed
     at = timestamp(event, "event_ts") or timestamp(event, "ts")
@@ -97,18 +104,31 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
 
 
 def _parse_message(
-    body: Mapping[str, Any], event: Mapping[str, Any], message: Mapping[str, Any], identity: Identity
+    body: Mapping[str, Any],
+    event: Mapping[str, Any],
+    message: Mapping[str, Any],
+    identity: Identity,
+    *,
+    has_apps: bool,
 ) -> InboundMessage | Ignored:
     user, channel, ts = text(message, "user"), text(event, "channel"), timestamp(message, "ts")
-    if message.get("subtype") not in ORDINARY:
+    bot, profile = text(message, "bot_id"), mapping(message.get("bot_profile"))
+    app = text(message, "app_id") or text(profile, "app_id") or bot
+    if message.get("subtype") not in (ORDINARY if not app else (*ORDINARY, "bot_message")):
         return Ignored("a message about something")
-    if message.get("bot_id") or message.get("app_id") or user == identity.bot_user:
-        return Ignored("written by a bot")
+    if (
+        user == identity.bot_user
+        or (app and app in {identity.app_id, text(body, "api_app_id")})
+        or (bot and bot == identity.bot_id)
+    ):
+        return Ignored("written by the bot itself")
+    if app and not has_apps:
+        return OfApp(f"written by an app that doesn't count here ({app})")
     if user in SLACK_ITSELF:
         return Ignored("written by Slack itself")
     if message.get("hidden"):
         return Ignored("hidden")
-    if not (user and channel and ts):
+    if not ((user or app) and channel and ts):
         return Ignored("not a message that a person wrote")
     said = contents.read(message)
     begin = f"<@{identity.bot_user}"
@@ -116,8 +136,11 @@ def _parse_message(
     return InboundMessage(
         team=identity.team,
         channel=channel,
-        user=user,
-        user_team=text(message, "user_team") or text(message, "source_team") or text(message, "team"),
+        user=user or bot,
+        user_team=text(message, "user_team")
+        or text(message, "source_team")
+        or text(message, "team")
+        or text(profile, "team_id"),
         is_shared=body.get("is_ext_shared_channel") is not False,  # where Slack does not say, it may be
         text=said.text,
         ts=ts,
@@ -129,6 +152,9 @@ def _parse_message(
         parts=said.parts,
         edited_ts=timestamp(mapping(message.get("edited")), "ts"),
         is_typed=bool(message.get("client_msg_id")),
+        is_text=bool(app),
+        app=app,
+        app_name=(text(message, "username") or text(profile, "name")) if app else "",
     )
 
 
@@ -154,9 +180,9 @@ class MessageListeners:
                 received = await self.take(body, parsed)
         except NotTaken:
             refusals = self.receiver.inbox.refusals
-            match parsed:
-                case InboundMessage():
-                    refusals.message(parsed.ts, is_repeated=parsed.retry > 0)
+            match parse(body, self.identity, has_apps=True):
+                case InboundMessage() as message:
+                    refusals.message(message.ts, is_repeated=message.retry > 0)
                 case Edited(message) if message.edited_ts:
                     refusals.edited(message.key, message.edited_ts)
                 case Deleted(key):
@@ -170,6 +196,10 @@ class MessageListeners:
         """Take in what was *parsed* of *body*. Raises `StoreUnavailable` and `SlackError`."""
         if self.receiver.inbox.refusals.writer and not isinstance(parsed, Ignored):
             await self.receiver.inbox.refusals.write()  # the decision may depend on it
+        if isinstance(parsed, OfApp):
+            channel = text(mapping(body.get("event")), "channel")
+            if (await self.receiver.channels.get(self.identity.team, channel)).apps:
+                parsed = parse(body, self.identity, has_apps=True)
         match parsed:
             case InboundMessage():
                 received = await self.receiver.receive(parsed)

@@ -33,7 +33,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
-from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, to_json
+from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, TriggeredRun, to_json
 from bridge.queue.deliveries import PassedOver, Refusals
 from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
 from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, Write, read_head
@@ -172,6 +172,7 @@ class Inbox:
         is_limited: bool = False,
         version: str = "",
         is_last: bool = False,
+        app: str = "",
         why: str = "",
         writes: Sequence[Write] = (),
     ) -> Put:
@@ -182,11 +183,15 @@ class Inbox:
         after that time, not even by a Redis that wakes up later with the command in its ear: its sender was told so.
         With *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
         *version* is when the message got this text, where that is not its first; *is_last*: Slack sends it no more.
-        *why* it was decided so is for the trace. *writes* are made in the same step, where it is queued;
-        if the first is an ``if`` that does not hold, it is `Stale`.
+        What an *app* posted counts for that app in its channel, and for no person. *why* it was decided so is for the
+        trace. *writes* are made in the same step, where it is queued; if the first is an ``if`` that does not hold, it
+        is `Stale`.
         """
         turn, now = new_turn_id(), self._now()
-        said = inbound if isinstance(inbound, InboundMessage) else None
+        said = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
+        who, turns = inbound.user, self._limits.user_turns
+        if app:
+            who, turns = f"{inbound.channel}:{app}", self._limits.app_turns
         delivery = Delivery(now, self.consumer, event if message else "", said.retry if said else 0, why)
         # Slack sends messages again, and only them. So only a message that was refused may turn out to have been kept,
         # and only its lane is handed to a worker that is free.
@@ -210,8 +215,8 @@ class Inbox:
                 self._scripts.redis_time(now, within) if within else "",
                 inbound.kind,
                 self._limits.thread_turns if is_limited and thread else 0,
-                str(PersonKey(inbound.team, inbound.user)),  # under whom it is counted
-                self._limits.user_turns if is_limited else 0,
+                str(PersonKey(inbound.team, who)),  # under whom it is counted
+                turns if is_limited else 0,
                 delivery.to_line(),
                 _TRACE_MS,
                 inbound.user if is_limited and said else "",

@@ -107,7 +107,7 @@ class Keys:
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for a lost session")
     channels = Key[[]]("defaults", "hash", "for ever: a setting", "team:channel → see `features.channels`", stays=True)
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns that a thread began since the first")
-    person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns that a person began, where limited")
+    person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns that a person began, or an app here")
     run_pace = Key[PersonKey]("pace:r:<person>", "string", "1 hour", "runs that a person started, where limited")
     recent_runs = Key[PersonKey]("recent:r:<person>", "list", SHOWN_LATELY, "the 10 runs that they started last")
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", SHOWN_LATELY, "the 10 where they were answered last")

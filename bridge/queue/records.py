@@ -234,11 +234,15 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits; 0 stands for none. *thread_turns* and *user_turns* are for a minute, *user_runs* for an hour."""
+    """The limits; 0 stands for none. *user_runs* is for an hour, the others are for a minute.
+
+    *app_turns* is how much an app may begin in one channel.
+    """
 
     thread_turns: int = 0
     user_turns: int = 0
     user_runs: int = 0
+    app_turns: int = 0
 
 
 UNLIMITED: Final = Limits()

@@ -15,6 +15,7 @@ from bridge.slack import contents
 from bridge.slack.api import Deadline, Identity, SlackWeb
 from bridge.slack.blockkit.content_words import files_in, with_escapes
 from bridge.slack.parts import Place, tagged_parts
+from bridge.slack.payloads import items, mapping, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,21 @@ class History:
         except (SlackError, KeyError, TypeError, ValueError):  # nobody says how long it is
             return ""
         return f"{end - (end - begin) * _AIMED_AT / replies:.6f}" if replies >= min(_SHORT) else ""
+
+    async def apps_in(self, channel: str) -> dict[str, str]:
+        """List the other apps that have posted at the top of *channel* lately: name by app id. Raises `SlackError`.
+
+        https://docs.slack.dev/reference/methods/conversations.history
+        """
+        asked = {"channel": channel, "limit": _PAGE}
+        page = await self.web.read("conversations.history", asked, seconds=max(self.deadline.left(), 1.0))
+        found: dict[str, str] = {}
+        for message in map(mapping, items(page.get("messages"))):
+            profile = mapping(message.get("bot_profile"))
+            app = text(message, "app_id") or text(profile, "app_id")
+            if app and app not in found and not self.identity.wrote(message):
+                found[app] = text(profile, "name") or text(message, "username") or app
+        return found
 
     async def root_of(self, channel: str, ts: str) -> str:
         """Find the root of the thread that an own message is in; itself where it is in none. Raises `SlackError`."""

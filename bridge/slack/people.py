@@ -49,6 +49,7 @@ class Directory:
         self._people = FetchCache(self._person, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._channel_names = FetchCache(self._channel_name, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._channels = FetchCache(self._channels_seen, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
+        self._apps = FetchCache(self._app, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._groups = FetchCache(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
 
     async def person(self, user: str) -> Person:
@@ -94,6 +95,14 @@ class Directory:
                 return (await self._people.get(user)).kind == "bot"
         except (SlackError, TimeoutError):
             return False
+
+    async def app_of(self, bot: str) -> str:
+        """Give the id of the app (``A…``) whose bot (``B…``) that is; ``""`` where Slack does not tell, or not soon."""
+        try:
+            async with asyncio.timeout(_SOON):
+                return await self._apps.get(bot)
+        except (SlackError, TimeoutError):
+            return ""
 
     async def in_group(self, user: str, group: str) -> bool:
         """Whether *user* is in the user group (``S…``). Raises `SlackError` where that cannot be known."""
@@ -171,6 +180,11 @@ class Directory:
                 break
             asked["cursor"] = cursor
         return found
+
+    async def _app(self, bot: str) -> str:
+        """https://docs.slack.dev/reference/methods/bots.info."""
+        answer = await self._web.read("bots.info", {"bot": bot}, seconds=_CALL_SECONDS)
+        return str(_mapping(answer.get("bot")).get("app_id") or "")
 
     async def _members(self, group: str) -> frozenset[str]:
         answer: Json = await self._web.read("usergroups.users.list", {"usergroup": group}, seconds=_CALL_SECONDS)

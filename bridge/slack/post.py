@@ -163,6 +163,13 @@ class Say:
         """
         return await self._history(self._deadline()).read_thread(place, after=after, before=before, with_own=with_own)
 
+    async def apps_in(self, channel: str) -> dict[str, str]:
+        """List the other apps that have posted in *channel* lately: name by app id; none where it can't be read."""
+        try:
+            return await self._history(self._deadline()).apps_in(channel)
+        except SlackError:
+            return {}
+
     async def whisper(self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None) -> None:
         """Show a reply to one person, by response_url or, when that is used up, by an ephemeral message.
 

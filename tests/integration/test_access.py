@@ -202,7 +202,7 @@ async def test_the_check_says_what_a_person_may_do_and_why(world: World) -> None
     assert guest[0] == 1
     assert rows == {
         **dict.fromkeys(("person", "channel", "talk", "use commands"), "ok"),
-        **dict.fromkeys(("run workflows", "keep reports", "set default agent"), "failure"),
+        **dict.fromkeys(("run workflows", "keep reports", "change channel settings"), "failure"),
     }
     assert named[0] == 2
     assert "is no member ID" in named[1]

@@ -42,6 +42,8 @@ EXAMPLES = [
     errors.BadUsage("/workflows show <workflow>"),
     errors.NoSuch("workflow", "Reprot", ["Report"]),
     errors.NoSuch("agent", "x"),
+    errors.NoSuch("app", "Grafana", ["Grafana Cloud"]),
+    errors.NoSuch("app", "x"),
     errors.SeveralFit("workflow", "Rep", [(number, f"Report {number}") for number in range(30)]),
     *(
         errors.BadSchedule(part, typed)

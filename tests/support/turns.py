@@ -108,6 +108,7 @@ class MemorySay:
     prompts: list[tuple[str, list[dict[str, str]]]] = field(default_factory=list)
     thread: ThreadRead = field(default_factory=ThreadRead)  # what every thread says
     windows: list[tuple[str, str]] = field(default_factory=list)
+    apps: dict[str, str] = field(default_factory=dict)  # that have posted in every channel
     looks: int = 0
     attempts: int = 0
     troubles: list[SlackError | None] = field(default_factory=list)
@@ -169,6 +170,9 @@ class MemorySay:
         said = tuple(one for one in self.thread.newest if with_own or not one.is_own)
         return replace(self.thread, recalled=found[-1] if found else None, newest=said)
 
+    async def apps_in(self, channel: str) -> dict[str, str]:  # noqa: ARG002 - as in Slack
+        return self.apps
+
     async def remove_queued_reaction(self, channel: str, ts: str) -> None:
         """Leave it: what reactions come to is seen at the wire."""
 
@@ -216,6 +220,7 @@ class MemoryDirectory:
     home: set[str] = field(default_factory=set)
     guests: set[str] = field(default_factory=set)
     bots: set[str] = field(default_factory=set)
+    apps: dict[str, str] = field(default_factory=dict)  # by their bots
     zones: dict[str, str] = field(default_factory=dict)
     locales: dict[str, str] = field(default_factory=dict)
     closed: set[str] = field(default_factory=set)  # channels that the bot is not in
@@ -249,6 +254,9 @@ class MemoryDirectory:
 
     async def is_bot(self, user: str) -> bool:
         return user in self.bots
+
+    async def app_of(self, bot: str) -> str:
+        return self.apps.get(bot, "")
 
     async def is_guest(self, user: str) -> bool:
         if self.trouble is not None:

@@ -8,7 +8,7 @@ import pytest
 
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage, MessageFile
-from bridge.listeners.messages import Deleted, Edited, Ignored, Parsed, parse
+from bridge.listeners.messages import Deleted, Edited, Ignored, OfApp, Parsed, parse
 from support.saying import US
 
 TS, LATER = "1700000000.000100", "1700000900.000001"
@@ -29,7 +29,7 @@ UNFURLED = {"attachments": [{"is_share": True, "text": "what was said"}]}
 
 
 def parsed(event: dict[str, Any]) -> Parsed:
-    return parse({"type": "event_callback", "event": event}, US)
+    return parse({"type": "event_callback", "event": event}, US, has_apps=True)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,45 @@ def test_a_message_of_a_person_is_read(more: dict[str, Any], changes: dict[str, 
     assert parsed({**SAID, **more}) == MESSAGE.model_copy(update=changes)
 
 
+PROFILE = {"id": "B7", "app_id": "A7", "name": "Alertmanager", "team_id": "T1"}
+
+
+@pytest.mark.parametrize(
+    ("more", "changes"),
+    [
+        ({"bot_id": "B7", "app_id": "A7"}, {"app": "A7"}),
+        (
+            {"bot_id": "B7", "bot_profile": PROFILE, "team": None},
+            {"app": "A7", "app_name": "Alertmanager", "user_team": "T1"},
+        ),
+        ({"user": None, "bot_id": "B7", "subtype": "bot_message"}, {"app": "B7", "user": "B7"}),
+        (
+            {"user": None, "bot_id": "B7", "subtype": "bot_message", "username": "Prod alerts", "bot_profile": PROFILE},
+            {"app": "A7", "user": "B7", "app_name": "Prod alerts", "user_team": "T1"},
+        ),
+        ({"bot_id": "B7", "text": "!stop"}, {"app": "B7", "text": "!stop"}),
+    ],
+)
+def test_a_message_of_an_app_names_the_app(more: dict[str, Any], changes: dict[str, Any]) -> None:
+    assert parsed({**SAID, **more}) == MESSAGE.model_copy(update={"is_text": True, **changes})
+    assert isinstance(parse({"event": {**SAID, **more}}, US), OfApp)
+
+
+def test_a_message_of_ones_own_app_is_ignored() -> None:
+    """Slack's ``auth.test`` need not say which app one is; the event does."""
+    body = {"type": "event_callback", "api_app_id": "A7", "event": {**SAID, "bot_id": "B8", "app_id": "A7"}}
+
+    assert parse(body, US) == Ignored("written by the bot itself")
+
+
 @pytest.mark.parametrize(
     "more",
     [
         {"subtype": "channel_join"},
         {"subtype": ["odd"]},
-        {"bot_id": "B1"},
-        {"app_id": "A1"},
+        {"bot_id": US.bot_id},
+        {"app_id": "A0", "user": US.bot_user},
+        {"subtype": "bot_message"},
         {"user": US.bot_user},
         {"user": "USLACKBOT"},
         {"hidden": True},
@@ -105,7 +137,7 @@ def test_an_edit_and_a_deletion_name_their_message(event: dict[str, Any], expect
     [
         {**CHANGED, "message": SAID, "previous_message": SAID},
         {**CHANGED, "message": {**SAID, **UNFURLED}, "previous_message": SAID},  # by Slack, not by its person
-        {**CHANGED, "message": {**SAID, "bot_id": "B1"}},
+        {**CHANGED, "message": {**SAID, "bot_id": US.bot_id}},
         {**CHANGED, "message": 7},
         {"type": "message", "subtype": "message_deleted", "deleted_ts": 7},
     ],

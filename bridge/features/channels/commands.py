@@ -6,6 +6,7 @@ That is a change for everybody there, so who may is the rule for runs, and the c
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from bridge.errors import NoSuch
 from bridge.features.channels import forms, layout
@@ -14,14 +15,24 @@ from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Form, Outcome, Result, shown
 from bridge.features.shared.buttons import OPEN_DEFAULT
-from bridge.features.shared.channels import NOTHING_SET, ChannelSettings
-from bridge.features.shared.lookups import agent_by_id, agent_name, check_runner, is_runner, origin_of
+from bridge.features.shared.channels import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
+from bridge.features.shared.lookups import (
+    agent_by_id,
+    agent_name,
+    check_runner,
+    is_runner,
+    origin_of,
+    workflow_by_id,
+    workflow_name,
+)
 from bridge.inbound import Click, Notice, Submission
-from bridge.project.models import Agent
+from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.kit import SOMEBODY
 from bridge.slack.blockkit.reply import Reply
+
+_NAMED: Final = 3  # apps, where one is mistyped
 
 channels = Feature("channels")
 channels.notice(layout.CHANGED)(layout.told_of_change)
@@ -32,7 +43,8 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
     """Show who answers in this channel, to what, and which apps' messages count."""
     settings = (await deps.channels.stored(turn.team, turn.channel)).settings
     agent = await agent_name(deps, settings.agent) if settings.agent is not None else ""
-    what = layout.Shown(agent, settings.answers == "all", deps.channels.needs_mention(settings), [])
+    apps = [(rule.name or id_, await _what_it_does(deps, rule)) for id_, rule in settings.apps.items()]
+    what = layout.Shown(agent, settings.answers == "all", deps.channels.needs_mention(settings), apps)
     return layout.settings_card(what, may_change=await is_runner(deps, turn.user), is_direct=_is_direct(turn.channel))
 
 
@@ -79,6 +91,49 @@ async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
     return await _set(deps, turn, lambda now: now.model_copy(update={"replies": choice}))
 
 
+@channels.command("/agents channel ask <agent> <app>", "Let an agent answer what an app posts here, such as alerts.")
+async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result:
+    """Let an agent answer what an app posts here, such as alerts."""
+    return await _set_app(deps, turn, app, AppRule(agent=agent.id, owner=turn.user))
+
+
+@channels.command(
+    "/agents channel run <workflow> <app>", "Run a workflow with what an app posts here, on your behalf, in its thread."
+)
+async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, app: str) -> Result:
+    """Run a workflow with what an app posts here, on your behalf, in its thread."""
+    await check_runner(deps, turn.user)
+    return await _set_app(deps, turn, app, AppRule(workflow=workflow.id, owner=turn.user))
+
+
+@channels.command("/agents channel ignore <app>", "Ignore again what an app posts here.")
+async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
+    """Ignore again what an app posts here."""
+    return await _set_app(deps, turn, app, None)
+
+
+async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> Result:
+    """Let *rule* be what the messages of an app start, which is *typed* by its name or id; None: nothing.
+
+    By its name an app is found that has a rule here, or has posted here lately. Raises `NoSuch`.
+    """
+    if _is_direct(turn.channel):
+        return layout.not_in_direct_messages()
+    await check_runner(deps, turn.user, "default")
+    rules = (await deps.channels.stored(turn.team, turn.channel)).settings.apps
+    names = await deps.say.apps_in(turn.channel) | {id_: known.name for id_, known in rules.items() if known.name}
+    wanted = typed.strip().strip('"“”').removeprefix("@")
+    found = [id_ for id_, name in names.items() if name.casefold() == wanted.casefold()]
+    if len(found) != 1 and not APP_ID.fullmatch(wanted):
+        raise NoSuch("app", wanted, list(names.values())[:_NAMED])
+    app = wanted if APP_ID.fullmatch(wanted) else found[0]
+    if rule is not None and app not in rules and len(rules) >= MOST_APPS:
+        return layout.too_many_apps(MOST_APPS)
+    if rule is not None:
+        rule = rule.model_copy(update={"name": names.get(app, "")})
+    return await change_settings(deps, turn, lambda now: now.with_app(app, rule))
+
+
 @channels.command("/agents channel reset", "Undo everything that was set for this channel.")
 async def reset(deps: Deps, turn: Turn) -> Result:
     """Undo everything that was set for this channel."""
@@ -100,6 +155,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     agent = await agent_by_id(deps, settings.agent) if settings.agent is not None else None
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
     where = "our direct message" if is_direct else f"#{await deps.directory.channel_name(channel)}"
+    apps = [] if is_direct else await _app_fields(deps, channel, settings)
     view = forms.settings_form(
         origin,
         where,
@@ -107,8 +163,21 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
         answers=settings.answers,
         replies=settings.replies or deps.channels.replies,
         is_direct=is_direct,
+        apps=apps,
     )
     return Form(view, otherwise=forms.offer_settings_form(channel))
+
+
+async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
+    """List the apps that have a rule in *channel*, and those that posted there lately."""
+    fields = []
+    workflows = await deps.catalog.get_workflows() if settings.apps else ()
+    for id_, rule in settings.apps.items():
+        workflow = next((one for one in workflows if one.id == rule.workflow), None)
+        agent = await agent_by_id(deps, rule.agent) if rule.agent is not None else None
+        fields.append(forms.AppField(id_, rule.name or id_, agent, workflow))
+    seen = await deps.say.apps_in(channel)
+    return fields + [forms.AppField(id_, name) for id_, name in seen.items() if id_ not in settings.apps]
 
 
 @channels.form(forms.DEFAULT, reader=forms.read_settings_form)
@@ -117,12 +186,25 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
     if filled.agent is not None and await agent_by_id(deps, filled.agent) is None:
         raise NoSuch("agent", str(filled.agent))
 
+    for kind, id_ in filter(None, filled.apps.values()):
+        if kind == "workflow":
+            await workflow_by_id(deps, id_)
+        elif await agent_by_id(deps, id_) is None:
+            raise NoSuch("agent", str(id_))
+    names = await deps.say.apps_in(turn.channel) if filled.apps else {}
+
     def change(now: ChannelSettings) -> ChannelSettings:
         settings = now.model_copy(update={"agent": filled.agent})
         if filled.answers:
             settings = settings.model_copy(update={"answers": filled.answers})
         if filled.replies not in {"", now.replies or deps.channels.replies}:
             settings = settings.model_copy(update={"replies": filled.replies})
+        for app, does in filled.apps.items():
+            rule = AppRule(**{does[0]: does[1]}) if does is not None else None
+            known = now.apps.get(app)
+            if rule is None or known is None or (known.agent, known.workflow) != (rule.agent, rule.workflow):
+                named_rule = rule and rule.model_copy(update={"name": names.get(app, ""), "owner": turn.user})
+                settings = settings.with_app(app, named_rule)
         return settings
 
     where = layout.HERE if _is_direct(turn.channel) else f"#{await deps.directory.channel_name(turn.channel)}"
@@ -179,7 +261,22 @@ async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) 
         changes.append(SettingChange("answers", after.answers))
     if after.replies != before.replies:
         changes.append(SettingChange("replies", after.replies or ""))
+    for app in [*after.apps, *(before.apps.keys() - after.apps.keys())]:
+        was, rule = before.apps.get(app), after.apps.get(app)
+        if was is not None and rule is None:
+            changes.append(SettingChange("app", app=app, called=was.name))
+        elif rule is not None and rule.workflow is not None and rule != was:
+            changes.append(SettingChange("app", "workflow", await workflow_name(deps, rule.workflow), app, rule.name))
+        elif rule is not None and rule.agent is not None and rule != was:
+            changes.append(SettingChange("app", "agent", await agent_name(deps, rule.agent), app, rule.name))
     return changes
+
+
+async def _what_it_does(deps: Deps, rule: AppRule) -> str:
+    owner = await deps.directory.user_name(rule.owner)
+    if rule.workflow is not None:
+        return f"runs {await workflow_name(deps, rule.workflow)}, set up by {owner}"
+    return f"answered by {await agent_name(deps, rule.agent or 0)}, set up by {owner}"
 
 
 def _is_direct(channel: str) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from bridge.features.shared.buttons import OPEN_DEFAULT, agent_option, agent_options
-from bridge.project.models import Agent
+from bridge.features.shared.channels import APP_ID, MOST_APPS
+from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import OPEN_THE_FORM, FormErrors, Origin, modal
+from bridge.slack.blockkit.modals import OPEN_THE_FORM, FormErrors, Origin, match_rank, modal
 from bridge.slack.blockkit.reply import Block, Reply, View
 
 DEFAULT: Final = "default"
@@ -19,6 +21,8 @@ AGENT: Final = "agent"
 ANSWERS: Final = "answers"
 REPLIES: Final = "replies"
 NOBODY: Final = "none"
+APP: Final = "app:"
+OTHER: Final = "other"
 
 _ANSWERS: Final = (kit.option("Mentions only", "mentions"), kit.option("Every top-level message", "all"))
 _REPLIES: Final = (kit.option("All replies", "all"), kit.option("Replies that mention me", "mentions"))
@@ -31,15 +35,36 @@ class Filled:
     agent: int | None
     answers: str = ""
     replies: str = ""
+    apps: Mapping[str, tuple[str, int] | None] = field(default_factory=dict)
+    """What an app's messages start, by its id: ``agent`` or ``workflow`` with an id; None: nothing."""
+
+
+class AppField(NamedTuple):
+    """An app in the form, and what its messages start now: an agent, a workflow or (both None) nothing."""
+
+    id: str
+    name: str
+    agent: Agent | None = None
+    workflow: Workflow | None = None
 
 
 def settings_form(
-    origin: Origin, where: str, agent: Agent | None, *, answers: str, replies: str, is_direct: bool
+    origin: Origin,
+    where: str,
+    agent: Agent | None,
+    *,
+    answers: str,
+    replies: str,
+    is_direct: bool,
+    apps: Sequence[AppField] = (),
 ) -> View:
-    """Draw the form for the channel *where*, with what is set there now filled in."""
+    """Draw the form for the channel *where*, with what is set there now filled in.
+
+    *apps* are those that have a rule there or posted there lately; any other one can be named by its id.
+    """
     chosen = agent_option(agent) if agent else kit.option("Nobody in particular", NOBODY)
     fields = [
-        kit.section(f"For {where}."),
+        kit.section(f"For {kit.named(where, 100)}."),
         kit.input_block(AGENT, "Agent", kit.external_select(AGENT, "Choose an agent, or nobody", chosen)),
     ]
     if not is_direct:
@@ -47,7 +72,30 @@ def settings_form(
             _choice(ANSWERS, "It answers", _ANSWERS, answers),
             _choice(REPLIES, "In threads, it gets", _REPLIES, replies),
         ]
+        fields += [_app_field(f"{APP}{app.id}", f"What {app.name} posts", _does(app)) for app in apps[:MOST_APPS]]
+        other: Block = {"type": "plain_text_input", "action_id": OTHER, "max_length": 32}
+        hint = "Its app ID (A…), as its page in Slack's app directory shows it."
+        fields.append(kit.input_block(OTHER, "Another app", other, hint=hint, optional=True))
+        fields.append(_app_field(APP, "What that app posts"))
     return modal(DEFAULT, "Who answers here", "Save", fields, origin)
+
+
+def _app_field(name: str, label: str, initial: Block | None = None) -> Block:
+    return kit.input_block(name, label, kit.external_select(name, "Is ignored", initial), optional=True)
+
+
+def _does(app: AppField) -> Block | None:
+    if app.workflow is not None:
+        return _workflow_option(app.workflow)
+    return _agent_option(app.agent) if app.agent is not None else None
+
+
+def _agent_option(agent: Agent) -> Block:
+    return kit.option(kit.one_line(f"Is answered by {agent.name}", kit.OPTION_TEXT), f"agent:{agent.id}")
+
+
+def _workflow_option(workflow: Workflow) -> Block:
+    return kit.option(kit.one_line(f"Runs {workflow.name}", kit.OPTION_TEXT), f"workflow:{workflow.id}")
 
 
 def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Block:
@@ -61,13 +109,33 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     if agent != NOBODY and not agent.isdecimal():
         return FormErrors({AGENT: "Choose an agent from the list."})
     answers, replies = str(values.get(ANSWERS) or ""), str(values.get(REPLIES) or "")
-    return Filled(None if agent == NOBODY else int(agent), answers, replies)
+    apps = {name.removeprefix(APP): _started(str(does or "")) for name, does in values.items() if name.startswith(APP)}
+    does, other = apps.pop("", None), str(values.get(OTHER) or "").strip()
+    if other and not APP_ID.fullmatch(other):
+        return FormErrors({OTHER: "An app ID looks like A0123456789."})
+    if bool(other) != (does is not None):
+        return FormErrors({APP: "Choose what it starts."} if other else {OTHER: "Write the app's ID."})
+    return Filled(None if agent == NOBODY else int(agent), answers, replies, apps | ({other: does} if other else {}))
+
+
+def _started(value: str) -> tuple[str, int] | None:
+    kind, _, id_ = value.partition(":")
+    return (kind, int(id_)) if kind in {"agent", "workflow"} and id_.isdecimal() else None
 
 
 def agent_choices(agents: Sequence[Agent], query: str) -> list[Block]:
     """Offer agents, and nobody."""
     found = agent_options(agents, query)
     return found if query.strip() else [kit.option("Nobody in particular", NOBODY), *found[: kit.OPTIONS - 1]]
+
+
+def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: str) -> list[Block]:
+    """Offer what the messages of an app may start: a workflow, an agent, or nothing."""
+    starts = [(one.id, one.name, _workflow_option(one)) for one in workflows if one.is_active]
+    starts += [(one.id, one.name, _agent_option(one)) for one in agents]
+    ranked = [(rank, it) for id_, name, it in starts if (rank := match_rank(id_, name, query)) is not None]
+    nothing = [] if query.strip() else [kit.option("Is ignored", "nothing")]
+    return [*nothing, *(option for _, option in sorted(ranked, key=itemgetter(0)))][: kit.OPTIONS]
 
 
 def offer_settings_form(channel: str) -> Reply:

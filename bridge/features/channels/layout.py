@@ -15,8 +15,7 @@ CHANGED: Final = "channel_changed"
 
 HERE: Final = "this channel"
 NONE: Final = "none"
-MOST_APPS: Final = 10
-"""How many apps may count in one channel."""
+_MOST_SHOWN: Final = 10
 
 
 class SettingChange(NamedTuple):
@@ -38,7 +37,8 @@ class SettingChange(NamedTuple):
 
     def in_words(self, where: str = HERE) -> str:
         """Write it as a sentence about the channel *where*."""
-        name, of = kit.named(self.name, 100), kit.named(self.called or self.app, 80)
+        name, of = kit.named(self.name, 60), kit.named(self.called or self.app, 60)
+        where = kit.named(where, 80)
         match self.what, self.now:
             case "agent", "":
                 return f"{where[:1].upper()}{where[1:]} no longer has a default agent."
@@ -86,7 +86,7 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
     if shown.apps:
         lines = [
             kit.paragraph(kit.words(kit.one_line(app, 80), bold=True), f" · {kit.one_line(does, 200)}")
-            for app, does in shown.apps[:MOST_APPS]
+            for app, does in shown.apps[:_MOST_SHOWN]
         ]
         blocks.append(kit.rich(kit.bullets(lines)))
     if may_change:
@@ -102,6 +102,11 @@ def nothing_changed() -> Reply:
 def not_in_direct_messages() -> Reply:
     """Tell that a setting makes no sense where everything is for the bot."""
     return kit.reply("I answer everything in a direct message. Use this in a channel.")
+
+
+def too_many_apps(most: int) -> Reply:
+    """Tell that no more apps may count."""
+    return kit.reply(f"{most} apps count in this channel already. Use /agents channel ignore for one of them first.")
 
 
 def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
@@ -121,7 +126,7 @@ def told_of_change(facts: str = "") -> Reply:
         text = " ".join(SettingChange(*map(str, change)).in_words() for change in changes)
     except (ValueError, TypeError):
         person, text = kit.SOMEBODY, "The settings of this channel were changed."
-    return kit.note(f"{text} Changed by {kit.named(str(person), 80)}.", audience=Audience.CHANNEL)
+    return kit.note(f"{text} Changed by {kit.named(str(person), 60)}.", audience=Audience.CHANNEL)
 
 
 def default_set(agent: str) -> Reply:

@@ -32,7 +32,6 @@ from bridge.project import Agent, ChatAnswer
 from bridge.queue.records import Conversation
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.failures import failure
-from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.history import ThreadRead
@@ -62,13 +61,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             conversation = await deps.sessions.thread(message.thread) or Conversation()
         elif turn.record.searches:
             return Done("its thread is not bound")
-    text = message.text
-    if "<" in text or "&" in text:  # with names in place of ids, links as Markdown, and no mention of the bot
-        mentions = mentions_in(text)
-        users = {user: await deps.directory.user_name(user) for user in mentions.users if user != deps.bot_user}
-        channels = {channel: await deps.directory.channel_name(channel) for channel in mentions.channels}
-        text = message_text(text, bot_user=deps.bot_user, user_names=users, channel_names=channels)
-    text = text.strip()
+    text = await deps.parts.text(message.text)
     if not (text or message.parts):
         return notices.mention_without_text()
     agent, name, title = conversation.agent, "", ""
@@ -92,7 +85,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         whole = await deps.parts.below(text, message.parts)
         if not whole.text:
             return notices.told_not_read(Unread(missing=whole.missing, is_all=True).model_dump_json())
-        if whole.missing:
+        if whole.missing and not message.app:
             await tell_what_is_missing(deps, turn, message, whole.missing)
         text = whole.text
     text = await deps.context.around(turn, message, text, conversation.session, read)

@@ -39,6 +39,7 @@ conversations.notices |= {
     "not_taken": notices.not_taken,
     "muted": notices.is_muted,
     "paused": notices.told_paused,
+    "app_paused": notices.told_app_paused,
     "not_posted": notices.told_not_posted,
     "edited": notices.edited_too_late,
     "not_read": notices.told_not_read,

@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from bridge.features.access import Access
-from bridge.features.notices import edited, paused
+from bridge.features.notices import app_paused, edited, paused
 from bridge.features.routing import Features
-from bridge.features.shared.channels import NOTHING_SET, Channels
+from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels
 from bridge.ids import MessageKey, TurnId, thread_lane
-from bridge.inbound import InboundMessage, Notice
+from bridge.inbound import InboundMessage, Notice, TriggeredRun
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.inbox import (
     Condition,
@@ -85,6 +85,8 @@ class Receiver:
         """
         if not message.text.strip() and not message.parts:
             return Received("ignored", "no text")
+        if message.app:
+            return await self._receive_from_app(message)
         # In the direct message all is for the bot: a reply there, too, in a thread that is not bound (any more).
         is_addressed = message.is_mention or message.is_direct
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
@@ -112,6 +114,56 @@ class Receiver:
             return await self._keep(message, line, Condition.SEARCH)
         return received
 
+    async def _rule_for(self, message: InboundMessage) -> tuple[str, AppRule] | str:
+        """Find out what the app that posted *message* starts there, and its id; or say why it starts nothing.
+
+        What an app posts in a thread never counts. So no answer leads to another one: answers are in threads.
+        """
+        rules = (await self.channels.get(message.team, message.channel)).apps
+        app = message.app
+        if rules and app.startswith("B"):
+            app = await self.access.directory.app_of(app)
+        rule = rules.get(app)
+        if rule is None:
+            return f"written by an app that doesn't count here ({app or message.app})"
+        if not message.is_root:
+            return "written by an app, in a thread"
+        if message.is_shared and message.user_team not in self.access.home:
+            return "written by an app of another workspace"
+        if self.access.allowed_channels and message.channel not in self.access.allowed_channels:
+            return "the bridge is not open in its channel"
+        return app, rule
+
+    async def _receive_from_app(self, message: InboundMessage) -> Received:
+        """Decide about a message of an app: whether it counts in its channel, and what it starts there."""
+        found = await self._rule_for(message)
+        if isinstance(found, str):
+            return Received("ignored", found)
+        app, rule = found
+        is_run = rule.workflow is not None
+        about = {"team": message.team, "channel": message.channel, "user": rule.owner}
+        put = await self.inbox.put(
+            TriggeredRun(**about, workflow=rule.workflow, message=message) if rule.workflow is not None else message,
+            event=message.event_id,
+            message=message.key,
+            thread=None if is_run else message.thread,
+            condition=Condition.NONE if is_run else Condition.START,
+            agent=rule.agent,
+            is_limited=True,
+            version=message.edited_ts,
+            is_last=message.retry >= LAST_RETRY,
+            app=app,
+            why=f"its app, {app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
+        )
+        if isinstance(put, Paused):
+            if put.is_first:  # and once an hour, however often that happens
+                what = app_paused(rule.name or message.app_name or app)
+                told = Notice(**about, what=what, of="notice", is_offer=True)
+                hour = int(float(message.ts)) // 3600
+                await self.inbox.put(told, event=f"paused:{message.team}:{message.channel}:{app}:{hour}")
+            return Received("ignored", f"its app, {app}, has posted more in a minute than may count")
+        return Received("queued") if isinstance(put, Queued) else _received(put)
+
     async def edited(self, message: InboundMessage, *, is_mention: bool = False) -> Received:
         """The text of a message was changed: while it waits, the new text is what will be sent; else it is offered.
 
@@ -119,9 +171,13 @@ class Receiver:
         taken in. Where the event *is_mention*, which comes with an edit however old, that goes for all that a message
         taken in would still be known of: the mention may have come with the edit.
         """
+        if message.app and isinstance(why := await self._rule_for(message), str):
+            return Received("ignored", why)
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
         became = await self.inbox.edit(message, is_young=age < YOUNG)
         match became:
+            case "asked" if message.app:  # nobody is there to be asked
+                return Received("known")
             case "asked":
                 if (message.text.strip() or message.parts) and self.features.command_line(
                     message, self.bot_user

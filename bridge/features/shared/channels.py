@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -75,8 +76,17 @@ class ChannelSettings(BaseModel):
             log.warning("the settings of a channel cannot be read")
             return NOTHING_SET
 
+    def with_app(self, app: str, rule: AppRule | None) -> ChannelSettings:
+        """Let *rule* be what the messages of *app* start; None: nothing."""
+        apps = {id_: known for id_, known in self.apps.items() if id_ != app}
+        return self.model_copy(update={"apps": apps if rule is None else {**apps, app: rule}})
+
 
 NOTHING_SET: Final = ChannelSettings()
+MOST_APPS: Final = 10
+"""How many apps may count in one channel."""
+
+APP_ID: Final = re.compile(r"A[A-Z0-9]{2,30}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,15 @@ class PartReader:
     directory: Directory
     bot_user: str
 
+    async def text(self, text: str) -> str:
+        """Write a message's own *text* as people read it: names, links as Markdown, and no mention of the bot."""
+        if "<" in text or "&" in text:
+            mentions = mentions_in(text)
+            users = {user: await self.directory.user_name(user) for user in mentions.users if user != self.bot_user}
+            channels = {channel: await self.directory.channel_name(channel) for channel in mentions.channels}
+            text = message_text(text, bot_user=self.bot_user, user_names=users, channel_names=channels)
+        return text.strip()
+
     async def below(self, text: str, parts: Sequence[MessagePart]) -> Whole:
         """Put *parts* below the message's own *text*; nothing where all of it is but names of files. Never fails."""
         resolve = await self._resolve(parts)

@@ -68,7 +68,7 @@ class Context:
             )
         others = said is not None and any(one.user != message.user and not one.is_own for one in said.all)
         if turn.conversation.is_several or others:
-            text = spoken(await self.directory.user_name(message.user), text)
+            text = spoken(message.app_name or await self.directory.user_name(message.user), text)
         return await self._around(text, said, is_since=bool(after)) if said and said.all else text
 
     async def quoting(self, thread: ThreadKey, before: str, text: str) -> str:

@@ -45,6 +45,15 @@ async def agent_name(deps: Deps, id_: int) -> str:
     return next((agent.name for agent in agents if agent.id == id_), f"Agent {id_}")
 
 
+async def workflow_name(deps: Deps, id_: int) -> str:
+    """Look up a workflow's name; its id will do while the service is away."""
+    try:
+        workflows = await deps.catalog.get_workflows()
+    except ProjectError:
+        workflows = ()
+    return next((workflow.name for workflow in workflows if workflow.id == id_), f"Workflow {id_}")
+
+
 async def origin_of(deps: Deps, turn: Turn) -> Origin:
     """Say where a form is opened, for what will come of it. The direct message is known of who has opened Home."""
     home = await deps.recent.home(turn.team, turn.user)

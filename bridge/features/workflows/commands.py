@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bridge.errors import BadInput
+from bridge.errors import BadInput, NotAllowed
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Done, Form, Result, shown
@@ -16,8 +16,9 @@ from bridge.features.shared.recent import Remembered
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.runs import NodeResults, run, unknown_run
 from bridge.ids import TurnId
-from bridge.inbound import Click, Shortcut, Submission
+from bridge.inbound import Click, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
+from bridge.queue.audit import named
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
@@ -55,6 +56,20 @@ async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = No
         await deps.recent.keep_typed(turn.team, turn.user, turn.id, input)
         return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
     return await run(deps, turn, workflow, given)
+
+
+@workflows.kind(TriggeredRun)
+async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Result:
+    """Run a workflow with what an app has posted, if the person who has set that still may."""
+    owner = await deps.directory.user_name(turn.user)
+    try:
+        await check_runner(deps, turn.user)
+    except NotAllowed as exc:
+        return shown(run_card.owner_may_not(owner), type(exc).__name__, named("workflow", triggered.workflow))
+    workflow = await workflow_by_id(deps, triggered.workflow)
+    text = await deps.parts.text(triggered.message.text)
+    whole = await deps.parts.below(text, triggered.message.parts)
+    return await run(deps, turn, workflow, whole.text or text)
 
 
 @workflows.button(run_card.AGAIN, run_card.CONFIRM)

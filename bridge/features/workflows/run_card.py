@@ -39,13 +39,17 @@ _MOST_NODES = 20
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as its card shows it: *turn* started it, for the person with the display name *started_by*."""
+    """One run as its card shows it: *turn* started it, for the person with the display name *started_by*.
+
+    Where a message of an *app* did, that person has set that it does.
+    """
 
     workflow: int
     name: str
     input: Any
     started_by: str
     turn: str
+    app: str = ""
 
 
 def running(run: Run) -> Reply:
@@ -74,6 +78,13 @@ def unknown(run: Run) -> Reply:
     broke_off = "The connection to the service broke off, so it is not known whether this ran."
     why, facts = kit.section(f"{broke_off} Check before you run it again."), kit.context(_started_by(run))
     return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
+
+
+def owner_may_not(owner: str) -> Reply:
+    """Tell that a message of an app starts nothing, because its *owner* may not run workflows."""
+    text = f"{kit.named(owner, 80)} set this message to run a workflow, but isn't allowed to run workflows now"
+    fix = "Someone who is can set it again with /agents channel run."
+    return kit.note(f"{text}, so nothing was started. {fix}", audience=Audience.THREAD)
 
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
@@ -149,7 +160,8 @@ def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = (
 
 
 def _started_by(run: Run) -> str:
-    return f"Started by {kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEBODY}"
+    person = kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEBODY
+    return f"Started by {kit.named(run.app, 80)}, set up by {person}" if run.app else f"Started by {person}"
 
 
 def _again(run: Run, asks: Block | None = None) -> Block:

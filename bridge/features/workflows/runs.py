@@ -16,6 +16,7 @@ from bridge.features.reply_poster import RUN_MARK, place_of, whom_of
 from bridge.features.results import Outcome
 from bridge.features.workflows import run_card
 from bridge.ids import TurnId
+from bridge.inbound import TriggeredRun
 from bridge.project.models import RunResult, Workflow
 from bridge.queue.keys import RESULTS, milliseconds
 from bridge.queue.records import Write
@@ -120,7 +121,8 @@ async def _described(deps: Deps, turn: Turn, workflow: int, name: str, given: An
     started_by = await deps.directory.user_name(turn.user)
     if started_by == turn.user:  # an id tells people nothing
         started_by = ""
-    return run_card.Run(workflow, name, given, started_by, turn.id)
+    app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
+    return run_card.Run(workflow, name, given, started_by, turn.id, app)
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str) -> Outcome:

@@ -109,6 +109,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.NoSuch():
             names = " or ".join(kit.named(name, 80) for name in error.nearest)
             hint = f"Did you mean {names}?" if names else "The list shows which there are."
+            if error.kind == "app":
+                hint = f"{hint if names else ''} Use its app ID (A…), or its name once it has posted here.".lstrip()
             return f"There is no {error.kind} {kit.quoted(error.name, 60)}. {hint}"
         case errors.SeveralFit():
             names = ", ".join(f"{kit.named(name, 80)} (id {id_})" for id_, name in error.matches[:_MOST_NAMES])
