@@ -137,8 +137,8 @@ class Settings(BaseSettings):
     runners: Annotated[frozenset[str], ids("UWS", "a user id (U… or W…) or a user group id (S…)")] = _setting(
         "BRIDGE_RUNNERS", "", example="U0123456789,S0123456789"
     )
-    """Who may run workflows, keep reports and choose a channel's agent: people and groups, separated by commas; empty:
-    every member, no guest."""
+    """Who may run workflows, keep reports and set who answers in a channel: people and groups, separated by commas;
+    empty: every member, no guest."""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
     """How many messages one thread may send to its agent in a minute; then it pauses, with a notice. Against loops; 0:
     no limit."""

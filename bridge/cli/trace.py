@@ -203,6 +203,7 @@ def _now(turn: TurnTrace) -> str:
 
 _KINDS: Final = {
     "message": "a message",
+    "triggered_run": "an app's message that runs a workflow",
     "command": "a slash command",
     "click": "a click",
     "stop": "a stop",

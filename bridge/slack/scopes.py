@@ -27,10 +27,10 @@ SCOPES: Final = (
     Scope("commands", "have slash commands"),
     Scope("im:history", "hear direct messages"),
     Scope(
-        "channels:history", "hear replies without a mention, and read a thread that it joins, in public channels", True
+        "channels:history", "hear what is said without a mention, and read earlier messages, in public channels", True
     ),
     Scope(
-        "groups:history", "hear replies without a mention, and read a thread that it joins, in private channels", True
+        "groups:history", "hear what is said without a mention, and read earlier messages, in private channels", True
     ),
     Scope("mpim:history", "hear mentions and replies in group direct messages, and read a thread there", True),
     Scope("channels:read", "write and find public channels by their names", True),

@@ -41,7 +41,7 @@ _NOT_ALLOWED: Final = {
     "stranger": "This bridge is only for people of the workspace that it belongs to.",
     "channel": "The bridge is not open in this channel. Please ask whoever runs it to add the channel.",
     "user": "The bridge is not open for you yet. Please ask whoever runs it to add you.",
-    "default": "You don't have permission to choose a channel's default agent. Ask your admin to add you.",
+    "default": "You don't have permission to change who answers in a channel. Ask your admin to add you.",
     "runner": "Running workflows is for certain people only. Please ask whoever runs the bridge to add you.",
     "not_yours": "Only the person who started this can do that.",
     "unknown": "Slack does not tell the bridge who you are here, so it cannot know whether you may do this, and "
