@@ -97,6 +97,17 @@ async def test_a_forwarded_reply_carries_its_files(slack: EmulatedSlack, app: Ap
     assert [one["name"] for one in quoted["files"]] == ["a.txt"]
 
 
+async def test_a_forwarded_alert_has_its_words_and_its_webhooks_name(slack: EmulatedSlack, app: App) -> None:
+    alert = {"title": "Checkout fails", "text": "12%", "color": "danger", "fallback": "Checkout fails"}
+    ts = await slack.people.app_posts(sample.RANDOM, webhook="Monitoring", attachments=[alert])
+
+    await slack.people.forward(sample.ALICE, sample.RANDOM, ts, to=sample.DM_ALICE)
+
+    (quoted,) = app.events[-1]["attachments"]
+    assert (quoted["author_name"], "author_id" in quoted) == ("Monitoring", False)
+    assert (quoted["title"], quoted["text"]) == ("Checkout fails", "12%")
+
+
 async def test_a_pasted_table_hangs_on_the_message(slack: EmulatedSlack, app: App) -> None:
     await slack.people.paste_table(sample.ALICE, sample.GENERAL, [["Name", "Amount"], ["Item A", 1200.5]], "which?")
 

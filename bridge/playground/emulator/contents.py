@@ -14,6 +14,7 @@ from typing import Final
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Channel, File, Json, Member, Message
 
+_OF_AN_ALERT: Final = ("pretext", "title", "title_link", "text", "fields", "color")
 NO_PREVIEW: Final = "[no preview available]"
 _CUE_WORDS: Final = 8
 
@@ -22,16 +23,13 @@ def forwarded(message: Message, author: Member, channel: Channel, link: str) -> 
     """A message that somebody forwards: an attachment with ``is_share``, which a mere link's preview has not."""
     shown: Json = {
         "ts": message.ts,
-        "author_id": message.user,
+        **_author(message, author),
         "channel_id": channel.id,
         "channel_team": sample.TEAM,
         "is_msg_unfurl": True,
         "is_share": True,
         "fallback": _fallback(message, author),
         "text": message.text,
-        "author_name": author.real_name,
-        "author_link": f"https://{sample.TEAM_DOMAIN}.slack.com/team/{author.id}",
-        "author_subname": author.real_name,
         "mrkdwn_in": ["text"],
         "footer": _footer(message, channel),
         "from_url": link,
@@ -40,10 +38,20 @@ def forwarded(message: Message, author: Member, channel: Channel, link: str) -> 
     }
     if message.is_reply:
         shown["is_reply_unfurl"] = True
+    if message.attachments and not message.text:
+        shown |= {name: message.attachments[0][name] for name in _OF_AN_ALERT if name in message.attachments[0]}
     if blocks := message.blocks or message.generated:
         inner = {"team": sample.TEAM, "channel": channel.id, "ts": message.ts, "message": {"blocks": blocks}}
         shown["message_blocks"] = [inner]
     return shown | ({"files": message.files} if message.files else {})
+
+
+def _author(message: Message, author: Member) -> Json:
+    if message.username:  # an incoming webhook writes as nobody
+        return {"author_name": message.username, "author_subname": message.username, "bot_id": message.bot_id}
+    link = f"https://{sample.TEAM_DOMAIN}.slack.com/team/{author.id}"
+    name = author.real_name
+    return {"author_id": author.id, "author_name": name, "author_subname": name, "author_link": link}
 
 
 def previewed(message: Message, author: Member, channel: Channel, link: str) -> Json:
@@ -53,7 +61,7 @@ def previewed(message: Message, author: Member, channel: Channel, link: str) -> 
 
 def _fallback(message: Message, author: Member) -> str:
     at = datetime.fromtimestamp(float(message.ts), UTC)
-    return f"[{at:%B %-d, %Y %-I:%M %p}] {author.name}: {message.text}"
+    return f"[{at:%B %-d, %Y %-I:%M %p}] {message.username or author.name}: {message.text}"
 
 
 def _footer(message: Message, channel: Channel) -> str:

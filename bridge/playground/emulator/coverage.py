@@ -106,6 +106,7 @@ GAPS: Final = (
     "whether a mention in a direct message of several people sends app_mention is disputed, and can be chosen",
     "the stub of another company's file has only what apps that read it rely on",
     "that a transcript's end sends file_change is a belief",
+    "what of an alert's attachments a message that forwards it carries is a guess: the words of the first",
     "a link is previewed only when that is asked for",
     "no events of channels, members, pins and people, of files only file_change; but some leave messages",
     "a data_table must have rows as wide as its head, a chart a point for each category: as third parties have it",

@@ -12,12 +12,14 @@ export function placeName(channel) {
   return channel.kind === "mpim" ? channel.name : `#${channel.name}`;
 }
 
+const wordless = (one) => (one.files?.length ? one.files.map((file) => file.name).join(", ") : `A message of ${author(one)}`);
+
 export async function forward(one) {
   const places = page.world.channels.filter((channel) => !channel.is_archived).map((channel) => ({ value: channel.id, label: placeName(channel) }));
   const filled = await fill({
     title: "Forward message",
     confirm: "Forward",
-    about: h("blockquote", { class: "forwarded", key: "about" }, h("b", {}, author(one)), h("p", {}, one.text || "(no text)")),
+    about: h("blockquote", { class: "forwarded", key: "about" }, h("b", {}, author(one)), h("p", {}, one.text || wordless(one))),
     fields: [
       inputField("to", "To", { options: places, value: page.channel }),
       inputField("comment", "Comment", { rows: 2, optional: true, hint: "Mention @bridge here to ask about it in a channel." }),
