@@ -106,11 +106,23 @@ async def asks_about_a_message(bob: Window) -> None:
     await form.get_by_label("Your question").fill("What is our rule for broken goods?")
 
 
+async def shares_a_table(alice: Window) -> None:
+    """Attach a table, and ask an agent about it."""
+    await alice.page.get_by_role("main").get_by_role("button", name="Attach", exact=True).click()
+    await alice.page.get_by_role("menuitem", name="Table").click()
+    await alice.page.get_by_label("Cells").fill("Product, Sold, Returned\nTeapot, 40, 2\nCup, 120, 9")
+    await alice.page.get_by_test_id("fill-submit").click()
+    await alice.ask("@bridge Memory: keep these numbers")
+    await alice.sees(alice.in_thread("I will remember"))
+    await alice.page.get_by_role("main").get_by_role("button", name="Attach", exact=True).click()
+
+
 SCENES = (
     Scene(BOB, "general", runs_a_workflow),
     Scene(ALICE, "general", talks_with_an_agent, "playground", LARGE),
     Scene(ALICE, "dm-bridge", looks_at_home, "home"),
     Scene(ALICE, "private", has_a_report_posted, "report", TALL),
+    Scene(ALICE, "org-wide", shares_a_table, "contents", WIDE),
     Scene(BOB, "random", stops_an_agent, "stop", WIDE),
     Scene(BOB, "shared", asks_about_a_message, "form"),  # stays open, so it is the last
 )
