@@ -8,7 +8,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY bridge bridge
 COPY docs docs
 RUN python3 -m venv /opt/bridge \
- && /opt/bridge/bin/python -m pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt .
+ && /opt/bridge/bin/python -m pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt '.[documents]'
 
 FROM ${BASE}
 RUN useradd --system --no-create-home --uid 10001 bridge

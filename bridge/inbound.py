@@ -48,15 +48,17 @@ class Table(_Part):
 class MessageFile(_Part):
     """A file, as Slack describes it.
 
-    *type* is what Slack calls its format (``PDF``), *size* in bytes. *url* is where its content is, of a clip where its
-    transcript is. *words* came with the description (all of a short snippet, a mail, a clip's transcript); they are
-    all that there are if it *is_whole*. Of a clip that *is_pending* there will be a transcript.
+    *format* is a document's (``pdf``), *type* what Slack calls any file's (``PDF``), *size* in bytes. *url* is where
+    its content is, of a clip where its transcript is. *words* came with the description (all of a short snippet, a
+    mail, a clip's transcript); they are all that there are if it *is_whole*. Of a clip that *is_pending* there will be
+    a transcript.
     """
 
     part: Literal["file"] = "file"
     id: str
     kind: FileKind = "unknown"
     name: str = ""
+    format: str = ""
     type: str = ""
     size: int = 0
     url: str = ""

@@ -108,6 +108,9 @@ class Settings(BaseSettings):
     """Whether an agent that is called into a thread gets what was said there before, as a quotation (the first message
     and the newest 20): on or off. It needs the scopes channels:history and groups:history (mpim:history in
     group direct messages)."""
+    files: Annotated[Literal["text", "names", "off"], one_of("text", "names", "off")] = _setting("BRIDGE_FILES", "text")
+    """What of the files in a message goes to its agent: their text (of text files, mails and documents, and transcripts
+    of clips), only their names, or nothing (off). Their text needs the scope files:read, PDFs the extra "documents"."""
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
     )

@@ -10,6 +10,7 @@ from functools import partial
 from slack_bolt.async_app import AsyncApp
 
 from bridge.app.wires import Wires
+from bridge.documents import Documents
 from bridge.features import notices
 from bridge.features.access import Access
 from bridge.features.activity import Activity
@@ -42,6 +43,7 @@ from bridge.queue.turn import Journal, Watches
 from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings
 from bridge.slack.api import Identity
+from bridge.slack.files import Files
 from bridge.slack.indicators import Indicators, QueuedReactionClaims, QueuedReactions
 from bridge.slack.people import Directory
 from bridge.slack.post import Say
@@ -135,7 +137,13 @@ def build(
         indicators=indicators,
         directory=directory,
         context=Context(say, directory, channels, identity.bot_user, is_on=settings.context == "on"),
-        parts=PartReader(directory, identity.bot_user),
+        parts=PartReader(
+            directory,
+            identity.bot_user,
+            Files(wires.web, identity, settings.slack_api_url),
+            Documents(),
+            mode=settings.files,
+        ),
         follow=KeptReplies(wires.web, messages),
         store_since=lambda: namespace.since,
         now=now,

@@ -35,17 +35,27 @@ _WHY_NOT_POSTED: Final = {
 }
 
 _WHY: Final = {
+    "beginning": "only the beginning of Slack's transcript went along",
+    "broken": "no text could be read in it",
     "cut": "only the first 100 kB went along",
+    "empty": "it has no text, only pictures perhaps",
+    "extra": "reading PDFs isn't set up here. Ask your admin to install the extra “documents”",
     "full": "a message and all that is in it may have 200 kB of text; the rest was left out",
     "gone": "Slack no longer shows it",
     "image": "the agent can't see images. Describe what matters in words",
+    "large": "it is larger than 10 MB",
     "link": "it is stored outside Slack, so only its link went along",
+    "locked": "it is protected by a password",
     "many": "only the first 5 files of a message are read",
     "names": "only names of files go to agents here",
     "off": "files don't go to agents here",
     "other": "the agent can't read this kind of file",
+    "part": "it is long, and only its beginning went along",
+    "scope": "I'm not allowed to read files. Ask your admin to give the app the permission files:read",
     "silent": "Slack has no transcript of it",
     "slack": "I couldn't get it from Slack. Send it again, or paste its text",
+    "slow": "reading it took too long",
+    "unfinished": "Slack hasn't transcribed it yet. Send it again in a minute",
     "video": "the agent can't watch videos. Describe what matters in words",
 }
 """Why something of a message did not go along."""

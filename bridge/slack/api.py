@@ -30,6 +30,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
+from yarl import URL
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.metrics import Metrics
@@ -39,9 +40,11 @@ log = logging.getLogger(__name__)
 RESPONSE_URL = "response_url"
 """The method of a `SlackError` that is about a post by response_url."""
 UPLOAD_URL = "upload_url"
+DOWNLOAD = "file"
 
 CALL_SECONDS = 10.0
 _CONNECT_SECONDS = 3.0
+_CHUNK = 65_536
 _OPEN_SOCKET = "apps.connections.open"
 _SOCKET_MESSAGE = 4 * 1024 * 1024  # bytes; Slack's payloads are far smaller
 _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
@@ -255,6 +258,35 @@ class SlackWeb:
     async def upload(self, upload_url: str, content: bytes, *, seconds: float = CALL_SECONDS) -> None:
         """Send a file's bytes to where ``files.getUploadURLExternal`` said. Raises `SlackError`."""
         await self.call(UPLOAD_URL, seconds=seconds, url=upload_url, data=content)
+
+    async def download(
+        self, address: URL, most: int, *, seconds: float = CALL_SECONDS
+    ) -> tuple[bytes, Mapping[str, str]]:
+        """Get the first *most* bytes of a file, and its headers. Raises `SlackError`.
+
+        The token goes along: `bridge.slack.files` says where to.
+        """
+        if self.token.refused_because:
+            raise SlackTokenRefused(DOWNLOAD, self.token.refused_because)
+        # What is not compressed can't become larger than what is read of it.
+        headers = {"Authorization": f"Bearer {self.token.value}", "Accept-Encoding": "identity"}
+        timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
+        content = bytearray()
+        try:
+            try:
+                async with self._session.get(address, headers=headers, timeout=timeout) as response:
+                    _judge(DOWNLOAD, response.status, response.headers, b"", is_api=False)
+                    async for chunk in response.content.iter_chunked(_CHUNK):
+                        content += chunk
+                        if len(content) >= most:
+                            break
+            except (aiohttp.ClientError, OSError) as exc:
+                raise _translated(DOWNLOAD, exc) from exc
+        except SlackError as exc:
+            self._metrics.slack_call(DOWNLOAD, _outcome(exc))
+            raise
+        self._metrics.slack_call(DOWNLOAD, "ok")
+        return bytes(content[:most]), response.headers
 
     async def open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
         """Open a WebSocket of Socket Mode with an app-level token. Raises `SlackError`.

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
+from bridge.documents import FORMATS
 from bridge.inbound import Alert, FileKind, LeftOut, MessageFile, MessagePart, Quotation, Table
 from bridge.slack.payloads import items, mapping, text
 
@@ -60,8 +61,6 @@ _TEXT_ENDINGS: Final = re.compile(
     r"sql|srt|svelte|swift|tap|tcl|tex|text|tf|toml|ts|tsv|tsx|txt|vb|vtt|vue|xml|xsd|"
     r"xsl|yaml|yml|zsh"
 )
-DOCUMENTS: Final = frozenset({"pdf", "docx", "pptx", "xlsx", "odt", "odp", "ods"})
-"""The formats of documents, by ``filetype`` or the ending of a name."""
 
 
 class Contents(NamedTuple):
@@ -384,6 +383,7 @@ class _Reading:
             id=_id(file, "id"),
             kind=kind,
             name=_name_of(file),
+            format=_format_of(file) if kind == "document" else "",
             type=text(file, "pretty_type")[:_SHORT] or text(file, "filetype")[:_SHORT],
             size=size,
             url=_address(url),
@@ -443,7 +443,7 @@ def _kind_of(file: Json) -> FileKind:
     is_clip = text(file, "subtype") == "slack_audio" or mimetype.startswith("audio/")
     if is_clip or mapping(file.get("transcription")).get("status") in {"processing", "complete"}:
         return "clip"
-    if filetype in DOCUMENTS or (ending in DOCUMENTS and not mimetype.startswith("text/")):
+    if _format_of(file):
         return "document"
     if mimetype == "image/svg+xml" or filetype == "svg":
         return "image"
@@ -465,6 +465,13 @@ def _name_of(file: Json) -> str:
     """Give a file's name, below its title where that says something else."""
     name, title = text(file, "name")[:_SHORT], text(file, "title")[:_SHORT]
     return f"{title} ({name})" if title and name and not name.casefold().startswith(title.casefold()) else name or title
+
+
+def _format_of(file: Json) -> str:
+    """Give the format of a document, by its ``filetype`` or the ending of its name; ``""`` for any other file."""
+    ending = PurePath(text(file, "name")).suffix[1:].casefold()
+    named = (text(file, "filetype").casefold(), "" if text(file, "mimetype").startswith("text/") else ending)
+    return next((one for one in named if one in FORMATS), "")
 
 
 def _element(element: Json, *, is_code: bool) -> str:

@@ -36,6 +36,7 @@ SCOPES: Final = (
     Scope("channels:read", "write and find public channels by their names", True),
     Scope("groups:read", "write and find private channels by their names", True),
     Scope("users:read", "write names in place of ids, and tell guests, who run nothing, from members", True),
+    Scope("files:read", "read the files in messages, such as text files, documents and transcripts of clips", True),
     Scope("files:write", "send what is too long for messages as a file", True),
     Scope("reactions:write", "mark with an hourglass what waits behind another message", True),
     Scope("reactions:read", "stop an agent when somebody puts :x: on their own message", True),

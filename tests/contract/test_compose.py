@@ -78,7 +78,7 @@ def test_the_image_is_made_of_what_is_there_and_of_pinned_packages() -> None:
     assert sorted(name for names in copied for name in names) == sorted(ignored_but)
     assert [name for names in copied for name in names if not (CODE / name).exists()] == []
     assert {"pyproject.toml", "constraints.txt", "bridge"} <= {name for names in copied for name in names}
-    assert "--constraint constraints.txt ." in DOCKERFILE
+    assert "--constraint constraints.txt '.[documents]'" in DOCKERFILE
     assert "PATH=/opt/bridge/bin:$PATH" in DOCKERFILE
 
 

@@ -13,13 +13,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 from redis.asyncio import Redis
 from slack_bolt.async_app import AsyncApp
 
-from bridge.errors import SlackAmbiguous, SlackError
+from bridge.documents import Documents
+from bridge.errors import SlackAmbiguous, SlackError, SlackRefused
 from bridge.features.access import Access
 from bridge.features.activity import Activity
 from bridge.features.clock import Clock
@@ -37,7 +38,7 @@ from bridge.features.shared.snapshots import SnapshotStore
 from bridge.features.shared.statistics import Statistics
 from bridge.features.turns import Turns
 from bridge.ids import ThreadKey, TurnId
-from bridge.inbound import Inbound, InboundMessage
+from bridge.inbound import Inbound, InboundMessage, MessageFile
 from bridge.listeners.app import Door, slack_app
 from bridge.listeners.events import EventListeners
 from bridge.listeners.interactions import InteractionListeners, not_taken
@@ -51,6 +52,7 @@ from bridge.queue.turn import Lease, Turn, Watches
 from bridge.queue.worker import Slots, Worker
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.reply import Reply, View
+from bridge.slack.files import FileContent
 from bridge.slack.history import Recalled, ThreadRead
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Recipient
@@ -265,6 +267,30 @@ class MemoryDirectory:
 
 
 @dataclass
+class MemoryFiles:
+    """Files, as `Files` has them: their *contents* by id; of *descriptions* the next one is given, or raised."""
+
+    contents: dict[str, bytes | SlackError] = field(default_factory=dict)
+    descriptions: list[MessageFile | SlackError] = field(default_factory=list)
+    may_read: bool = True
+    asked: list[str] = field(default_factory=list)
+
+    async def describe(self, file: str) -> MessageFile:
+        self.asked.append(f"info {file}")
+        found = self.descriptions.pop(0)
+        if isinstance(found, SlackError):
+            raise found
+        return found
+
+    async def fetch(self, file: MessageFile, most: int) -> FileContent:
+        self.asked.append(f"fetch {file.id}")
+        found = self.contents.get(file.id, SlackRefused("file", "http_404"))
+        if isinstance(found, SlackError):
+            raise found
+        return FileContent(found[:most], len(found) > most)
+
+
+@dataclass
 class Service:
     """The project service at the wire: *chats* are answers to the messages to come, *always* is to every request."""
 
@@ -363,6 +389,9 @@ class Bench:
     slept: list[float] = field(default_factory=list)
     is_suspended: bool = False
     default_agent: str = ""
+    files: Any = field(default_factory=MemoryFiles)  # or Slack's, at the wire
+    documents: Documents = field(default_factory=Documents)
+    file_mode: Literal["text", "names", "off"] = "text"
     command_prefix: str = ""
     runners: frozenset[str] = frozenset()
     has_context: bool = True
@@ -444,7 +473,9 @@ class Bench:
             indicators=say,
             directory=directory,
             context=Context(say, directory, store.channels, self.identity.bot_user, is_on=self.has_context),
-            parts=PartReader(directory, self.identity.bot_user),
+            parts=PartReader(
+                directory, self.identity.bot_user, self.files, self.documents, mode=self.file_mode, sleep=self.sleep
+            ),
             follow=self.follow,
             store_since=self.store_since,
             now=store.clock,

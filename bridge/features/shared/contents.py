@@ -6,19 +6,43 @@ This is done in the turn, so after it was decided that the person may talk to th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import html
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Literal, TypeVar
 
+from bridge.documents import MOST_BYTES, DocumentNotRead, Documents
+from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.features.notices import NotRead
-from bridge.inbound import Alert, LeftOut, MessagePart, Quotation, Table
+from bridge.features.results import TryLater
+from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
 from bridge.slack.blockkit import content_words
-from bridge.slack.blockkit.content_words import Passage
+from bridge.slack.blockkit.content_words import FILE, Passage
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
+from bridge.slack.files import SIGN_IN, Files
 from bridge.slack.people import Directory
 
+log = logging.getLogger(__name__)
+
 _MOST_NAMES: Final = 30  # that are looked up for one message's parts; beyond, people are called by their ids
+_MOST_READ: Final = 5  # files of one message
+_TRIES: Final = (1.0, 3.0)  # seconds, before a file is fetched once more
+_TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds, before Slack is asked once more whether it is done
+_LONGEST: Final = 45.0  # seconds, for all files of one message
+_TAG: Final = re.compile(r"</?(?:c|i|b|u|v|ruby|rt|lang)(?:[ .][^<>]*)?>|<\d[\d:.]*>")
+
+_READ: Final = frozenset({"text", "mail", "document", "clip"})
+_WHY_UNREAD: Final = {"image": "image", "video": "video", "gone": "gone", "link": "link", "unknown": "slack"}
+_WHY_NOT: Final = {"broken": "broken", "locked": "locked", "missing": "extra", "slow": "slow"}
+_AWAY: Final = timedelta(seconds=5)
+_CUT: Final = "cut here: these are the first 100 kB"
+
+T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +54,26 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
+class FileRead:
+    """What came of reading a file: its words, or only its name, and what is missing *why*."""
+
+    passage: Passage
+    missing: NotRead | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PartReader:
-    """Makes words of the parts of messages, as the bot *bot_user* sees people and channels."""
+    """Makes words of the parts of messages, as the bot *bot_user* sees people and channels.
+
+    *mode* is ``BRIDGE_FILES``: whether *files* go along with their ``text``, by their ``names``, or not at all.
+    """
 
     directory: Directory
     bot_user: str
+    files: Files
+    documents: Documents
+    mode: Literal["text", "names", "off"] = "text"
+    sleep: Sleep = asyncio.sleep
 
     async def text(self, text: str) -> str:
         """Write a message's own *text* as people read it: names, links as Markdown, and no mention of the bot."""
@@ -46,8 +85,12 @@ class PartReader:
         return text.strip()
 
     async def below(self, text: str, parts: Sequence[MessagePart]) -> Whole:
-        """Put *parts* below the message's own *text*; nothing where all of it is but names of files. Never fails."""
+        """Put *parts* below the message's own *text*; nothing where all of it is but names of files.
+
+        Raises `TryLater` where Slack does not take the bot's token.
+        """
         resolve = await self._resolve(parts)
+        read = await self._read_all(list(content_words.files_in(parts)))
         passages: list[Passage] = []
         missing: list[NotRead] = []
         for part in parts:
@@ -56,8 +99,9 @@ class PartReader:
             if isinstance(part, LeftOut) or part.is_cut:
                 missing.append(NotRead(why="full"))
             for file in content_words.files_in([part]):
-                passages.append(content_words.named_file(file))
-                missing.append(NotRead(why=_WHY_UNREAD.get(file.kind, "other"), name=file.name))
+                result = read[file]
+                passages += [result.passage] if self.mode != "off" else []
+                missing += [result.missing] if result.missing else []
         if not text and all(one.is_name for one in passages):
             return Whole("", tuple(dict.fromkeys(missing)))
         made = content_words.composed(text, passages)
@@ -69,8 +113,145 @@ class PartReader:
         """Put *parts* below a message's own *text*, with the files by name only. Never fails."""
         resolve = await self._resolve(parts)
         said = [content_words.passage(part, resolve) for part in parts]
-        files = map(content_words.named_file, content_words.files_in(parts))
-        return content_words.composed(text, [*(one for one in said if one is not None), *files]).text
+        files = content_words.files_in(parts) if self.mode != "off" else ()
+        return content_words.composed(
+            text, [*(one for one in said if one is not None), *map(content_words.named_file, files)]
+        ).text
+
+    async def _read_all(self, files: Sequence[MessageFile]) -> dict[MessageFile, FileRead]:
+        """Read the files of one message, all at once."""
+        read: dict[MessageFile, FileRead] = {}
+        if self.mode != "text":
+            for file in files:
+                why = "off" if self.mode == "off" else _WHY_UNREAD.get(file.kind, "names")
+                read[file] = _named(file, "names" if why == "slack" else why)
+            return read
+        looked_up = await asyncio.gather(*map(self._described, files))
+        count, waiting = 0, dict[MessageFile, MessageFile]()
+        for file, described in zip(files, looked_up, strict=True):
+            if file in read or file in waiting:
+                continue
+            if described is None:
+                read[file] = _named(file, "slack" if self.files.may_read else "scope")
+            elif described.kind not in _READ:
+                read[file] = _named(described, _WHY_UNREAD.get(described.kind, "other"))
+            elif count >= _MOST_READ and described.kind != "clip":
+                read[file] = _named(described, "many")
+            else:
+                count += described.kind != "clip"
+                waiting[file] = described
+        found = await asyncio.gather(*map(self._read_in_time, waiting.values()), return_exceptions=True)
+        for file, one in zip(waiting, found, strict=True):
+            if isinstance(one, BaseException):
+                raise one
+            read[file] = one
+        return read
+
+    async def _read_in_time(self, file: MessageFile) -> FileRead:
+        try:
+            async with asyncio.timeout(_LONGEST):
+                return await self._read(file)
+        except TimeoutError:
+            return _named(file, "slow")
+
+    async def _described(self, file: MessageFile) -> MessageFile | None:
+        """Look up what Slack did not say of a file; None where it does not say."""
+        if file.kind != "unknown":
+            return file
+        try:
+            described = await self._patiently(partial(self.files.describe, file.id))
+        except SlackError as exc:
+            log.info("a file could not be looked up", extra={"file": file.id, "detail": exc.detail})
+            return None
+        return None if described.kind == "unknown" else described
+
+    async def _read(self, file: MessageFile) -> FileRead:
+        """Read one file."""
+        try:
+            if file.kind == "clip":
+                return await self._clip(file)
+            if file.is_whole:
+                return FileRead(content_words.file_with(file, file.words))
+            if file.kind == "document":
+                return await self._document(file)
+            found = await self._patiently(lambda: self.files.fetch(file, FILE))
+        except SlackTokenRefused as exc:
+            raise TryLater(_AWAY) from exc
+        except SlackError as exc:
+            log.info("a file could not be read", extra={"file": file.id, "detail": exc.detail})
+            if file.words:  # some of a mail, which came with the message
+                return FileRead(
+                    content_words.file_with(file, file.words, "only its beginning"), _missing(file, "slack")
+                )
+            return _named(file, "scope" if isinstance(exc, SlackRefused) and exc.error == SIGN_IN else "slack")
+        words = found.text()
+        if "\0" in words:  # text in name only
+            return _named(file, "other")
+        is_long = found.is_cut or len(words.encode()) > FILE
+        if is_long:
+            return FileRead(
+                content_words.file_with(file, content_words.cut_bytes(words, FILE), _CUT), _missing(file, "cut")
+            )
+        return FileRead(content_words.file_with(file, words))
+
+    async def _document(self, file: MessageFile) -> FileRead:
+        if file.size > MOST_BYTES:
+            return _named(file, "large")
+        found = await self._patiently(lambda: self.files.fetch(file, MOST_BYTES))
+        if found.is_cut:
+            return _named(file, "large")
+        try:
+            read = await self.documents.read(found.content, file.format, FILE)
+        except DocumentNotRead as exc:
+            log.info("a document could not be read", extra={"file": file.id, "detail": exc.why})
+            return _named(file, _WHY_NOT[exc.why])
+        if not read.text:
+            return _named(file, "empty")
+        note, missing = ("cut here: there is more of it", _missing(file, "part")) if read.is_cut else ("", None)
+        return FileRead(content_words.file_with(file, read.text, note), missing)
+
+    async def _clip(self, file: MessageFile) -> FileRead:
+        """Give Slack's transcript of a clip, which takes it a moment."""
+        waits = iter(_TRANSCRIPT)
+        while file.is_pending and (wait := next(waits, None)) is not None:
+            await self.sleep(wait)
+            try:
+                file = await self.files.describe(file.id)
+            except SlackTokenRefused:
+                raise
+            except SlackRefused as exc:
+                log.info("a clip could not be looked up", extra={"file": file.id, "detail": exc.detail})
+                return _named(file, "scope" if exc.error == SIGN_IN else "silent")
+            except SlackError as exc:
+                log.info("a clip could not be looked up yet", extra={"file": file.id, "detail": exc.detail})
+        if not file.words:
+            return _named(file, "unfinished" if file.is_pending else "silent")
+        if file.is_whole:
+            return FileRead(content_words.file_with(file, file.words))
+        try:
+            found = await self._patiently(lambda: self.files.fetch(file, FILE))
+            words = transcript(found.text())
+        except SlackTokenRefused:
+            raise
+        except SlackError as exc:
+            log.info("a transcript could not be read", extra={"file": file.id, "detail": exc.detail})
+            words = ""
+        if words:
+            return FileRead(content_words.file_with(file, words))
+        note = "this is only the beginning of it"
+        return FileRead(content_words.file_with(file, file.words, note), _missing(file, "beginning"))
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Make a call that reads, and again where what went wrong may pass."""
+        for wait in _TRIES:
+            try:
+                return await call()
+            except SlackRefused:
+                raise
+            except SlackError as exc:
+                asked = exc.retry_after if isinstance(exc, SlackUnreachable) else None
+                await self.sleep(min(asked.total_seconds(), _LONGEST) if asked else wait)
+        return await call()
 
     async def _resolve(self, parts: Sequence[MessagePart]) -> content_words.Resolve:
         """Look up who is named in *parts*."""
@@ -86,7 +267,21 @@ class PartReader:
         )
 
 
-_WHY_UNREAD: Final = {"image": "image", "video": "video", "clip": "silent", "gone": "gone", "link": "link"}
+def transcript(vtt: str) -> str:
+    """Give the words of a WebVTT file, as Slack writes one for each clip: https://www.w3.org/TR/webvtt1/."""
+    said: list[str] = []
+    for block in re.split(r"\n[ \t]*\n", "\n".join(vtt.splitlines())):  # cues, and what is none: no time is in it
+        _, arrow, cue = block.partition("-->")
+        said += [_TAG.sub("", line).strip().removeprefix("- ") for line in cue.split("\n")[1:]] if arrow else []
+    return html.unescape(" ".join(filter(None, said)))
+
+
+def _missing(file: MessageFile, why: str) -> NotRead:
+    return NotRead(why=why, name=file.name)
+
+
+def _named(file: MessageFile, why: str) -> FileRead:
+    return FileRead(content_words.named_file(file), _missing(file, why))
 
 
 def _words_in(parts: Sequence[MessagePart]) -> Iterator[str]:

@@ -1,0 +1,84 @@
+"""The text of documents: PDF (extra ``documents``), Word, PowerPoint, Excel and their open counterparts.
+
+Whoever reads a stranger's document may be made to read for ever, or to need all the memory there is. So that is done
+in a process of its own (`bridge.documents.child`), which gets the bytes and nothing else, no environment and no token,
+and is held to time, memory and an amount of text. At most `_AT_ONCE` run at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+FORMATS: Final = frozenset({"pdf", "docx", "pptx", "xlsx", "odt", "odp", "ods"})
+MOST_BYTES: Final = 10_000_000
+"""How large a document may be."""
+
+PAGES: Final = 50
+SECONDS: Final = 15.0
+_AT_ONCE: Final = 2
+_CHILD: Final = Path(__file__).with_name("child.py")
+
+Why = Literal["broken", "locked", "missing", "slow"]
+
+
+class DocumentNotRead(Exception):
+    """It has no text that could be read: *why*, in a word."""
+
+    def __init__(self, why: Why) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """The text of a document; *is_cut*: it has more of it, or more pages."""
+
+    text: str
+    is_cut: bool = False
+
+
+def can_read_pdf() -> bool:
+    """Whether the extra ``documents`` is installed."""
+    return importlib.util.find_spec("pypdf") is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Reads documents with *program*, PDFs if it *has_pdf*, for *seconds* at most."""
+
+    seconds: float = SECONDS
+    program: Path = _CHILD
+    has_pdf: bool = field(default_factory=can_read_pdf)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    async def read(self, content: bytes, kind: str, most: int) -> DocumentText:
+        """Read up to *most* bytes of text of a document in one of `FORMATS`. Raises `DocumentNotRead`."""
+        if kind == "pdf" and not self.has_pdf:
+            raise DocumentNotRead("missing")
+        async with self._turns:
+            # -I: no path of the environment's. Nothing of ours goes along but the bytes.
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", str(self.program), kind, str(most), str(PAGES), str(int(self.seconds)),
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                env={}, limit=2**16,
+            )  # fmt: skip
+            try:
+                async with asyncio.timeout(self.seconds):
+                    said, _ = await process.communicate(content)
+            except TimeoutError:
+                raise DocumentNotRead("slow") from None
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        match process.returncode:
+            case 0:
+                return DocumentText(said[1:].decode(errors="replace"), is_cut=said[:1] == b"+")
+            case 3:
+                raise DocumentNotRead("locked")
+        raise DocumentNotRead("slow" if process.returncode == -24 else "broken")  # noqa: PLR2004 - SIGXCPU

@@ -1,0 +1,224 @@
+"""The text of documents, read in a process of its own."""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+import zipfile
+from pathlib import Path
+
+import pypdf
+import pytest
+
+from bridge.documents import DocumentNotRead, Documents, DocumentText
+from bridge.slack.contents import read_file
+from support.payloads import PDF, file
+from support.store import message
+from support.turns import Bench
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+SLIDE = "http://schemas.openxmlformats.org/drawingml/2006/main"
+CELLS = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OPEN = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+TABLES = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+MOST = 100_000
+
+
+def pdf(*pages: str) -> bytes:
+    """Write a PDF with a line on each page."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+    kids = []
+    for page in pages:
+        stream = f"BT /F1 12 Tf 72 720 Td ({page}) Tj ET"
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+        objects.append(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> "
+            f"/Contents {len(objects)} 0 R >>"
+        )
+        kids.append(f"{len(objects)} 0 R")
+    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
+    out, places = io.BytesIO(), []
+    out.write(b"%PDF-1.4\n")
+    for number, one in enumerate(objects, 1):
+        places.append(out.tell())
+        out.write(f"{number} 0 obj\n{one}\nendobj\n".encode())
+    start = out.tell()
+    out.write(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode())
+    out.write("".join(f"{place:010} 00000 n \n" for place in places).encode())
+    out.write(f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF".encode())
+    return out.getvalue()
+
+
+def locked() -> bytes:
+    writer, out = pypdf.PdfWriter(pypdf.PdfReader(io.BytesIO(pdf("secret")))), io.BytesIO()
+    writer.encrypt("hunter2", algorithm="RC4-128")
+    writer.write(out)
+    return out.getvalue()
+
+
+def zipped(**files: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/") + ".xml", content)
+    return out.getvalue()
+
+
+DOCX = zipped(
+    word__document=f"""<w:document xmlns:w="{WORD}"><w:body>
+    <w:p><w:r><w:t>The lamp</w:t></w:r><w:r><w:tab/><w:t xml:space="preserve"> is red &amp; big.</w:t></w:r></w:p>
+    <w:p><w:del><w:r><w:delText>gone</w:delText></w:r></w:del><w:r><w:instrText>PAGE</w:instrText></w:r></w:p>
+    <w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr>
+    </w:tbl></w:body></w:document>"""
+)
+PPTX = zipped(
+    **{
+        f"ppt__slides__slide{number}": f'<p:sld xmlns:p="x" xmlns:a="{SLIDE}"><a:p><a:t>{words}</a:t></a:p></p:sld>'
+        for number, words in ((10, "last"), (2, "second"), (1, "first"))
+    }
+)
+XLSX = zipped(
+    xl__sharedStrings=f'<sst xmlns="{CELLS}"><si><t>Item</t></si><si><r><t>Am</t></r><r><t>ount</t></r></si></sst>',
+    xl__worksheets__sheet1=f"""<worksheet xmlns="{CELLS}"><sheetData>
+    <row><c r="A1" t="s"><v>0</v></c><c r="C1" t="s"><v>1</v></c></row><row/>
+    <row><c r="A2" t="inlineStr"><is><t>lamp</t></is></c><c r="B2"><v>1200</v></c><c t="s"><v>99</v></c></row>
+    </sheetData></worksheet>""",
+)
+ODT = zipped(
+    content=f"""<o:document xmlns:o="o" xmlns:text="{OPEN}" xmlns:table="{TABLES}"><text:h>Lamps</text:h>
+    <text:p>red<text:s text:c="2"/>or <text:span>blue</text:span></text:p><table:table><table:table-row>
+    <table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell><text:p>b</text:p></table:table-cell>
+    </table:table-row></table:table></o:document>"""
+)
+LAUGHS = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+BOMB = zipped(word__document=f'<!DOCTYPE x [<!ENTITY a0 "ha">{LAUGHS}]><x><t>&a9;</t></x>')
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "text"),
+    [
+        (pdf("The lamp is red.", "And big."), "pdf", "The lamp is red.\n\nAnd big."),
+        (DOCX, "docx", "The lamp\t is red & big.\n\na  | b"),
+        (PPTX, "pptx", "Slide 1:\nfirst\n\nSlide 2:\nsecond\n\nSlide 3:\nlast"),
+        (XLSX, "xlsx", "Sheet 1:\nItem\t\tAmount\nlamp\t1200"),
+        (ODT, "odt", "Lamps\nred  or blue\na  | b"),
+        (pdf(""), "pdf", ""),
+    ],
+    ids=["pdf", "docx", "pptx", "xlsx", "odt", "nothing"],
+)
+async def test_the_text_of_a_document_is_read(content: bytes, kind: str, text: str) -> None:
+    assert await Documents().read(content, kind, MOST) == DocumentText(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [(pdf(*["page"] * 60), "pdf"), (zipped(word__document=f"<x><t>{'x' * 200_000}</t></x>"), "docx")],
+    ids=["pages", "words"],
+)
+async def test_a_long_document_is_cut(content: bytes, kind: str) -> None:
+    read = await Documents().read(content, kind, 10_000)
+
+    assert read.is_cut
+    assert len(read.text) <= 10_000
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "why"),
+    [
+        (b"no document", "pdf", "broken"),
+        (b"", "docx", "broken"),
+        (zipped(other="<x/>"), "docx", "broken"),
+        (zipped(word__document="<x><t>never"), "docx", "broken"),
+        (BOMB, "docx", "broken"),
+        (locked(), "pdf", "locked"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "docx", "locked"),
+    ],
+    ids=["text", "empty", "other", "half", "laughs", "password", "office"],
+)
+async def test_a_document_that_cannot_be_read_says_why(content: bytes, kind: str, why: str) -> None:
+    with pytest.raises(DocumentNotRead) as caught:
+        await Documents().read(content, kind, MOST)
+
+    assert caught.value.why == why
+
+
+async def test_a_document_gets_so_much_time_only(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.py"
+    endless.write_text("import time\ntime.sleep(60)\n")
+    began = time.monotonic()
+
+    with pytest.raises(DocumentNotRead) as caught:
+        await Documents(seconds=0.5, program=endless).read(DOCX, "docx", MOST)
+
+    assert caught.value.why == "slow"
+    assert time.monotonic() - began < 10
+
+
+async def test_a_document_that_unpacks_to_too_much_is_refused() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("word/document.xml", "w") as inside:
+        inside.write(b"<x>")
+        for _ in range(120):
+            inside.write(b" " * 1_000_000)
+
+    with pytest.raises(DocumentNotRead):
+        await Documents().read(out.getvalue(), "docx", MOST)
+
+
+async def test_whoever_reads_a_document_has_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    nosy = tmp_path / "nosy.py"
+    nosy.write_text("import os, sys\nsys.stdin.buffer.read()\nprint('=' + ' '.join(sorted(os.environ)), end='')\n")
+    monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb-secret")
+
+    read = await Documents(program=nosy).read(DOCX, "docx", MOST)
+
+    assert "SLACK" in " ".join(os.environ)
+    assert "SLACK" not in read.text
+
+
+async def test_a_document_goes_along_as_its_text(bench: Bench) -> None:
+    document = read_file(PDF)
+    bench.files.contents[document.id] = pdf("The lamp is red.")
+    await bench.store.queue(message("look", parts=[document]))
+
+    await bench.work()
+
+    assert bench.service.messages == ["look\n\nDocument “a.pdf” (PDF, 34.6 kB):\n```\nThe lamp is red.\n```"]
+
+
+async def test_without_the_extra_the_person_is_told(bench: Bench) -> None:
+    bench.documents = Documents(has_pdf=False)
+    bench.files.contents["F1"] = pdf("red")
+    scan, letter = read_file({**PDF, "id": "F1"}), read_file(file("a.docx", id="F2", filetype="docx", mode="hosted"))
+    bench.files.contents["F2"] = DOCX
+    await bench.store.queue(message("look", parts=[scan, letter]))
+
+    await bench.work()
+    await bench.work()
+
+    assert "The lamp" in bench.service.messages[0]
+    ((_, told),) = bench.say.whispers
+    assert "a.pdf: reading PDFs isn't set up here" in told.text
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"no pdf", "no text could be read"),
+        (locked(), "password"),
+        (pdf(""), "it has no text"),
+        (pdf(*"x" * 51), "long"),
+    ],
+    ids=["broken", "locked", "empty", "long"],
+)
+async def test_what_is_missing_of_a_document_is_told(bench: Bench, content: bytes, why: str) -> None:
+    document = read_file(PDF)
+    bench.files.contents[document.id] = content
+    await bench.store.queue(message("look", parts=[document]))
+
+    await bench.work()
+    await bench.work()
+
+    ((_, told),) = bench.say.whispers
+    assert why in told.text
