@@ -14,7 +14,7 @@ from bridge.features.access import Access
 from bridge.features.conversations.receive import Received, Receiver
 from bridge.features.registry import features
 from bridge.ids import own_lane
-from bridge.inbound import Notice
+from bridge.inbound import MessageFile, Notice, Table
 from bridge.queue.inbox import Duplicate, Queued
 from support.store import LANE, ROOT, START, THREAD, Store, a_store, message, ts
 from support.turns import BOT, MemoryDirectory
@@ -314,3 +314,15 @@ async def test_a_command_has_a_lane_of_its_own_and_is_seen_like_any_message(redi
     assert taken.record.lane == own_lane(taken.record.id)
     assert await door.store.put(message("x")) == Duplicate(taken.record.id)
     assert isinstance(await door.store.put(message("y", "1700000090.000100")), Queued)
+
+
+async def test_the_trace_knows_kinds_and_sizes_of_what_is_in_a_message(redis: Redis) -> None:
+    door = Door(await a_store(redis))
+    parts = [Table(rows=(("secret", "words"),)), MessageFile(id="F1", kind="text", name="secret.txt", size=12)]
+
+    await door.receive(f"<@{BOT}> look", parts=parts)
+
+    taken = await door.store.process().take()
+    came = str(await door.store.field(taken.record.id, "came"))
+    assert "it mentions the bot, with a table (1 x 2), a file (text, 12 bytes)" in came
+    assert "secret" not in came

@@ -1,0 +1,174 @@
+"""Each content at each place: what the agent gets of it is what docs/reference/contents.md says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from bridge.playground.emulator import contents
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL
+from support.payloads import BLOCKS, OLD_ALERT, rich, words
+from support.pdf import pdf
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PAGE = Path(__file__).parents[2] / "docs/reference/contents.md"
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.read_text(encoding="utf-8").splitlines()
+    if line.count("|") == 8 and not line.startswith("| ---")  # the first table
+]
+PLACES = ROWS[0][1:]
+MATRIX = {(row[0], place): cell for row in ROWS[1:] for place, cell in zip(PLACES, row[1:], strict=True)}
+
+
+@dataclass(frozen=True)
+class Content:
+    """A message with *words* that the agent is to get, and the *name* of what it is in."""
+
+    words: str
+    name: str = ""
+    text: str = "look"
+    blocks: tuple[Any, ...] = ()
+    attachments: tuple[Any, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    clip: str = ""
+    is_forward: bool = False
+
+
+RED = "The lamp on the third floor is red"
+TABLE = contents.table([["Item", "Amount"], ["Lamp", 1200]], block_id="b1")
+PREVIEW = contents.page_preview("https://a.test/lamps", "All about lamps", f"{RED}.", "a.test")
+CONTENTS = {
+    "text": Content(RED, text=f"{RED}."),
+    "rich text without text": Content(f"**{RED}**", text="", blocks=(rich(words(RED, bold=True)),)),
+    "forwarded message, with a comment": Content(f"> {RED}.", is_forward=True),
+    "forwarded message alone": Content(f"> {RED}.", text="", is_forward=True),
+    "pasted table": Content("| Lamp | 1200 |", attachments=(contents.pasted(TABLE),)),
+    "app's alert in an attachment": Content("Branch: main", attachments=(OLD_ALERT,)),
+    "app's alert in blocks": Content("*Job*: build", blocks=(rich(words("look")), *BLOCKS)),
+    "snippet": Content(f"print('{RED}')", "a.py", files={"a.py": f"print('{RED}')".encode()}),
+    "text file": Content(f"9,{RED}", "a.csv", files={"a.csv": "\n".join(f"{n},{RED}" for n in range(10)).encode()}),
+    "document": Content(RED, "a.pdf", files={"a.pdf": pdf(RED)}),
+    "voice clip": Content(f"> {RED}", "audio_message.m4a", clip=RED),
+    "image": Content("\0", "a.png", files={"a.png": b"\x89PNG\r\n\x1a\n" + b"\0" * 16}),
+    "other file": Content("\0", "a.zip", files={"a.zip": b"PK\x03\x04"}),
+    "link preview": Content(RED, "https://a.test/lamps", text="<https://a.test/lamps>", attachments=(PREVIEW,)),
+    "more than 200 kB": Content("\0", "2.txt", files={f"{n}.txt": f"{RED}\n".encode() * 2600 for n in range(3)}),
+}
+
+
+@dataclass
+class Stage:
+    """The shared world, with a thread that has its agent, and a group message."""
+
+    world: World
+    thread: str
+    group: str
+    asked: int = 0
+
+    async def say(self, who: str, channel: str, content: Content, *, thread_ts: str = "", mention: bool = False) -> str:
+        """Let somebody send it."""
+        people, text, attachments, blocks = self.world.slack.people, content.text, content.attachments, content.blocks
+        if mention and blocks and not text:
+            blocks = (rich({"type": "user", "user_id": BRIDGE}, words(" "), *blocks[0]["elements"][0]["elements"]),)
+        elif mention:
+            text = f"<@{BRIDGE}> {text}".rstrip()
+        files = people.attach(who, content.files)
+        if content.clip:
+            files.append(people.clip(who, content.clip))
+        if content.is_forward:
+            said = await people.say(BOB, GENERAL, f"{RED}.")
+            return await people.forward(who, GENERAL, said, to=channel, comment=text, thread_ts=thread_ts or None)
+        return await people.say(
+            who, channel, text, thread_ts=thread_ts or None, files=files, blocks=blocks, attachments=attachments
+        )
+
+    async def got(self) -> str:
+        """Wait until an agent got something; gives it."""
+        await wait_until(lambda: len(self.world.chats()) > self.asked, "an agent is asked")
+        return self.world.chats()[self.asked]
+
+    async def at(self, place: str, content: Content) -> str:
+        """Have it come to an agent from there; gives what that got."""
+        self.asked = len(self.world.chats())
+        people, ui = self.world.slack.people, self.world.slack.ui
+        match place:
+            case "channel":
+                await self.say(ALICE, GENERAL, content, mention=True)
+            case "thread reply":
+                await self.say(ALICE, GENERAL, content, thread_ts=self.thread)
+            case "direct message":
+                await self.say(ALICE, DM_ALICE, content)
+            case "group message":
+                await self.say(ALICE, self.group, content, mention=True)
+            case "shortcut":
+                ts = await self.say(BOB, GENERAL, content)
+                before = len(self.world.slack.views(ALICE))
+                await ui.message_shortcut(ALICE, GENERAL, ts, "ask_about")
+                await wait_until(lambda: len(self.world.slack.views(ALICE)) > before, "the form is open")
+                form = self.world.slack.views(ALICE)[-1]
+                agents = await ui.suggestions(ALICE, "agent", "memory", view_id=form.id)
+                await ui.submit(form.id, {"agent": agents[0], "message": "Is that so?"}, ALICE)
+            case "thread context":
+                ts = await self.say(BOB, GENERAL, content)
+                await people.say(ALICE, GENERAL, f"<@{BRIDGE}> Is that so?", thread_ts=ts)
+            case _:
+                raise AssertionError(place)
+        return await self.got()
+
+    def told(self) -> str:
+        """What Alice alone was told of what did not go along."""
+        return " ".join(one.text for one in self.world.whispers(ALICE) if "reached the agent" in one.text)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(redis_server: RealRedis) -> AsyncIterator[Stage]:
+    async with a_shared_world(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+        root = await world.mention(ALICE, GENERAL, "hello")
+        await world.answered(GENERAL, root)
+        yield Stage(world, root, world.slack.people.start_group(ALICE, BOB, BRIDGE))
+
+
+@pytest.fixture
+def stage(opened: Stage) -> Stage:
+    opened.world.look_from_here()
+    return opened
+
+
+async def test_the_page_has_each_content_at_each_place() -> None:
+    assert [row[0] for row in ROWS[1:]] == list(CONTENTS)
+    assert PLACES == ["channel", "thread reply", "direct message", "group message", "shortcut", "thread context"]
+
+
+@pytest.mark.parametrize(("what", "place"), MATRIX, ids=lambda value: re.sub(r"\W+", "_", value))
+async def test_what_the_agent_gets(stage: Stage, what: str, place: str) -> None:
+    content, says = CONTENTS[what], MATRIX[what, place]
+
+    got = await stage.at(place, content)
+
+    match says.split(" ")[0]:
+        case "words":
+            assert content.words in got
+            assert content.name in got
+        case "name":
+            assert content.name in got
+            assert content.words not in got
+        case "cut":
+            assert content.words not in got
+            assert "cut here" in got
+        case _:
+            raise AssertionError(says)
+    if "told" in says:
+        await wait_until(lambda: content.name in stage.told() or "200 kB" in stage.told(), "its person is told")
+    else:
+        assert stage.told() == ""
