@@ -81,6 +81,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             return notices.mention_without_text()
         name = next((known.name for known in agents if known.id == agent), "")
         title = title_of(text) if message.is_direct and message.is_root else ""
+    # From here on it may take a while: files are fetched, the thread is read, the agent thinks.
+    await turn.until_shown.enter_async_context(working(deps.indicators, place_of(message), name))
     if message.parts:
         whole = await deps.parts.below(text, message.parts)
         if not whole.text:
@@ -95,7 +97,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         and (report := await deps.sessions.report_words(message.thread))
     ):
         text = below_report(report, text)  # the words of the report that its thread is about
-    return await _ask(deps, turn, message, conversation, agent=agent, name=name, text=text, title=title)
+    return await _ask(deps, turn, message, conversation, agent=agent, text=text, title=title)
 
 
 async def _ask(
@@ -105,7 +107,6 @@ async def _ask(
     conversation: Conversation,
     *,
     agent: int,
-    name: str,
     text: str,
     title: str,
 ) -> Outcome:
@@ -127,8 +128,6 @@ async def _ask(
             turn.lease.check()
             return await deps.project.send_message(agent, anew), True
 
-    place = place_of(message)
-    await turn.until_shown.enter_async_context(working(deps.indicators, place, name))
     try:
         found, is_new = await turn.once(send, first_agent=agent if conversation.agent is None else None)
     except DID_NOT_ARRIVE:
@@ -138,7 +137,7 @@ async def _ask(
             return await unknown_answer(deps, turn)
         return Outcome(what=type(exc).__name__, reply=failure(exc, audience=Audience.THREAD))
     if title:
-        turn.until_shown.push_async_callback(deps.indicators.set_title, place, title)
+        turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), title)
     turn.stage(*deps.sessions.answered(message, found.sessionId, expected=session, agent=agent))
     feedback = Answered(turn.id, agent, found.sessionId)
     notes = [answers.SESSION_GONE] if is_new else []
