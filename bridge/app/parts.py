@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 
@@ -54,6 +56,8 @@ class Parts:
     """What a bridge runs: the Bolt *app* takes in, the *worker* has *turns* done, the others look after their own."""
 
     app: AsyncApp
+    receiver: Receiver
+    stopping: Stopping
     worker: Worker
     turns: Turns
     queued_reactions: QueuedReactions
@@ -71,6 +75,8 @@ def build(
     consumer: str,
     patience: Patience,
     draining: asyncio.Event,
+    monotonic: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
 ) -> Parts:
     """Put the parts together; *consumer* is this process, for the queue. Nothing runs yet."""
     now = wires.web.now
@@ -84,10 +90,10 @@ def build(
     channels = Channels(scripts, replies=settings.thread_replies)
 
     # Slack and the service
-    say = Say(wires.web, identity)
-    indicators = Indicators(wires.web, identity)
-    directory = Directory(wires.web, identity)
-    catalog = Catalog(wires.project)
+    say = Say(wires.web, identity, monotonic=monotonic, sleep=sleep)
+    indicators = Indicators(wires.web, identity, monotonic=monotonic)
+    directory = Directory(wires.web, identity, monotonic=monotonic)
+    catalog = Catalog(wires.project, monotonic=monotonic)
     statistics = Statistics(wires.project, SnapshotStore(scripts), now)
 
     # What comes in
@@ -98,7 +104,9 @@ def build(
         allowed_users=settings.allowed_users,
         runners=settings.runners,
     )
-    queued_reactions = QueuedReactions(indicators, say, QueuedReactionClaims(scripts), notices.in_line)
+    queued_reactions = QueuedReactions(
+        indicators, say, QueuedReactionClaims(scripts), notices.in_line, monotonic=monotonic, sleep=sleep
+    )
     receiver = Receiver(
         inbox=inbox,
         access=access,
@@ -110,7 +118,8 @@ def build(
     )
     door = Door(inbox, access, wires.metrics)
     messages = MessageListeners(receiver, identity, wires.metrics)
-    token_watch = TokenWatch(wires.web, identity, settings.bot_token_now)
+    stopping = Stopping(inbox, access)
+    token_watch = TokenWatch(wires.web, identity, settings.bot_token_now, sleep=sleep)
     app = slack_app(
         wires.web,
         identity,
@@ -118,7 +127,7 @@ def build(
         partial(not_taken, identity, say),
         messages,
         InteractionListeners(door, identity, catalog, settings.command_prefix),
-        EventListeners(door, Stopping(inbox, access), identity),
+        EventListeners(door, stopping, identity),
         token_watch,
     )
 
@@ -177,13 +186,15 @@ def build(
         drain=settings.drain_timeout,
         draining=draining,
         patience=patience,
-        monotonic=time.monotonic,
+        monotonic=monotonic,
         watches=watches,
         may_begin=lambda: wires.web.token.is_accepted,
     )
     wires.metrics.watch_queue(lambda: worker.depth)
     return Parts(
         app=app,
+        receiver=receiver,
+        stopping=stopping,
         worker=worker,
         turns=turns,
         queued_reactions=queued_reactions,

@@ -56,6 +56,7 @@ _CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to ten, and its date
 Json = dict[str, Any]
 Sleep = Callable[[float], Awaitable[None]]
 Monotonic = Callable[[], float]
+Clock = Callable[[], datetime]
 Send = Callable[..., Awaitable[Json]]
 """`SlackWeb.call` or `SlackWeb.read`."""
 
@@ -156,8 +157,11 @@ class BotToken:
 class SlackWeb:
     """Calls of the Web API with one bot token; made by `opened`."""
 
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str, metrics: Metrics) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, base_url: str, token: str, metrics: Metrics, clock: Clock
+    ) -> None:
         self._session = session
+        self._clock = clock
         self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
         self._metrics = metrics
         self.token = BotToken(token)
@@ -172,7 +176,7 @@ class SlackWeb:
 
         What Slack calls a moment (the ``ts`` of a message, the ``oldest`` of a search) is to be compared with this one.
         """
-        return datetime.now(UTC) - self._clock_ahead
+        return self._clock() - self._clock_ahead
 
     async def call(
         self,
@@ -217,7 +221,8 @@ class SlackWeb:
         said = response.headers.get("Date", "")
         if not url and said != self._said_at:  # it has whole seconds, and reading it takes 10 µs
             self._said_at = said
-            ahead = datetime.now(UTC) - (_moment(said) or datetime.now(UTC))
+            now = self._clock()
+            ahead = now - (_moment(said) or now)
             self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
         return answer
 
@@ -305,16 +310,22 @@ class SlackWeb:
         return str((await self.call(_OPEN_SOCKET, token=app_token)).get("url"))
 
 
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 @asynccontextmanager
-async def opened(base_url: str, token: str, metrics: Metrics, *, proxy: str | None = None) -> AsyncIterator[SlackWeb]:
-    """Open the session and close it again; *proxy* as `proxy_for` finds it."""
+async def opened(
+    base_url: str, token: str, metrics: Metrics, *, proxy: str | None = None, clock: Clock = _utc_now
+) -> AsyncIterator[SlackWeb]:
+    """Open the session and close it again; *proxy* as `proxy_for` finds it, *clock* is this machine's."""
     # The number of calls at once is bounded by the turns in flight; keep-alive is below the minute after which
     # Slack's own front closes, so that a request rarely meets a connection that is being closed.
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
     async with aiohttp.ClientSession(
         connector=connector, cookie_jar=aiohttp.DummyCookieJar(), proxy=proxy, middlewares=(_refuse_redirect,)
     ) as session:
-        yield SlackWeb(session, base_url, token, metrics)
+        yield SlackWeb(session, base_url, token, metrics, clock)
 
 
 def proxy_for(base_url: str) -> str | None:

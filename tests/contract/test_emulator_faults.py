@@ -1,5 +1,6 @@
 """What goes wrong in the emulated Slack on purpose, seen with Slack's own client."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -8,7 +9,9 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import DropAfter, DropBefore, EmulatedSlack, Error, Http, RateLimited, Slow, sample
+from bridge.playground.emulator.faults import Hang
 from support.slack_app import SECRET, TOKEN, refusal
+from support.waiting import wait_until
 
 
 @pytest.fixture
@@ -41,6 +44,25 @@ async def test_a_broken_connection_hides_whether_the_message_arrived(
 
     assert len(slack.messages(sample.GENERAL)) == arrived
     assert slack.calls_of("chat.postMessage")[0].fault == fault
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+async def test_a_call_that_hangs_is_carried_out_at_once_or_for_a_caller_who_waits(
+    slack: EmulatedSlack, client: AsyncWebClient, *, is_done: bool
+) -> None:
+    faults = [Hang(is_done), Hang(is_done)]
+    for fault in faults:
+        slack.faults.on("chat.postMessage", fault)
+    gone, waits = (asyncio.create_task(client.chat_postMessage(channel=sample.GENERAL, text="x")) for _ in faults)
+    await wait_until(lambda: len(slack.calls) == len(faults), "both were asked")
+
+    gone.cancel()
+    await asyncio.wait({gone})
+    for fault in faults:
+        fault.until.set()
+    await waits
+
+    assert len(slack.messages(sample.GENERAL)) == (2 if is_done else 1)
 
 
 async def test_a_slow_and_a_failing_slack(slack: EmulatedSlack, client: AsyncWebClient) -> None:

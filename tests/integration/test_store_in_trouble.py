@@ -15,9 +15,9 @@ from bridge.metrics import Metrics
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.records import Taken
 from bridge.queue.redis.connection import connect
+from support.harness import a_harness
 from support.real_redis import RealRedis
 from support.store import CHANNEL, TEAM, USER, a_store, message
-from support.turns import a_bench
 from support.waiting import wait_until
 
 
@@ -81,17 +81,17 @@ async def test_a_worker_goes_on_when_the_store_was_wiped_under_it(
     redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bridge.queue.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # it does not wait for the next one
-    async with a_bench(redis) as bench:
-        task = asyncio.create_task(bench.worker(block=1.0).run(bench.turns(bench.store.process()).work))
-        bench.service.gate.clear()
-        await bench.store.queue(message("is lost with the store"))
-        await wait_until(lambda: bench.service.asked, "a turn is in work")
+    async with a_harness(redis) as harness:
+        task = asyncio.create_task(harness.worker(block=1.0).run(harness.turns(harness.store.process()).work))
+        harness.service.gate.clear()
+        await harness.store.queue(message("is lost with the store"))
+        await wait_until(lambda: harness.service.asked, "a turn is in work")
         await redis.flushdb()
-        bench.service.gate.set()
+        harness.service.gate.set()
 
-        await bench.store.queue(message("comes after it", "1700000090.000100"))
-        await wait_until(lambda: bench.say.words, "it is answered")
+        await harness.store.queue(message("comes after it", "1700000090.000100"))
+        await wait_until(lambda: harness.seen.words, "it is answered")
 
-        assert bench.say.words == ["re: comes after it"]
-        bench.draining.set()
+        assert harness.seen.words == ["re: comes after it"]
+        harness.draining.set()
         await task

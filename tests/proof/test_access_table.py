@@ -19,15 +19,13 @@ from bridge.features.conversations import menu
 from bridge.features.shared.buttons import RUN_FORM, run_value
 from bridge.features.workflows import forms, run_card as runs
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.entities import Channel, Member
+from bridge.playground.emulator.entities import Channel, Group, Member
 from bridge.playground.emulator.sample import BRIDGE, OTHER_TEAM, TEAM
-from bridge.slack.api import SlackWeb
+from bridge.slack.api import Json
 from bridge.slack.blockkit import modals
 from bridge.slack.blockkit.reply import View
-from bridge.slack.people import Directory
 from support.gate import HOME, Gate, Somebody
-from support.turns import a_bench
-from support.wire_slack import Reaction, WireSlack, refused
+from support.harness import a_harness
 
 ORGANISATION = replace(HOME, enterprise="E0GRID")
 ORG_WIDE = replace(HOME, team="E0GRID", enterprise="E0GRID", is_org_wide=True)
@@ -42,11 +40,11 @@ PLACES = {
 ELSEWHERE = Channel("C0ELSEWHERE", "elsewhere", [])
 
 
-def somebody(team: str = TEAM, info: Reaction | None = None, said: str | None = None, **flags: bool) -> Somebody:
+def somebody(team: str = TEAM, info: Json | None = None, said: str | None = None, **flags: bool) -> Somebody:
     return Somebody(Member("U0SUE", "sue", "Sue Somebody", team, **flags), info, said)
 
 
-def of_workspaces(*teams: str, organisation: str = "E0GRID") -> Reaction:
+def of_workspaces(*teams: str, organisation: str = "E0GRID") -> Json:
     about = Member("U0SUE", "sue", "Sue Somebody", teams[0]).as_json()
     return {"ok": True, "user": about | {"enterprise_user": {"enterprise_id": organisation, "teams": list(teams)}}}
 
@@ -58,21 +56,21 @@ class Row:
     who: Somebody
     door: str = ""
     run: str = ""
-    rules: dict[str, frozenset[str]] = field(default_factory=dict)
+    rules: dict[str, str] = field(default_factory=dict)
     identity: Any = HOME
 
 
-def closed(*, runners: str = "U0RUE", users: str = "U0SUE") -> dict[str, frozenset[str]]:
-    channels = frozenset(place.id for place in PLACES.values())
+def closed(*, runners: str = "U0RUE", users: str = "U0SUE") -> dict[str, str]:
+    channels = ",".join(place.id for place in PLACES.values())
     return {
-        "allowed_channels": channels,
-        "allowed_users": frozenset(users.split()),
-        "runners": frozenset(runners.split()),
+        "BRIDGE_ALLOWED_CHANNELS": channels,
+        "BRIDGE_ALLOWED_USERS": users.replace(" ", ","),
+        "BRIDGE_RUNNERS": runners.replace(" ", ","),
     }
 
 
-NO_SCOPE = refused("missing_scope", needed="users:read")
-BROKEN = refused("internal_error")
+NO_SCOPE = {"ok": False, "error": "missing_scope", "needed": "users:read"}
+BROKEN = {"ok": False, "error": "internal_error"}
 
 PEOPLE = {
     "a member": Row(somebody()),
@@ -82,11 +80,9 @@ PEOPLE = {
     "somebody who was deactivated since": Row(somebody(deleted=True), run="runner"),
     "somebody of whom the app may know nothing": Row(somebody(info=NO_SCOPE)),
     "a member while Slack is broken": Row(somebody(info=BROKEN), run="unknown"),
-    "a listed guest": Row(somebody(is_restricted=True), rules={"runners": frozenset({"U0SUE"})}),
-    "a guest in a listed group": Row(somebody(is_restricted=True), rules={"runners": frozenset({GROUP})}),
-    "a listed person of whom Slack tells nothing": Row(
-        somebody(info=NO_SCOPE), rules={"runners": frozenset({"U0SUE"})}
-    ),
+    "a listed guest": Row(somebody(is_restricted=True), rules={"BRIDGE_RUNNERS": "U0SUE"}),
+    "a guest in a listed group": Row(somebody(is_restricted=True), rules={"BRIDGE_RUNNERS": GROUP}),
+    "a listed person of whom Slack tells nothing": Row(somebody(info=NO_SCOPE), rules={"BRIDGE_RUNNERS": "U0SUE"}),
     "a member of another workspace of the organisation": Row(
         somebody("T0SISTER", info=of_workspaces("T0SISTER")), door="stranger", identity=ORGANISATION
     ),
@@ -189,13 +185,15 @@ def expected(outcome: str, row: Row) -> str:
 
 
 @asynccontextmanager
-async def a_gate(redis: Redis, slack: WireSlack, web: SlackWeb, row: Row) -> AsyncIterator[Gate]:
-    directory = Directory(web, row.identity)
-    changes = {"identity": row.identity, "rules": row.rules, "directory": directory, "store_since": lambda: None}
-    async with a_bench(redis, **changes) as bench:
-        gate = Gate(bench, web, slack)
-        gate.groups = {GROUP: {"ok": True, "users": ["U0SUE"]}, UNREADABLE: refused("missing_scope")}
-        gate.knows(row.who)
+async def a_gate(redis: Redis, row: Row) -> AsyncIterator[Gate]:
+    async with a_harness(redis, **row.rules) as harness:
+        harness.identity = replace(row.identity, scopes=harness.identity.scopes)
+        harness.store.namespace.since = None
+        harness.configure()
+        workspace = harness.slack.workspace
+        workspace.groups.put(GROUP, Group(GROUP, "runners", "Runners", TEAM, ["U0SUE"]))
+        gate = Gate(harness)
+        gate.knows(row.who, [*PLACES.values(), ELSEWHERE])
         yield gate
 
 
@@ -206,20 +204,16 @@ async def what_comes_of_all(gate: Gate, who: Somebody, place: Channel) -> dict[s
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("row", PEOPLE.values(), ids=PEOPLE)
-async def test_each_person_may_on_each_surface_what_the_table_says(
-    redis: Redis, slack: WireSlack, web: SlackWeb, row: Row, place: Channel
-) -> None:
-    async with a_gate(redis, slack, web, row) as gate:
+async def test_each_person_may_on_each_surface_what_the_table_says(redis: Redis, row: Row, place: Channel) -> None:
+    async with a_gate(redis, row) as gate:
         found = await what_comes_of_all(gate, row.who, place)
 
     assert found == {name: expected(outcome, row) for name, (outcome, _) in SURFACES.items()}
 
 
 @pytest.mark.parametrize("row", [PEOPLE["a named runner"], PEOPLE["a named person who is no runner"]])
-async def test_in_a_channel_that_is_not_named_nothing_is_done_but_what_is_outside_of_channels(
-    redis: Redis, slack: WireSlack, web: SlackWeb, row: Row
-) -> None:
-    async with a_gate(redis, slack, web, row) as gate:
+async def test_an_unlisted_channel_is_refused_but_for_home(redis: Redis, row: Row) -> None:
+    async with a_gate(redis, row) as gate:
         found = await what_comes_of_all(gate, row.who, ELSEWHERE)
 
     refused_here = replace(row, door="channel")
@@ -235,18 +229,16 @@ async def test_in_a_channel_that_is_not_named_nothing_is_done_but_what_is_outsid
         ({"ok": True, "user": Member("U0SUE", "sue", "Sue", TEAM).as_json()}, ("talks", "is answered", "sends again")),
         ({"ok": True, "user": Member("U0SUE", "sue", "Sue", OTHER_TEAM).as_json()}, ("is refused: stranger",) * 3),
         (NO_SCOPE, ("is refused: unknown",) * 3),
-        (refused("user_not_found"), ("is refused: unknown",) * 3),
+        ({"ok": False, "error": "user_not_found"}, ("is refused: unknown",) * 3),
         ({"ok": True, "user": {"id": "U0SUE"}}, ("is refused: unknown",) * 3),
         (BROKEN, ("is sent again by Slack", "is told to try again", "is told to try again")),
     ],
     ids=["of home", "of another company", "no scope", "not found", "says nothing", "broken"],
 )
-async def test_where_payloads_do_not_say_from_where_a_person_is_it_is_asked_and_never_guessed(
-    redis: Redis, slack: WireSlack, web: SlackWeb, info: Reaction, outcomes: tuple[str, str, str]
-) -> None:
+async def test_a_person_of_unknown_home_is_looked_up(redis: Redis, info: Json, outcomes: tuple[str, str, str]) -> None:
     row = Row(somebody(info=info, said=""))
     place = PLACES["a shared channel"]
-    async with a_gate(redis, slack, web, row) as gate:
+    async with a_gate(redis, row) as gate:
         root = await gate.bind(place)
         mentioned = await gate.says(row.who, place, f"<@{BRIDGE}> Support: hello")
         replied = await gate.says(row.who, place, "hello", thread_ts=root)
@@ -258,11 +250,9 @@ async def test_where_payloads_do_not_say_from_where_a_person_is_it_is_asked_and_
 
 
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-async def test_what_another_bot_says_is_left_alone(
-    redis: Redis, slack: WireSlack, web: SlackWeb, place: Channel
-) -> None:
+async def test_another_bots_message_is_ignored(redis: Redis, place: Channel) -> None:
     row = Row(Somebody(Member("U0BOT", "botty", "Botty Bot", TEAM, is_bot=True, bot_id="B0BOT", app_id="A0BOT")))
-    async with a_gate(redis, slack, web, row) as gate:
+    async with a_gate(redis, row) as gate:
         root = await gate.bind(place)
         found = {
             await gate.says(row.who, place, f"<@{BRIDGE}> hello"),
@@ -273,20 +263,19 @@ async def test_what_another_bot_says_is_left_alone(
     assert found == {"is ignored"}
 
 
-async def test_a_reply_in_a_thread_where_nobody_talks_with_the_bot_is_not_even_refused(
-    redis: Redis, slack: WireSlack, web: SlackWeb
-) -> None:
+async def test_a_reply_in_a_thread_where_nobody_talks_with_the_bot_is_not_even_refused(redis: Redis) -> None:
     row = PEOPLE["a person who is not named"]
-    async with a_gate(redis, slack, web, row) as gate:
+    async with a_gate(redis, row) as gate:
         assert await gate.says(row.who, PLACES["a channel"], "hello", thread_ts="1600000000.000100") == "is ignored"
 
 
-async def test_members_are_looked_up_once_for_all_that_they_do(redis: Redis, slack: WireSlack, web: SlackWeb) -> None:
+async def test_members_are_looked_up_once_for_all_that_they_do(redis: Redis) -> None:
     row = PEOPLE["a member"]
-    async with a_gate(redis, slack, web, row) as gate:
+    async with a_gate(redis, row) as gate:
         await what_comes_of_all(gate, row.who, PLACES["a channel"])
 
-    assert slack.methods() == ["users.info"]
+        asked = [call.method for call in gate.harness.slack.calls if call.method.startswith("user")]
+        assert asked == ["users.info"]
 
 
 def test_the_playground_has_somebody_of_each_kind_to_try_it_with() -> None:

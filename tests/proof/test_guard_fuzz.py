@@ -24,7 +24,6 @@ from slack_bolt.response import BoltResponse
 from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card as runs
 from bridge.metrics import Metrics
-from bridge.slack.api import SlackWeb
 from bridge.slack.guard import LARGEST_BODY, Guard
 from support.front_door import FORM, JSON, SECRET, FrontDoor, Headers, a_front_door, request, signed
 
@@ -47,7 +46,7 @@ NAMES = st.sampled_from(
 HEADERS = st.lists(st.tuples(NAMES | st.binary(max_size=12), ODD | st.binary(max_size=40)), max_size=6)
 TYPES = st.sampled_from([JSON, FORM, (b"content-type", b"text/plain"), (b"content-type", b"application/json;\xff")])
 TEXTS = st.text(max_size=12) | st.sampled_from(
-    ["", "\ud800", "\x00", "x" * 5000, "payload", "!stop", "<@UBOT> \ud800", "{", "V1"]
+    ["", "\ud800", "\x00", "x" * 5000, "payload", "!stop", "<@U0BRIDGE> \ud800", "{", "V1"]
 )
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
@@ -108,17 +107,24 @@ async def test_any_request_gets_one_answer(
 def an_event(event: dict[str, Any]) -> dict[str, Any]:
     stamp = f"{int(time.time())}.000100"
     return {
-        "type": "event_callback", "team_id": "T1", "event_id": "Ev1", "authorizations": [{"team_id": "T1"}],
-        "event": {"user": "U1", "team": "T1", "channel": "C1", "ts": stamp, "text": f"<@UBOT> {WORDS}", **event},
+        "type": "event_callback", "team_id": "T0HOME", "event_id": "Ev1", "authorizations": [{"team_id": "T0HOME"}],
+        "event": {"user": "U0ALICE", "team": "T0HOME", "channel": "C0GENERAL", "ts": stamp,
+                  "text": f"<@U0BRIDGE> {WORDS}", **event},
     }  # fmt: skip
 
 
-PERSON = {"id": "U1", "team_id": "T1", "name": "alice"}
-MESSAGE = {"user": "U1", "ts": "1700000000.000100", "text": WORDS}
-INTERACTION = {"user": PERSON, "team": {"id": "T1"}, "channel": {"id": "C1"}, "trigger_id": "1.2.a", "token": "t"}
+PERSON = {"id": "U0ALICE", "team_id": "T0HOME", "name": "alice"}
+MESSAGE = {"user": "U0ALICE", "ts": "1700000000.000100", "text": WORDS}
+INTERACTION = {
+    "user": PERSON,
+    "team": {"id": "T0HOME"},
+    "channel": {"id": "C0GENERAL"},
+    "trigger_id": "1.2.a",
+    "token": "t",
+}
 FIELDS = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {forms.INPUT: {"value": WORDS}}}
 VIEW = {
-    "id": "V1", "callback_id": forms.RUN, "private_metadata": '{"channel": "C1"}', "type": "modal",
+    "id": "V1", "callback_id": forms.RUN, "private_metadata": '{"channel": "C0GENERAL"}', "type": "modal",
     "state": {"values": FIELDS},
 }  # fmt: skip
 EVENTS = [
@@ -154,7 +160,8 @@ LEGACY = [
 ]  # fmt: skip
 """What Slack sends to older kinds of apps; nothing of ours causes it."""
 COMMAND = {
-    "command": "/workflows", "text": f"run 3 {WORDS}", "user_id": "U1", "team_id": "T1", "channel_id": "C1",
+    "command": "/workflows", "text": f"run 3 {WORDS}", "user_id": "U0ALICE",
+    "team_id": "T0HOME", "channel_id": "C0GENERAL",
     "response_url": "https://hooks.slack.com/commands/T1/1/a", "trigger_id": "1.2.a",
 }  # fmt: skip
 
@@ -197,8 +204,8 @@ REQUESTS = (
 
 
 @pytest.fixture
-async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis, web) as door:
+async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis) as door:
         yield door
 
 
@@ -208,7 +215,7 @@ ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {fo
 
 @fuzzed
 @given(request_=REQUESTS)
-@example(request_=(an_event({"type": "app_mention", "text": f"<@UBOT> {HALF}"}), "event"))
+@example(request_=(an_event({"type": "app_mention", "text": f"<@U0BRIDGE> {HALF}"}), "event"))
 @example(request_=({**INTERACTIONS[0], "trigger_id": HALF}, "interaction"))
 @example(request_=({**INTERACTIONS[3], "view": {**VIEW, "state": {"values": ODD_FORM}}}, "interaction"))
 @example(request_=({**INTERACTIONS[3], "view": {"id": "V1", "callback_id": forms.RUN}}, "interaction"))

@@ -11,25 +11,25 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.workflows import forms, run_card as runs
-from bridge.slack.api import SlackWeb
 from support.front_door import FORM, JSON, FrontDoor, a_front_door, signed
 
-PERSON = {"id": "U1", "team_id": "T1"}
+PERSON = {"id": "U0ALICE", "team_id": "T0HOME"}
 COMMAND = {
-    "command": "/workflows", "text": "run 3 hello", "user_id": "U1", "team_id": "T1", "channel_id": "C1",
+    "command": "/workflows", "text": "run 3 hello", "user_id": "U0ALICE",
+    "team_id": "T0HOME", "channel_id": "C0GENERAL",
     "response_url": "https://hooks.slack.com/commands/T1/1/a", "trigger_id": "13345224609.738474920.8088930838",
 }  # fmt: skip
 CLICK = {
-    "type": "block_actions", "user": PERSON, "channel": {"id": "C1"}, "trigger_id": "1.2.a",
+    "type": "block_actions", "user": PERSON, "channel": {"id": "C0GENERAL"}, "trigger_id": "1.2.a",
     "response_url": "https://hooks.slack.com/actions/T1/1/a",
-    "container": {"type": "message", "message_ts": "1700000000.000100", "channel_id": "C1"},
+    "container": {"type": "message", "message_ts": "1700000000.000100", "channel_id": "C0GENERAL"},
     "actions": [{"action_id": runs.AGAIN, "value": '{"w": 3, "i": "hello"}'}],
 }  # fmt: skip
 CONFIRMATION = {**CLICK, "actions": [{"action_id": runs.CONFIRM, "value": '{"w": 3, "i": "hello"}'}]}
 SUBMISSION = {
     "type": "view_submission", "user": PERSON,
     "view": {
-        "id": "V1", "type": "modal", "callback_id": forms.RUN, "private_metadata": '{"channel": "C1"}',
+        "id": "V1", "type": "modal", "callback_id": forms.RUN, "private_metadata": '{"channel": "C0GENERAL"}',
         "state": {"values": {
             "1": {forms.WORKFLOW: {"type": "external_select", "selected_option": {"value": "3"}}},
             "2": {forms.INPUT: {"type": "plain_text_input", "value": "hello"}},
@@ -39,8 +39,8 @@ SUBMISSION = {
 
 
 @pytest.fixture
-async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis, web) as door:
+async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis) as door:
         yield door
 
 
@@ -73,56 +73,62 @@ async def test_a_replayed_request_starts_no_second_run(door: FrontDoor, body: by
 
     first = await door.send(body, *headers)
     at_once = await door.send(body, *headers)
-    await door.bench.work()
+    await door.harness.work()
     later = await door.send(body, *headers)
-    await door.bench.work()
+    await door.harness.work()
 
     assert (first.status, at_once.status, later.status) == (200, 200, 200)
     assert at_once.body == later.body == b"", "whoever replays learns nothing"
-    assert door.bench.service.runs == ["hello"]
+    assert door.harness.service.runs == ["hello"]
     assert door.counted('outcome="duplicate"} 2.0')
 
 
 async def test_a_question_is_answered_once_though_it_is_pressed_twice(door: FrontDoor) -> None:
     await door.interaction(CONFIRMATION)
     await door.interaction({**CONFIRMATION, "trigger_id": "1.2.b"})
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.runs == ["hello"]
+    assert door.harness.service.runs == ["hello"]
 
 
 async def test_the_same_words_typed_again_are_another_command(door: FrontDoor) -> None:
     await door.form(COMMAND)
     await door.form({**COMMAND, "trigger_id": "13345224609.738474920.other"})
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.runs == ["hello", "hello"]
+    assert door.harness.service.runs == ["hello", "hello"]
 
 
 async def test_a_replayed_event_is_answered_by_the_agent_once(door: FrontDoor) -> None:
     event = {
         "type": "app_mention",
-        "user": "U1",
-        "team": "T1",
-        "channel": "C1",
+        "user": "U0ALICE",
+        "team": "T0HOME",
+        "channel": "C0GENERAL",
         "ts": "1700000000.000100",
-        "text": "<@UBOT> hello",
+        "text": "<@U0BRIDGE> hello",
     }
     body = json.dumps({"type": "event_callback", "event_id": "Ev1", "event": event}).encode()
     headers = [JSON, *signed(body)]
 
     statuses = [(await door.send(body, *headers)).status for _ in range(3)]
-    await door.bench.work()
+    await door.harness.work()
 
     assert statuses == [200, 200, 200]
-    assert door.bench.service.messages == ["hello"]
+    assert door.harness.service.messages == ["hello"]
 
 
 @pytest.mark.parametrize(
     "payload",
     [
         {"type": "view_closed", "user": PERSON, "view": {"id": "V1", "type": "modal", "callback_id": forms.RUN}},
-        {"type": "block_suggestion", "user": PERSON, "action_id": "workflow", "value": "imp", "channel": {"id": "C1"}},
+        {
+            "type": "block_suggestion",
+            "user": PERSON,
+            "action_id": "workflow",
+            "value": "imp",
+            "channel": {"id": "C0GENERAL"},
+        },
         {**SUBMISSION, "view": {**SUBMISSION["view"], "state": {"values": {}}}},
     ],
     ids=["a form that is closed", "options", "a form with mistakes"],
@@ -139,7 +145,7 @@ async def test_what_is_answered_without_being_kept_changes_nothing_however_often
     assert [answer.status for answer in answers] == [200, 200, 200]
     assert len({answer.body for answer in answers}) == 1
     assert await door.keys() == before
-    assert door.bench.service.runs == []
+    assert door.harness.service.runs == []
 
 
 async def test_a_replay_is_refused_by_its_signature_before_its_identity_is_forgotten(door: FrontDoor) -> None:
@@ -149,4 +155,4 @@ async def test_a_replay_is_refused_by_its_signature_before_its_identity_is_forgo
     assert (await door.send(body, FORM, *old)).status == 401
     await door.send(body, FORM, *signed(body))
     (mark,) = [key for key in await door.keys() if ":seen:e:trigger:" in key]
-    assert await door.bench.store.redis.ttl(mark) > 24 * 3600, "a signature is good for five minutes"
+    assert await door.harness.store.redis.ttl(mark) > 24 * 3600, "a signature is good for five minutes"

@@ -1,7 +1,4 @@
-"""Everything between Slack's request and the inbox, in this process: guard, Bolt, surfaces, a Redis with Lua.
-
-A client speaks ASGI to it, as a server would, and signs what it sends; or hands on what came over a socket.
-"""
+"""What Slack sends, byte by byte: signed requests that speak ASGI to the guard, and envelopes of a socket."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,18 +18,14 @@ from redis.asyncio import Redis
 from starlette.types import ASGIApp, Message
 
 from bridge.listeners.app import dispatcher
-from bridge.metrics import Metrics
-from bridge.queue.records import UNLIMITED, Limits
-from bridge.slack.api import SlackWeb
-from bridge.slack.guard import Guard
 from bridge.slack.http import EVENTS_PATH
 from bridge.slack.sockets import Sockets
+from support.harness import Harness, a_harness
 from support.saying import US
-from support.store import START
-from support.turns import Bench, a_bench
+from support.secrecy import SIGNING_SECRET
 from support.waiting import wait_until
 
-SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+SECRET = SIGNING_SECRET
 JSON = (b"content-type", b"application/json")
 FORM = (b"content-type", b"application/x-www-form-urlencoded")
 Headers = list[tuple[bytes, bytes]]
@@ -104,21 +96,32 @@ async def request(
 
 @dataclass
 class FrontDoor:
-    """The whole way in, and behind it a *bench* that can work off what was taken."""
+    """The whole way in to the process ``a`` of a *harness*."""
 
-    bench: Bench
-    metrics: Metrics
-    guard: Guard
-    sockets: Sockets
+    harness: Harness
+
+    def __post_init__(self) -> None:
+        app, metrics = self.harness.parts().app, self.harness.metrics
+        self.sockets = Sockets(no_socket, dispatcher(app, metrics), metrics)
 
     async def send(self, body: bytes, *headers: tuple[bytes, bytes]) -> Response:
         """Send *body* with exactly these *headers*."""
-        return await request(self.guard, [body], list(headers))
+        return await request(self.harness.guard, [body], list(headers))
 
     async def event(self, event: dict[str, Any], *headers: tuple[bytes, bytes], **envelope: Any) -> Response:
-        """Send one event, signed."""
+        """Send one event, signed; what it says was written is in Slack, too."""
+        self._write(event)
         body = json.dumps({"type": "event_callback", "team_id": US.team, "event": event, **envelope}).encode()
         return await self.send(body, JSON, *signed(body), *headers)
+
+    def _write(self, event: dict[str, Any]) -> None:
+        thread_ts = event.get("thread_ts") or ""
+        if event.get("type") in {"message", "app_mention"} and "text" in event:
+            if thread_ts:
+                self.harness.write(thread_ts, "What is this?", channel=event["channel"])
+            self.harness.write(
+                event["ts"], event["text"], user=event["user"], channel=event["channel"], thread_ts=thread_ts
+            )
 
     async def form(self, fields: dict[str, Any]) -> Response:
         """Send a form, signed."""
@@ -135,32 +138,22 @@ class FrontDoor:
 
     async def wait_until_asked(self, count: int) -> None:
         """Wait until agents were asked *count* times."""
-        await wait_until(lambda: len(self.bench.service.asked) >= count, f"agents were asked {count} times")
+        await wait_until(lambda: len(self.harness.service.asked) >= count, f"agents were asked {count} times")
 
     async def keys(self) -> list[str]:
         """Every key there is in Redis."""
-        return sorted([key async for key in self.bench.store.redis.scan_iter()])
+        return sorted([key async for key in self.harness.store.redis.scan_iter()])
 
     def counted(self, line: str) -> bool:
         """Whether the metrics have a line that begins so."""
-        return line in self.metrics.exposition().decode()
+        return line in self.harness.metrics.exposition().decode()
 
 
 @asynccontextmanager
-async def a_front_door(
-    redis: Redis,
-    web: SlackWeb,
-    *,
-    limits: Limits = UNLIMITED,
-    since: datetime | None = START,
-    **rules: frozenset[str],
-) -> AsyncIterator[FrontDoor]:
-    """Open the door on *redis*, which knows nothing from before *since*; *rules* are those of `Access`."""
-    async with a_bench(redis, rules=rules, store_since=lambda: since) as bench:
-        bench.store.limits, bench.store.audit_lifetime = limits, timedelta(days=90)
-        metrics = bench.metrics
-        dispatch = dispatcher(bench.slack_app(web), metrics)
-        yield FrontDoor(bench, metrics, Guard(SECRET, metrics, dispatch), Sockets(no_socket, dispatch, metrics))
+async def a_front_door(redis: Redis, **environ: str) -> AsyncIterator[FrontDoor]:
+    """Open the door of a harness on *redis*; *environ* changes its settings."""
+    async with a_harness(redis, BRIDGE_AUDIT_DAYS="90", **environ) as harness:
+        yield FrontDoor(harness)
 
 
 async def no_socket() -> aiohttp.ClientWebSocketResponse:

@@ -6,23 +6,21 @@ Slack's answers about people and groups come over a socket; payloads are made as
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass, replace
 
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bridge.errors import NotAllowed
-from bridge.features.registry import features
 from bridge.features.results import Form, Outcome, Result
 from bridge.inbound import Notice
 from bridge.playground.emulator import payloads, sample
 from bridge.playground.emulator.entities import Channel, Member, Message, View
-from bridge.slack.api import Identity, SlackWeb
+from bridge.playground.emulator.faults import Http
+from bridge.slack.api import Identity, Json
+from support.harness import Harness
 from support.store import ROOT, message
-from support.turns import Bench
-from support.wire_slack import Json, Reaction, WireSlack, refused
 
 HOME = Identity(team=sample.TEAM, enterprise="", bot_user=sample.BRIDGE, bot_id=sample.BRIDGE_BOT)
 IN_WORDS = {
@@ -39,12 +37,8 @@ class Somebody:
     """A person, what ``users.info`` says of them, and what payloads say of where they are from (None: as always)."""
 
     person: Member
-    info: Reaction | None = None
+    info: Json | None = None
     team_said: str | None = None
-
-    @property
-    def about(self) -> Reaction:
-        return self.info or {"ok": True, "user": self.person.as_json()}
 
     def says(self, payload: Json) -> Json:
         """Change what a payload says of the person's home, or leave it out where that is ``""``."""
@@ -63,26 +57,24 @@ def _homes(payload: Json, team: str) -> Json:
 
 @dataclass
 class Gate:
-    """The surfaces, as its *bench* has them, of which *slack* is asked at the wire; what comes is said in words."""
+    """The surfaces of a *harness*; what comes is said in words."""
 
-    bench: Bench
-    web: SlackWeb
-    slack: WireSlack
-    groups: dict[str, Reaction] = field(default_factory=dict)
+    harness: Harness
     sent: int = 0
 
-    def __post_init__(self) -> None:
-        self.app = self.bench.slack_app(self.web)
-        self.slack.script["usergroups.users.list"] = [lambda asked: _json(self.groups[asked["usergroup"]])]
-
-    def knows(self, who: Somebody) -> None:
-        """Let Slack answer about *who*."""
-        self.slack.script["users.info"] = [who.about]
+    def knows(self, who: Somebody, channels: Iterable[Channel]) -> None:
+        """Let *who* be in the workspace, in *channels*, and let Slack tell of them what it shall."""
+        workspace = self.harness.slack.workspace
+        workspace.add_person(who.person)
+        for channel in channels:
+            workspace.add_channel(replace(channel, members=[who.person.id, sample.BRIDGE]))
+        if who.info is not None:
+            self.harness.slack.faults.on("users.info", Http(200, json.dumps(who.info)), times=None)
 
     async def bind(self, channel: Channel) -> str:
         """Begin a conversation in *channel* that is answered already; gives its root."""
-        await self.bench.store.queue(message(team=self.bench.identity.team, channel=channel.id), agent=7)
-        process = self.bench.store.process()
+        await self.harness.store.queue(message(team=self.harness.identity.team, channel=channel.id), agent=7)
+        process = self.harness.store.process()
         await process.journal.done(await process.take())
         return ROOT
 
@@ -133,29 +125,29 @@ class Gate:
     async def _pressed(self, who: Somebody, where: Json, action_id: str, value: str) -> str:
         action = {"type": "button", "action_id": action_id, "block_id": "b1", "value": value}
         body = payloads.block_actions(who.person, where, action, {}, trigger_id=f"t{self._next()}")
-        whispers = len(self.bench.say.whispers)
+        whispers = len(self.harness.seen.whispers)
         answer = await self._dispatched(who.says(body))
-        if len(self.bench.say.whispers) > whispers:
+        if len(self.harness.seen.whispers) > whispers:
             return "is told to try again"
         return await self._taken(answer.status)
 
     async def _dispatched(self, body: Json) -> BoltResponse:
-        return await self.app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
+        return await self.harness.parts().app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 
     async def _taken(self, status: int) -> str:
         """Say in words what was kept, and what its handler makes of it."""
         if status != 200:
             return "is sent again by Slack"
-        process = self.bench.store.process()
+        process = self.harness.store.process()
         held = await process.hold()
         if not held:
             return "is ignored"
-        turn = await self.bench.taken("a", held[0])
+        turn = await self.harness.taken("a", held[0])
         taken = turn.taken
         if isinstance(taken.record.body, Notice):
             outcome = f"is refused: {taken.record.body.what}"
         else:
-            outcome = await _in_words(features.handle(self.bench.deps(process), turn))
+            outcome = await _in_words(self.harness.handle(turn))
         await process.journal.done(taken)
         return outcome
 
@@ -179,7 +171,3 @@ def _view(who: Somebody, content: Json, values: dict[str, dict[str, Json]]) -> V
         id="V1", user=who.person.id, content=content, hash="h", root_id="V1", team=sample.TEAM, app_id=sample.APP,
         bot_id=sample.BRIDGE_BOT, values=values,
     )  # fmt: skip
-
-
-def _json(reaction: Any) -> Json:
-    return dict(reaction) if isinstance(reaction, dict) else refused("internal_error")

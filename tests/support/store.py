@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from bridge.features.workflows.runs import NodeResults
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
+from bridge.playground.emulator import sample
 from bridge.queue.inbox import Condition, Inbox, Put, Queued
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
@@ -31,7 +33,7 @@ LONG_IDLE_MS = 60_000
 SPARE = timedelta(hours=1)
 """How much later Redis' clock seems to be: a test's clock stands still, and nothing shall be late on a slow machine."""
 
-TEAM, CHANNEL, USER = "T1", "C1", "U1"
+TEAM, CHANNEL, USER, BOT = sample.TEAM, sample.GENERAL, sample.ALICE, sample.BRIDGE
 SECOND = "1700000000."
 ROOT = f"{SECOND}000100"
 THREAD = ThreadKey(TEAM, CHANNEL, ROOT)
@@ -113,21 +115,27 @@ class Store:
     processes: dict[str, Process] = field(default_factory=dict)
     limits: Limits = UNLIMITED
     audit_lifetime: timedelta = timedelta(0)
+    make: Callable[[str], Process] | None = None  # a process with more than the store
+    wrote: Callable[[InboundMessage], None] = lambda _: None  # told of what is put in
 
     def process(self, name: str = "a") -> Process:
         """Give the process *name*."""
         if name not in self.processes:
-            how: Any = {
-                "consumer": name, "session_lifetime": SESSION_LIFETIME, "now": self.clock, "limits": self.limits,
-            }  # fmt: skip
-            inbox = Inbox(self.scripts, **how)
-            journal = Journal(self.scripts, Patience(asyncio.Event()), **how)
-            self.processes[name] = Process(name, self.redis, inbox, journal, self.clock, how)
+            self.processes[name] = (self.make or self._process)(name)
         return self.processes[name]
+
+    def _process(self, name: str) -> Process:
+        how: Any = {
+            "consumer": name, "session_lifetime": SESSION_LIFETIME, "now": self.clock, "limits": self.limits,
+        }  # fmt: skip
+        inbox = Inbox(self.scripts, **how)
+        journal = Journal(self.scripts, Patience(asyncio.Event()), **how)
+        return Process(name, self.redis, inbox, journal, self.clock, how)
 
     async def put(self, inbound: InboundMessage | None = None, *, by: str = "a", **changes: Any) -> Put:
         """Put a message in as the receiver of the process *by* does: it binds its thread, or wants it bound."""
         inbound = inbound or message()
+        self.wrote(inbound)
         condition = Condition.START if inbound.is_root else Condition.BOUND
         how: dict[str, Any] = {
             "event": inbound.event_id, "message": inbound.key, "thread": inbound.thread, "condition": condition,
@@ -228,7 +236,7 @@ async def a_store(
     """Open a store in the namespace of the tests."""
     clock = clock or Clock()
     scripts = Scripts(redis, NAMESPACE, metrics or Metrics())
-    namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot="UBOT", now=clock, audit_lifetime=audit_lifetime)
+    namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot=BOT, now=clock, audit_lifetime=audit_lifetime)
     store = Store(
         redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), Channels(scripts), NodeResults(scripts),
         namespace, clock, limits=limits, audit_lifetime=audit_lifetime,

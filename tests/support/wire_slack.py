@@ -88,7 +88,7 @@ class WireSlack:
     def keep(self, arguments: Json) -> Json:
         """Post a message, as Slack does; also what a test calls for "posted, but the answer was lost"."""
         ts = f"1700000000.{len(self.posted) + 1:06d}"
-        self.posted.append({**arguments, "ts": ts, "bot_id": "B1", "user": "UBOT"})
+        self.posted.append({**arguments, "ts": ts, "bot_id": "B0BRIDGE", "user": "U0BRIDGE"})
         return {"ok": True, "ts": ts}
 
     def _usual(self, name: str) -> Json:

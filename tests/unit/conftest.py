@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 
 from support.edge import say, say_without_files, slack, web  # noqa: F401 - found by their names
 from support.fake_redis import InProcessRedis
+from support.harness import Harness, a_harness
 from support.lifetimes import keys_without_lifetime
 from support.store import Store, a_store
 from support.turns import Bench, a_bench
@@ -36,6 +37,12 @@ def redis(request: pytest.FixtureRequest) -> Redis:
 async def bench(redis: Redis) -> AsyncIterator[Bench]:
     async with a_bench(redis) as bench:
         yield bench
+
+
+@pytest.fixture
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with a_harness(redis) as harness:
+        yield harness
 
 
 @pytest.fixture

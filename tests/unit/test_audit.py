@@ -15,21 +15,20 @@ from bridge import errors
 from bridge.cli.audit import RESULTS, TITLE, for_people, for_programs, result, word
 from bridge.errors import BridgeError
 from bridge.metrics import Metrics
+from bridge.playground.emulator.sample import BOB, DM_ALICE
 from bridge.queue.audit import AuditEntry, audit_since
-from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
-from bridge.slack.api import SlackWeb
 from support.front_door import FrontDoor, a_front_door
-from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM
+from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER
 
 WORDS = "what nobody may read here"
-COMMAND = {"command": "/workflows", "user_id": "U1", "team_id": TEAM, "channel_id": CHANNEL}
+COMMAND = {"command": "/workflows", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL}
 DAYS = timedelta(days=90)
 
 
 @pytest.fixture
-async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis, web, allowed_users=frozenset({"U1"}), runners=frozenset({"U1"})) as door:
+async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis, BRIDGE_ALLOWED_USERS=USER, BRIDGE_RUNNERS=USER) as door:
         yield door
 
 
@@ -42,78 +41,79 @@ async def shown(redis: Redis) -> list[tuple[str, str, str, bool, str]]:
 
 
 async def do(door: FrontDoor, **form: Any) -> None:
-    await door.form({**COMMAND, "trigger_id": f"1.2.{len(await door.keys())}", **form})
-    await door.bench.work()
+    await door.form({**COMMAND, "trigger_id": door.harness.slack.tickets.trigger(form.get("user_id", USER)), **form})
+    await door.harness.work()
 
 
 def mention(user: str, text: str) -> dict[str, Any]:
     return {
-        "type": "app_mention", "user": user, "team": TEAM, "channel": CHANNEL, "ts": ROOT, "text": f"<@UBOT> {text}",
+        "type": "app_mention", "user": user, "team": TEAM, "channel": CHANNEL, "ts": ROOT,
+        "text": f"<@U0BRIDGE> {text}",
     }  # fmt: skip
 
 
-async def test_who_did_what_with_which_outcome_is_kept(door: FrontDoor, redis: Redis) -> None:
-    await door.event(mention("U1", WORDS))
-    await door.bench.work()
+async def test_an_action_is_audited_with_person_object_and_outcome(door: FrontDoor, redis: Redis) -> None:
+    await door.event(mention(USER, WORDS))
+    await door.harness.work()
     await do(door, text=f"run 3 {WORDS}")
     await do(door, text="show nothing-like-this")
     await door.interaction(
-        {"type": "block_actions", "user": {"id": "U1", "team_id": TEAM}, "channel": {"id": CHANNEL},
+        {"type": "block_actions", "user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL},
          "actions": [{"action_id": "run:again", "value": '{"w": 3, "i": 1}'}]}
     )  # fmt: skip
-    await door.bench.work()
+    await door.harness.work()
 
     assert await shown(redis) == [
-        ("U1", "message", "agent 7", True, "answered"),
-        ("U1", "/workflows run", "workflow 3 Import", True, "ran"),
-        ("U1", "/workflows show", "workflow", True, "NoSuch"),
-        ("U1", "click run:again", "workflow 3 Import", True, "ran"),
+        (USER, "message", "agent 7", True, "answered"),
+        (USER, "/workflows run", "workflow 3 Import", True, "ran"),
+        (USER, "/workflows show", "workflow", True, "NoSuch"),
+        (USER, "click run:again", "workflow 3 Import", True, "ran"),
     ]
 
 
 async def test_stops_and_opened_tabs_are_in_the_audit(door: FrontDoor, redis: Redis) -> None:
-    await door.bench.store.conversation(agent=7)
+    await door.harness.store.conversation(agent=7)
     stop = {"type": "agent_session_stopped", "channel": CHANNEL, "thread_ts": ROOT, "event_ts": "1700000900.000001"}
-    opened = {"type": "app_home_opened", "channel": "D1", "tab": "messages", "event_ts": "1700000900.000002"}
-    for user, event, about in (("U1", stop, "1"), ("U2", stop, "2"), ("U1", opened, "3")):
+    opened = {"type": "app_home_opened", "channel": DM_ALICE, "tab": "messages", "event_ts": "1700000900.000002"}
+    for user, event, about in ((USER, stop, "1"), (BOB, stop, "2"), (USER, opened, "3")):
         await door.event({**event, "user": user}, event_id=f"Ev{about}", is_ext_shared_channel=False)
-        await door.bench.work()
+        await door.harness.work()
 
     assert (await shown(redis))[1:] == [
-        ("U1", "click turn:stop", "", True, "stop: queued"),
-        ("U2", "click turn:stop", "", False, "user"),
-        ("U1", "click messages:opened", "", True, "greeted"),
+        (USER, "click turn:stop", "", True, "stop: queued"),
+        (BOB, "click turn:stop", "", False, "user"),
+        (USER, "click messages:opened", "", True, "greeted"),
     ]
 
 
 async def test_refusals_are_kept_with_their_reason(door: FrontDoor, redis: Redis) -> None:
-    await door.event(mention("U2", WORDS))
-    await door.bench.work()
-    await do(door, user_id="U2", text="run 3 hello")
-    await do(door, user_id="U1", team_id="T9", text="list")
+    await door.event(mention(BOB, WORDS))
+    await door.harness.work()
+    await do(door, user_id=BOB, text="run 3 hello")
+    await do(door, user_id=USER, team_id="T9", text="list")
 
     assert await shown(redis) == [
-        ("U2", "message", "", False, "user"),
-        ("U2", "/workflows run", "", False, "user"),
-        ("U1", "/workflows list", "", False, "stranger"),
+        (BOB, "message", "", False, "user"),
+        (BOB, "/workflows run", "", False, "user"),
+        (USER, "/workflows list", "", False, "stranger"),
     ]
 
 
-async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis, web: SlackWeb) -> None:
-    async with a_front_door(redis, web, limits=Limits(user_runs=1), runners=frozenset({"U1"})) as door:
-        await do(door, user_id="U2", text="run 3 hello")
+async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis) -> None:
+    async with a_front_door(redis, BRIDGE_USER_RUNS_PER_HOUR="1", BRIDGE_RUNNERS=USER) as door:
+        await do(door, user_id=BOB, text="run 3 hello")
         await do(door, text="run 3 hello")
         await do(door, text="run 3 hello")
 
     assert await shown(redis) == [
-        ("U2", "/workflows run", "workflow 3 Import", False, "NotAllowed"),
-        ("U1", "/workflows run", "workflow 3 Import", True, "ran"),
-        ("U1", "/workflows run", "workflow 3", False, "TooOften"),
+        (BOB, "/workflows run", "workflow 3 Import", False, "NotAllowed"),
+        (USER, "/workflows run", "workflow 3 Import", True, "ran"),
+        (USER, "/workflows run", "workflow 3", False, "TooOften"),
     ]
 
 
 async def test_no_words_of_anybody_are_in_the_audit(door: FrontDoor, redis: Redis) -> None:
-    await door.event(mention("U1", WORDS))
+    await door.event(mention(USER, WORDS))
     await do(door, text=f"run 3 {WORDS}")
     await do(door, text=WORDS)
 
@@ -130,10 +130,10 @@ async def test_each_command_is_named_with_object_and_outcome(door: FrontDoor, re
     await do(door, command="/stats", text="report daily 09:00")
     await do(door, text='run 3 {"x": }')
     await do(door, text="run Import")
-    await door.event(mention("U1", "!agents show Support"))
-    await door.bench.work()
-    await door.event(mention("U1", "!stpo") | {"ts": f"{ROOT[:-3]}300"})
-    await door.bench.work()
+    await door.event(mention(USER, "!agents show Support"))
+    await door.harness.work()
+    await door.event(mention(USER, "!stpo") | {"ts": f"{ROOT[:-3]}300"})
+    await door.harness.work()
 
     told = [json.loads(for_programs(act)) for act in await acts(redis)]
     (report,) = [act.pop("about") for act in told if act["did"] == "/stats report"]
@@ -174,13 +174,20 @@ def test_a_dead_letters_outcome_is_one_word_for_programs() -> None:
 def test_an_audit_entry_is_one_line_each() -> None:
     act = AuditEntry.from_redis(
         "1772625600123-0",
-        {"user": "U1", "channel": "C1", "did": "click \x1b[2J", "allowed": "0", "outcome": "user", "of_tomorrow": "x"},
+        {
+            "user": USER,
+            "channel": CHANNEL,
+            "did": "click \x1b[2J",
+            "allowed": "0",
+            "outcome": "user",
+            "of_tomorrow": "x",
+        },
     )
 
     assert (
-        for_people(act) == "2026-03-04 12:00:00   U1           C1           refused  click ?[2J                "
+        for_people(act) == "2026-03-04 12:00:00   U0ALICE      C0GENERAL    refused  click ?[2J                "
         "                              BRIDGE_ALLOWED_USERS does not name them"
     )
-    assert for_people(act).index("U1") == TITLE.index("who")
+    assert for_people(act).index(USER) == TITLE.index("who")
     assert json.loads(for_programs(act))["ended_at"] == "2026-03-04T12:00:00.123000+00:00"
     assert "\n" not in for_programs(act)

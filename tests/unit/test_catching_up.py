@@ -8,14 +8,15 @@ import httpx
 import pytest
 
 from bridge.errors import SlackRefused, SlackUnreachable
+from bridge.playground.emulator.sample import BOB
 from bridge.queue.inbox import Condition
 from bridge.slack.blockkit.quotation import BEFORE, NOW, SINCE
 from bridge.slack.history import ThreadMessage, ThreadRead
-from support.store import ROOT, THREAD, message, ts
+from support.store import ROOT, THREAD, USER, message, ts
 from support.turns import BOT, SALES, SUPPORT, Bench
 
 TALK = ThreadRead(
-    root=ThreadMessage("U1", "", "the <@U2> problem"), newest=(ThreadMessage("U2", "", "it is <#C2>", ("log.txt",)),)
+    root=ThreadMessage(USER, "", "the <@U0BOB> problem"), newest=(ThreadMessage(BOB, "", "it is <#C2>", ("log.txt",)),)
 )
 
 
@@ -33,7 +34,7 @@ async def replied(bench: Bench, text: str, number: int, **changes: Any) -> None:
 
 
 def named(bench: Bench) -> None:
-    bench.directory.users |= {"U1": "Alice", "U2": "Bob"}
+    bench.directory.users |= {USER: "Alice", BOB: "Bob"}
     bench.directory.channels["C2"] = "general"
 
 
@@ -53,7 +54,7 @@ async def test_the_bots_own_earlier_answers_go_along_to_an_agent_without_a_sessi
     named(bench)
     card = ThreadMessage(BOT, "", "✅ Report: completed", is_own=True)
     bench.directory.users[BOT] = "Bridge"
-    bench.say.thread = ThreadRead(root=ThreadMessage("U1", "", "run it"), newest=(card,))
+    bench.say.thread = ThreadRead(root=ThreadMessage(USER, "", "run it"), newest=(card,))
 
     await mentioned(bench, "what does it say?")
 
@@ -159,18 +160,18 @@ async def test_an_agent_that_is_named_first_is_named_before_the_quotation_is_put
     await mentioned(bench, "Sales: help")
 
     assert bench.service.asked[0]["agent"] == 8
-    assert bench.service.messages[0].endswith(f"{NOW}\nU1: help")
+    assert bench.service.messages[0].endswith(f"{NOW}\nU0ALICE: help")
 
 
 async def test_where_replies_need_a_mention_what_was_said_since_the_last_answer_goes_along(bench: Bench) -> None:
     bench.store.channels.replies = "mentions"
     await bench.store.queue(message(f"<@{BOT}> hello", is_mention=True), is_limited=True)
     await bench.work()
-    bench.say.thread = ThreadRead(newest=(ThreadMessage("U1", "", "never mind that"),))
+    bench.say.thread = ThreadRead(newest=(ThreadMessage(USER, "", "never mind that"),))
 
     await mentioned(bench, "so?")
 
-    assert bench.service.messages[1] == f"{SINCE}\n> U1: never mind that\n\n{NOW}\nso?"
+    assert bench.service.messages[1] == f"{SINCE}\n> U0ALICE: never mind that\n\n{NOW}\nso?"
     assert bench.say.windows == [(ROOT, ts(5))]
 
 
@@ -201,7 +202,7 @@ async def test_once_a_second_person_speaks_the_agent_is_told_who_does(bench: Ben
     await bench.work()
     await replied(bench, "are you there?", 1)
 
-    await replied(bench, "me too", 2, user="U2")
+    await replied(bench, "me too", 2, user=BOB)
     await replied(bench, "and I again", 3)
 
     assert bench.service.messages == ["hello", "are you there?", "Bob: me too", "Alice: and I again"]
@@ -209,7 +210,7 @@ async def test_once_a_second_person_speaks_the_agent_is_told_who_does(bench: Ben
 
 async def test_what_is_no_message_to_the_agent_makes_nobody_a_speaker(bench: Bench) -> None:
     await bench.store.queue(message("hello"), is_limited=True)
-    await bench.store.queue(message("!stats", ts(1), user="U2"), in_order=False)  # a command, as the door puts it
+    await bench.store.queue(message("!stats", ts(1), user=BOB), in_order=False)  # a command, as the door puts it
     await bench.work()
 
     await replied(bench, "go on", 2)

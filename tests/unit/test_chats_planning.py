@@ -13,6 +13,7 @@ from bridge.features.registry import features
 from bridge.features.results import Done, TryLater, Wait
 from bridge.ids import new_turn_id
 from bridge.inbound import Alert, MessageFile, Quotation
+from bridge.playground.emulator.sample import BOB
 from bridge.project import Agent
 from bridge.queue.inbox import Condition
 from bridge.queue.records import Conversation
@@ -164,13 +165,13 @@ async def test_whoever_takes_over_before_the_request_asks_the_same_agent(bench: 
     ("text", "words"),
     [
         (f"<@{BOT}> hello", "hello"),
-        ("ask <@U2> in <#C2>", "ask @Anna in #general"),
+        ("ask <@U0BOB> in <#C2>", "ask @Anna in #general"),
         ("see <https://a.test|this> &amp; that", "see [this](https://a.test) & that"),
         ("1 &lt; 2 &gt; 0", "1 < 2 > 0"),
     ],
 )
 async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(bench: Bench, text: str, words: str) -> None:
-    bench.directory.users["U2"] = "Anna"
+    bench.directory.users[BOB] = "Anna"
     bench.directory.channels["C2"] = "general"
 
     await bench.answer(message(text))

@@ -16,7 +16,7 @@ from bridge.features.registry import features
 from bridge.ids import own_lane
 from bridge.inbound import MessageFile, Notice, Table
 from bridge.queue.inbox import Duplicate, Queued
-from support.store import LANE, ROOT, START, THREAD, Store, a_store, message, ts
+from support.store import CHANNEL, LANE, ROOT, START, TEAM, THREAD, USER, Store, a_store, message, ts
 from support.turns import BOT, MemoryDirectory
 
 QUEUED = Received("queued")
@@ -32,7 +32,7 @@ class Door:
     rules: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def receiver(self) -> Receiver:
-        access = Access(home=frozenset({"T1", "E1"}), directory=self.directory, **self.rules)
+        access = Access(home=frozenset({TEAM, "E1"}), directory=self.directory, **self.rules)
         return Receiver(self.store.process().inbox, access, features, self.store.channels, BOT, lambda: self.since)
 
     async def receive(self, text: str, ts: str = ROOT, **changes: Any) -> Received:
@@ -50,17 +50,17 @@ class Door:
         (f"<@{BOT}> hello", False, "a new thread", QUEUED),
         (f"hello <@{BOT}>", False, "a new thread", QUEUED),
         ("hello", True, "a new thread", QUEUED),
-        ("<@U2> is what I ask about", True, "a new thread", QUEUED),
+        ("<@U0BOB> is what I ask about", True, "a new thread", QUEUED),
         ("hello", True, "an unbound thread", QUEUED),
         ("hello", False, "a new thread", Received("ignored", "not addressed to the bot")),
         ("hello", False, "a bound thread", QUEUED),
         ("hello", False, "an unbound thread", UNBOUND),
         (f"<@{BOT}> hello", False, "an unbound thread", QUEUED),
-        ("<@U2> look at this", False, "a bound thread", OTHERS),
-        ("  <@U2|anna> look at this", False, "a bound thread", OTHERS),
+        ("<@U0BOB> look at this", False, "a bound thread", OTHERS),
+        ("  <@U0BOB|anna> look at this", False, "a bound thread", OTHERS),
         ("<@W2> look at this", False, "a bound thread", OTHERS),
-        (f"<@U2> and <@{BOT}>", False, "a bound thread", QUEUED),
-        ("look at this, <@U2>", False, "a bound thread", QUEUED),
+        (f"<@U0BOB> and <@{BOT}>", False, "a bound thread", QUEUED),
+        ("look at this, <@U0BOB>", False, "a bound thread", QUEUED),
         (f"<@{BOT}> hello", False, "a bound thread", QUEUED),
         ("   ", False, "a bound thread", Received("ignored", "no text")),
         ("", True, "a new thread", Received("ignored", "no text")),
@@ -104,8 +104,8 @@ async def test_where_replies_need_a_mention(redis: Redis, text: str, expected: R
         ("hello", "the top", {}, QUEUED),
         (f"<@{BOT}> hello", "the top", {}, QUEUED),
         ("!stats", "the top", {}, QUEUED),
-        ("look at this, <@U2>", "the top", {}, QUEUED),
-        ("<@U2> look at this", "the top", {}, OTHERS),
+        ("look at this, <@U0BOB>", "the top", {}, QUEUED),
+        ("<@U0BOB> look at this", "the top", {}, OTHERS),
         ("  ", "the top", {}, Received("ignored", "no text")),
         ("hello", "a bound thread", {}, QUEUED),
         ("hello", "an unbound thread", {}, UNBOUND),
@@ -207,17 +207,17 @@ async def test_who_may_not_is_told_in_private_and_nothing_else_is_kept(
 @pytest.mark.parametrize(
     ("rules", "changes"),
     [
-        ({}, {"user_team": "T1"}),
-        ({}, {"user_team": "T1", "is_shared": True}),
+        ({}, {"user_team": TEAM}),
+        ({}, {"user_team": TEAM, "is_shared": True}),
         ({}, {"user_team": "E1", "is_shared": True}),
-        ({"allowed_users": frozenset({"U1"}), "allowed_channels": frozenset({"C1"})}, {}),
+        ({"allowed_users": frozenset({USER}), "allowed_channels": frozenset({CHANNEL})}, {}),
     ],
 )
 async def test_people_of_the_home_workspace_may(
     redis: Redis, rules: dict[str, frozenset[str]], changes: dict[str, Any]
 ) -> None:
     door = Door(await a_store(redis), rules=rules)
-    door.directory.home.add("U1")
+    door.directory.home.add(USER)
 
     assert await door.receive(f"<@{BOT}> hello", **changes) == QUEUED
 

@@ -19,9 +19,9 @@ from bridge.queue.inbox import Queued, Stale
 from bridge.queue.keys import CLAIMED
 from bridge.queue.patience import Patience
 from bridge.queue.records import Write
+from support.harness import Harness
 from support.real_redis import away
 from support.store import PREFIX, TEAM, USER, Store
-from support.turns import Bench
 
 HOME = HomeOpened(team=TEAM, channel="", user=USER)
 SCHEDULE = f"{PREFIX}report:r1"
@@ -29,9 +29,9 @@ GUARD: Write = ("if", SCHEDULE, 0, 1, "due", "1")
 GO_ON: Write = ("field", SCHEDULE, 60_000, "due", "2")
 
 
-def clock_of(bench: Bench, feature: Feature, name: str = "a") -> Clock:
-    deps = bench.deps(bench.store.process(name))
-    return Clock(deps, feature.clocks, feature.jobs, Patience(bench.draining, sleep=bench.sleep))
+def clock_of(harness: Harness, feature: Feature, name: str = "a") -> Clock:
+    deps = harness.parts(name).turns.deps
+    return Clock(deps, feature.clocks, feature.jobs, Patience(harness.draining, sleep=harness.sleep))
 
 
 @pytest.fixture
@@ -46,35 +46,35 @@ def feature() -> Feature:
     return feature
 
 
-async def test_a_slot_is_put_as_its_schedule_goes_on(bench: Bench, feature: Feature, redis: Redis) -> None:
+async def test_a_slot_is_put_as_its_schedule_goes_on(harness: Harness, feature: Feature, redis: Redis) -> None:
     await redis.hset(SCHEDULE, "due", "1")
     names = [f"p{number}" for number in range(8)]
 
-    await asyncio.gather(*(clock_of(bench, feature, name).claim_slots() for name in names))
+    await asyncio.gather(*(clock_of(harness, feature, name).claim_slots() for name in names))
 
     assert await redis.hget(SCHEDULE, "due") == "2"
-    assert len(await bench.store.process().hold()) == 1
+    assert len(await harness.store.process().hold()) == 1
 
 
-async def test_a_stale_slot_is_not_put(bench: Bench, feature: Feature, redis: Redis) -> None:
+async def test_a_stale_slot_is_not_put(harness: Harness, feature: Feature, redis: Redis) -> None:
     await redis.hset(SCHEDULE, "due", "3")
 
-    await clock_of(bench, feature).claim_slots()
+    await clock_of(harness, feature).claim_slots()
 
     assert await redis.hget(SCHEDULE, "due") == "3"
-    assert await bench.store.process().hold() == []
+    assert await harness.store.process().hold() == []
 
 
-async def test_a_schedule_that_a_failover_set_back_goes_on(bench: Bench, feature: Feature, redis: Redis) -> None:
+async def test_a_schedule_that_a_failover_set_back_goes_on(harness: Harness, feature: Feature, redis: Redis) -> None:
     for _ in range(2):
         await redis.hset(SCHEDULE, "due", "1")
-        await clock_of(bench, feature).claim_slots()
+        await clock_of(harness, feature).claim_slots()
 
     assert await redis.hget(SCHEDULE, "due") == "2"
-    assert len(await bench.store.process().hold()) == 1
+    assert len(await harness.store.process().hold()) == 1
 
 
-async def test_schedules_wait_for_redis(bench: Bench, feature: Feature, redis: Redis) -> None:
+async def test_schedules_wait_for_redis(harness: Harness, feature: Feature, redis: Redis) -> None:
     await redis.hset(SCHEDULE, "due", "1")
     looks = 0
 
@@ -82,12 +82,12 @@ async def test_schedules_wait_for_redis(bench: Bench, feature: Feature, redis: R
         nonlocal looks
         looks += 1
         if looks == 3:
-            bench.draining.set()
+            harness.draining.set()
             await asyncio.Event().wait()
 
-    bench.on_sleep = time_goes_on
+    harness.on_sleep = time_goes_on
     with away(redis):
-        await clock_of(bench, feature).watch_slots()
+        await clock_of(harness, feature).watch_slots()
 
     assert looks == 3
     assert await redis.hget(SCHEDULE, "due") == "1"
@@ -123,21 +123,21 @@ async def test_a_guard_leaves_out_only_what_it_guards(store: Store, redis: Redis
     assert await redis.zrange(f"{PREFIX}due", 0, -1) == ["r2", "r3"]
 
 
-async def test_one_process_takes_an_unread_hours_snapshot(bench: Bench) -> None:
-    clocks = [bench.clock(name) for name in "abc"]
+async def test_one_process_takes_an_unread_hours_snapshot(harness: Harness) -> None:
+    clocks = [harness.parts(name).clock for name in "abc"]
     (job,) = features.jobs
     for _ in range(2):
         await asyncio.gather(*(clock.do(job) for clock in clocks))
 
-    assert bench.service.requests == 1
-    store = bench.deps(bench.store.process()).statistics.store
-    assert await store.hours() == [hour_of(bench.store.clock())]
+    assert harness.service.requests == 1
+    store = harness.parts().turns.deps.statistics.store
+    assert await store.hours() == [hour_of(harness.store.clock())]
 
 
-async def test_a_failed_job_is_retried_until_draining(bench: Bench, redis: Redis) -> None:
+async def test_a_failed_job_is_retried_until_draining(harness: Harness, redis: Redis) -> None:
     (job,) = features.jobs
-    claim = f"{PREFIX}claimed:{job.name}:{hour_of(bench.store.clock())}"
-    bench.service.always = httpx.Response(418)
+    claim = f"{PREFIX}claimed:{job.name}:{hour_of(harness.store.clock())}"
+    harness.service.always = httpx.Response(418)
     looks = 0
 
     async def time_goes_on() -> None:
@@ -147,21 +147,21 @@ async def test_a_failed_job_is_retried_until_draining(bench: Bench, redis: Redis
             assert 0 < await redis.pttl(claim) <= CLAIMED / timedelta(milliseconds=1)
             assert CLAIMED < LOOKS_EVERY
             await redis.delete(claim)
-            bench.service.always = None
+            harness.service.always = None
         if looks == 3:
-            bench.draining.set()
+            harness.draining.set()
             await asyncio.Event().wait()
 
-    bench.on_sleep = time_goes_on
-    await bench.clock().watch_jobs()
+    harness.on_sleep = time_goes_on
+    await harness.parts().clock.watch_jobs()
 
-    assert bench.slept == [LOOKS_EVERY.total_seconds()] * 3
-    assert bench.service.requests == 2
+    assert harness.slept == [LOOKS_EVERY.total_seconds()] * 3
+    assert harness.service.requests == 2
     assert await redis.pttl(claim) > CLAIMED / timedelta(milliseconds=1), "it is not done again in this hour"
 
 
-async def test_a_job_is_missed_while_redis_is_away(bench: Bench, redis: Redis) -> None:
+async def test_a_job_is_missed_while_redis_is_away(harness: Harness, redis: Redis) -> None:
     with away(redis):
-        await bench.clock().do(features.jobs[0])
+        await harness.parts().clock.do(features.jobs[0])
 
-    assert bench.service.requests == 0
+    assert harness.service.requests == 0

@@ -16,11 +16,12 @@ from bridge.features.results import Done, Form, NewThread, Outcome, Result
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
+from bridge.playground.emulator.sample import BOB
 from bridge.slack.blockkit.reply import Audience, Reply
-from support.store import THREAD, USER, message, ts
+from support.store import CHANNEL, TEAM, THREAD, USER, message, ts
 from support.turns import Bench, a_bench
 
-STRANGER = "U2"
+STRANGER = BOB
 WORKFLOWS = [
     {"id": 1, "name": "Report", "is_active": True, "trigger_type": "manual", "node_count": 2},
     {"id": 2, "name": "Report daily", "is_active": True, "trigger_type": "cron", "node_count": 2},
@@ -44,16 +45,18 @@ async def typed(bench: Bench, line: str, user: str = USER) -> Result:
     """Type a slash command."""
     command, _, text = line.partition(" ")
     url = "https://hooks.example/r"
-    said = SlashCommand(team="T1", channel="C1", user=user, command=command, text=text, response_url=url)
+    said = SlashCommand(team=TEAM, channel=CHANNEL, user=user, command=command, text=text, response_url=url)
     return await bench.answer(said)
 
 
 def click(action: str, value: str, user: str = USER, **more: str) -> Click:
-    return Click(team="T1", channel="C1", user=user, action_id=action, value=value, message_ts="5.0", **more)
+    return Click(team=TEAM, channel=CHANNEL, user=user, action_id=action, value=value, message_ts="5.0", **more)
 
 
 def filled_form(*, form: str = "run", private_metadata: str = "", user: str = USER, **values: str) -> Submission:
-    return Submission(team="T1", channel="C1", user=user, form=form, values=values, private_metadata=private_metadata)
+    return Submission(
+        team=TEAM, channel=CHANNEL, user=user, form=form, values=values, private_metadata=private_metadata
+    )
 
 
 def shown(result: Result) -> Reply:
@@ -218,7 +221,7 @@ async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again
 @pytest.mark.parametrize(
     "asked",
     [
-        SlashCommand(team="T1", channel="C1", user=STRANGER, command="/workflows", text="run 1 x"),
+        SlashCommand(team=TEAM, channel=CHANNEL, user=STRANGER, command="/workflows", text="run 1 x"),
         *(click(action, '{"w":1,"i":"x"}', STRANGER) for action in ("run:again", "run:confirm", "run:form")),
         filled_form(workflow="1", user=STRANGER),
     ],
@@ -259,7 +262,7 @@ async def test_a_channels_default_agent_is_the_one_that_is_named(bench: Bench, l
 
     await typed(bench, line)
 
-    assert (await bench.store.channels.get("T1", "C1")).agent == agent
+    assert (await bench.store.channels.get(TEAM, CHANNEL)).agent == agent
 
 
 async def test_the_list_marks_the_channels_default_agent(bench: Bench) -> None:
@@ -380,7 +383,7 @@ async def test_a_message_that_is_gone_cannot_be_sent_again(bench: Bench) -> None
 async def test_an_agent_is_chosen_for_the_menu_s_thread(bench: Bench, thread_ts: str, root: str) -> None:
     reply = shown(await bench.answer(click("agent:choose", "1", thread_ts=thread_ts)))
 
-    conversation = await bench.store.sessions.thread(ThreadKey("T1", "C1", root))
+    conversation = await bench.store.sessions.thread(ThreadKey(TEAM, CHANNEL, root))
     assert conversation is not None
     assert conversation.agent == 1
     assert "Support answers in this thread" in reply.text

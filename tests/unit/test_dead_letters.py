@@ -13,20 +13,21 @@ from redis.asyncio import Redis
 
 from bridge.cli.dead import for_programs, table
 from bridge.cli.trace import steps_of
-from bridge.errors import SlackRefused
 from bridge.features import notices
 from bridge.features.results import Outcome
 from bridge.ids import MessageKey, TurnId, own_lane
 from bridge.inbound import SlashCommand
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import DM_ALICE
 from bridge.queue.dead import DeadLetter, DeadLetters, Retried
 from bridge.queue.records import Step
 from bridge.queue.trace import Owner, trace_of
 from bridge.slack.parts import Place
+from support.harness import POST, Harness, a_harness, killed
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
-from support.turns import Bench, a_bench, killed
 from support.waiting import wait_until
 
-REFUSED = SlackRefused("chat.postMessage", "not_in_channel")
+REFUSED = Error("not_in_channel")
 OWNER = Owner(TEAM, "https://acme.slack.com/")
 
 
@@ -47,14 +48,15 @@ async def dead_in(store: Store, step: Step, what: str = "answered") -> TurnId:
 
 
 @asynccontextmanager
-async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tuple[Bench, TurnId]]:
-    async with a_bench(redis) as bench:
-        bench.say.troubles = [REFUSED]
-        turn = await bench.store.queue(message("what is it?"))
-        await bench.work()
-        assert [said.place for said in bench.say.messages] == [Place(USER)], "who asked is told, and nobody else"
-        bench.say.messages.clear()
-        yield bench, turn
+async def an_answer_that_could_not_be_posted(redis: Redis) -> AsyncIterator[tuple[Harness, TurnId]]:
+    async with a_harness(redis) as harness:
+        harness.slack.faults.on(POST, REFUSED)
+        turn = await harness.store.queue(message("what is it?"))
+        await harness.work()
+        (told,) = harness.seen.messages
+        assert told.place == Place(DM_ALICE), "who asked is told, and nobody else"
+        harness.slack.workspace.messages.delete(told.message)
+        yield harness, turn
 
 
 async def test_a_dead_letter_lists_who_where_when_and_why(store: Store) -> None:
@@ -84,60 +86,59 @@ async def test_a_dead_letter_lists_who_where_when_and_why(store: Store) -> None:
 
 
 async def test_a_retry_posts_a_recorded_answer_without_asking(redis: Redis) -> None:
-    async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
-        assert await letters(bench.store).retry(turn) == (Retried.SHOWING, 0)
+    async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
+        assert await letters(harness.store).retry(turn) == (Retried.SHOWING, 0)
 
-        await bench.work("b")
+        await harness.work("b")
 
-        assert bench.service.messages == ["what is it?"]
-        assert bench.say.words == ["re: what is it?"]
-        assert await bench.store.field(turn, "step") == "done"
-        assert await letters(bench.store).all() == []
-        assert not await bench.store.holds_words("what is it?")
-        assert 6.9 < await bench.store.days_left(f"turn:{turn}") <= 7
+        assert harness.service.messages == ["what is it?"]
+        assert harness.seen.words == ["re: what is it?"]
+        assert await harness.store.field(turn, "step") == "done"
+        assert await letters(harness.store).all() == []
+        assert not await harness.store.holds_words("what is it?")
+        assert 6.9 < await harness.store.days_left(f"turn:{turn}") <= 7
 
 
-async def test_a_retry_does_not_repeat_a_posted_answer(bench: Bench) -> None:
-    turn = await bench.store.queue(message("what is it?"))
-    bench.say.after.clear()  # it arrives, and the worker never hears of it
-    task = await bench.begin("a")
-    await wait_until(lambda: bench.say.messages, "the answer is there")
+async def test_a_retry_does_not_repeat_a_posted_answer(harness: Harness) -> None:
+    turn = await harness.store.queue(message("what is it?"))
+    harness.hang(is_done=True)  # it arrives, and the worker never hears of it
+    task = await harness.begin("a")
+    await wait_until(lambda: harness.seen.messages, "the answer is there")
     await killed(task)
-    bench.say.after.set()
-    other = bench.store.process("b")
+    other = harness.store.process("b")
     await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
 
-    await letters(bench.store).retry(turn)
-    await bench.work("b")
+    await letters(harness.store).retry(turn)
+    await harness.work("b")
 
-    assert bench.say.words == ["re: what is it?"]
-    assert (bench.say.attempts, bench.say.looks) == (1, 1)
+    assert harness.seen.words == ["re: what is it?"]
+    assert (harness.seen.attempts, harness.seen.looks) == (1, 1)
 
 
 async def test_a_dead_letter_is_queued_once_however_often_asked(redis: Redis) -> None:
-    async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
-        answers = [await letters(bench.store).retry(turn) for _ in range(3)]
-        assert await bench.store.box() == [turn]
-        assert await bench.store.entries() == 1
+    async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
+        answers = [await letters(harness.store).retry(turn) for _ in range(3)]
+        assert await harness.store.box() == [turn]
+        assert await harness.store.entries() == 1
 
-        await bench.work()
+        await harness.work()
 
         assert answers == [(Retried.SHOWING, 0), (Retried.UNKNOWN, 0), (Retried.UNKNOWN, 0)]
-        assert len(bench.say.words) == 1
+        assert len(harness.seen.words) == 1
 
 
 async def test_one_that_dies_again_can_be_retried_again(redis: Redis) -> None:
-    async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
-        bench.say.troubles = [REFUSED]
-        await letters(bench.store).retry(turn)
-        await bench.work()
-        assert bench.say.words == []
+    async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
+        harness.slack.faults.on(POST, REFUSED)
+        await letters(harness.store).retry(turn)
+        await harness.work()
+        assert harness.seen.words == []
 
-        await letters(bench.store).retry(turn)
-        await bench.work()
+        await letters(harness.store).retry(turn)
+        await harness.work()
 
-        assert bench.say.words == ["re: what is it?"]
-        assert bench.service.messages == ["what is it?"]
+        assert harness.seen.words == ["re: what is it?"]
+        assert harness.service.messages == ["what is it?"]
 
 
 @pytest.mark.parametrize(
@@ -169,32 +170,31 @@ async def test_only_a_retry_sends_a_doubtful_message_again(
     assert await letters(store).retry(turn) == (Retried.UNKNOWN, 0)
 
 
-async def test_a_resent_message_is_answered_after_its_notice(bench: Bench) -> None:
-    turn = await bench.store.queue(message("what is it?"))
-    bench.service.chats = [httpx.Response(500)]
-    bench.say.after.clear()  # the notice is there, and the worker never hears of it
-    task = await bench.begin("a")
-    await wait_until(lambda: bench.say.messages, "the notice is there")
+async def test_a_resent_message_is_answered_after_its_notice(harness: Harness) -> None:
+    turn = await harness.store.queue(message("what is it?"))
+    harness.service.chats = [httpx.Response(500)]
+    harness.hang(is_done=True)  # the notice is there, and the worker never hears of it
+    task = await harness.begin("a")
+    await wait_until(lambda: harness.seen.messages, "the notice is there")
     await killed(task)
-    other = bench.store.process("b")
+    other = harness.store.process("b")
     await other.journal.bury((await other.take_over())[0], turn, reason="begun again and again")
-    await letters(bench.store).retry(turn)
-    task = await bench.begin("b")  # its answer arrives, too, and its worker dies, too
-    await wait_until(lambda: len(bench.say.messages) > 1, "the answer is there")
+    await letters(harness.store).retry(turn)
+    task = await harness.begin("b")  # its answer arrives, too, and its worker dies, too
+    await wait_until(lambda: len(harness.seen.messages) > 1, "the answer is there")
     await killed(task)
-    bench.say.after.set()
 
-    await bench.take_over("c")
+    await harness.take_over("c")
 
-    assert bench.service.messages == ["what is it?", "what is it?"]
-    assert "not known" in bench.say.words[0]
-    assert bench.say.words[1:] == ["re: what is it?"]
-    assert len((await trace_of(bench.store.scripts, key_of(ROOT))).turns) == 2
+    assert harness.service.messages == ["what is it?", "what is it?"]
+    assert "not known" in harness.seen.words[0]
+    assert harness.seen.words[1:] == ["re: what is it?"]
+    assert len((await trace_of(harness.store.scripts, key_of(ROOT))).turns) == 2
 
 
-async def test_what_a_button_resent_is_not_retried(bench: Bench) -> None:
-    turn = await bench.store.queue(message("what is it?"), agent=7)
-    process = bench.store.process()
+async def test_a_message_resent_by_a_button_is_not_retried(harness: Harness) -> None:
+    turn = await harness.store.queue(message("what is it?"), agent=7)
+    process = harness.store.process()
     taken = await process.take()
     await process.journal.sent(taken)
     outcome = Outcome(what="unknown", reply=notices.outcome_unknown(turn), keeps_text=True)
@@ -202,10 +202,10 @@ async def test_what_a_button_resent_is_not_retried(bench: Bench) -> None:
     await process.inbox.again(turn)
     await process.journal.bury(taken.held, turn, reason="begun again and again")
 
-    assert await letters(bench.store).retry(turn) == (Retried.GONE, 0)
-    await bench.work()
+    assert await letters(harness.store).retry(turn) == (Retried.GONE, 0)
+    await harness.work()
 
-    assert bench.service.messages == ["what is it?"]
+    assert harness.service.messages == ["what is it?"]
 
 
 async def test_a_retried_turn_goes_to_the_end_of_its_lane(store: Store) -> None:
@@ -219,15 +219,15 @@ async def test_a_retried_turn_goes_to_the_end_of_its_lane(store: Store) -> None:
     assert await store.entries() == 1
 
 
-async def test_an_old_dead_letter_is_sent_all_the_same(bench: Bench) -> None:
-    await bench.store.queue(message("what is it?"))
-    turn = await dead_in(bench.store, Step.QUEUED)
-    bench.store.clock.time = START + timedelta(days=20)
-    await letters(bench.store).retry(turn)
+async def test_an_old_dead_letter_is_sent_all_the_same(harness: Harness) -> None:
+    await harness.store.queue(message("what is it?"))
+    turn = await dead_in(harness.store, Step.QUEUED)
+    harness.store.clock.time = START + timedelta(days=20)
+    await letters(harness.store).retry(turn)
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.messages == ["what is it?"]
+    assert harness.service.messages == ["what is it?"]
 
 
 async def test_a_command_is_retried_in_a_lane_of_its_own(store: Store) -> None:
@@ -309,16 +309,16 @@ async def test_a_retried_message_may_be_edited_and_withdrawn(store: Store) -> No
 
 
 async def test_a_trace_tells_each_death_retry_and_drop(redis: Redis) -> None:
-    async with an_answer_that_could_not_be_posted(redis) as (bench, turn):
-        bench.store.clock.time += timedelta(seconds=1)
-        await letters(bench.store).retry(turn)
-        bench.say.troubles = [REFUSED]
-        await bench.work()
-        bench.store.clock.time += timedelta(seconds=1)
-        before = steps_of(await trace_of(bench.store.scripts, key_of(ROOT)))
-        await letters(bench.store).drop(turn)
+    async with an_answer_that_could_not_be_posted(redis) as (harness, turn):
+        harness.store.clock.time += timedelta(seconds=1)
+        await letters(harness.store).retry(turn)
+        harness.slack.faults.on(POST, REFUSED)
+        await harness.work()
+        harness.store.clock.time += timedelta(seconds=1)
+        before = steps_of(await trace_of(harness.store.scripts, key_of(ROOT)))
+        await letters(harness.store).drop(turn)
 
-        after = steps_of(await trace_of(bench.store.scripts, key_of(ROOT)))
+        after = steps_of(await trace_of(harness.store.scripts, key_of(ROOT)))
 
         assert [(step.what, step.detail) for step in before[5:]] == [
             ("dead", "slack: not_in_channel"),

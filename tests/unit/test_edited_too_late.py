@@ -9,136 +9,126 @@ from redis.asyncio import Redis
 
 from bridge.features.conversations.receive import Received
 from bridge.features.notices import ASK_EDITED
-from bridge.inbound import Click
-from support.store import CHANNEL, ROOT, TEAM, USER, message, ts
-from support.turns import BOT, Bench
+from support.harness import Harness
+from support.store import BOT, CHANNEL, ROOT, USER, message, ts
 
-URL = "https://slack.test/response"
 REPLY = ts(1)
 
 
-async def answered(bench: Bench) -> None:
+async def answered(harness: Harness) -> None:
     """Let a thread have a question in its root and one more, both answered."""
-    receiver = bench.receiver()
-    await receiver.receive(message(f"<@{BOT}> hello", is_mention=True))
-    await receiver.receive(message("how many?", REPLY))
-    await bench.work()
+    await harness.receives(message(f"<@{BOT}> hello", is_mention=True))
+    await harness.receives(message("how many?", REPLY))
+    await harness.work()
 
 
-async def edited(bench: Bench, text: str, event: str = "Ev-edit", **changes: Any) -> str:
-    became = (await bench.receiver().edited(message(text, REPLY, event_id=event, **changes))).decision
-    await bench.work()
+async def edited(harness: Harness, text: str, event: str = "Ev-edit", **changes: Any) -> str:
+    became = (await harness.receiver.edited(message(text, REPLY, event_id=event, **changes))).decision
+    await harness.work()
     return became
 
 
-async def pressed(bench: Bench, event: str = "press") -> None:
+async def pressed(harness: Harness) -> None:
     """Press the button of the newest offer."""
-    (_, offer) = [(whom, reply) for whom, reply in bench.say.whispers if ASK_EDITED in str(reply.blocks)][-1]
-    button = offer.blocks[1]["elements"][0]
-    click = Click(
-        team=TEAM, channel=CHANNEL, user=USER, action_id=button["action_id"], value=button["value"], thread_ts=ROOT,
-        is_ephemeral=True, response_url=URL,
-    )  # fmt: skip
-    await bench.store.process().inbox.put(click, event=event)
-    await bench.work()
+    await harness.presses(ASK_EDITED)
+    await harness.work()
 
 
-async def test_its_author_is_offered_to_ask_again_in_private_and_in_the_thread(bench: Bench) -> None:
-    await answered(bench)
+async def test_its_author_is_offered_to_ask_again_in_private_and_in_the_thread(harness: Harness) -> None:
+    await answered(harness)
 
-    assert await edited(bench, "how many in May?") == "asked"
+    assert await edited(harness, "how many in May?") == "asked"
 
-    ((whom, offer),) = bench.say.whispers
-    assert (whom.user, whom.channel, whom.thread_ts) == (USER, CHANNEL, ROOT)
+    (offer,) = harness.seen.whispers
+    assert (offer.user, offer.message.channel, offer.message.thread_ts) == (USER, CHANNEL, ROOT)
     assert offer.text == "The agent got this message before you changed it. Shall it get the new text, too?"
-    assert bench.service.messages == ["hello", "how many?"]
+    assert harness.service.messages == ["hello", "how many?"]
 
 
-async def test_the_button_asks_with_the_new_text_and_the_offer_is_gone(bench: Bench) -> None:
-    await answered(bench)
-    await edited(bench, "how many in May &amp; June?")
+async def test_the_button_asks_with_the_new_text_and_the_offer_is_gone(harness: Harness) -> None:
+    await answered(harness)
+    await edited(harness, "how many in May &amp; June?")
 
-    await pressed(bench)
+    await pressed(harness)
 
-    assert bench.service.messages[2:] == ["how many in May & June?"]
-    assert bench.say.words[-1] == "re: how many in May & June?"
-    whom, reply = bench.say.whispers[-1]
-    assert (whom.response_url, reply.replaces_original) == (URL, True)
-    assert not await bench.store.holds_words("in May &amp; June")
-
-
-async def test_pressed_twice_it_asks_once(bench: Bench) -> None:
-    await answered(bench)
-    await edited(bench, "how many in May?")
-
-    await pressed(bench)
-    await pressed(bench, "press again")
-
-    assert bench.service.messages[2:] == ["how many in May?"]
+    assert harness.service.messages[2:] == ["how many in May & June?"]
+    assert harness.seen.words[-1] == "re: how many in May & June?"
+    (replaced,) = harness.seen.whispers
+    assert ASK_EDITED not in str(replaced.blocks)
+    assert not await harness.store.holds_words("in May &amp; June")
 
 
-async def test_changed_twice_the_newest_text_is_asked_whichever_button_is_pressed(bench: Bench) -> None:
-    await answered(bench)
-    await edited(bench, "how many in May?")
-    await edited(bench, "how many in June?", "Ev-edit-2")
+async def test_pressed_twice_it_asks_once(harness: Harness) -> None:
+    await answered(harness)
+    await edited(harness, "how many in May?")
 
-    await pressed(bench)
-    await pressed(bench, "press the other")
+    await harness.presses(ASK_EDITED)
+    await pressed(harness)
 
-    assert bench.service.messages[2:] == ["how many in June?"]
-
-
-async def test_what_was_asked_again_can_be_changed_again(bench: Bench) -> None:
-    await answered(bench)
-    await edited(bench, "how many in May?")
-    await pressed(bench)
-
-    assert await edited(bench, "how many in June?", "Ev-edit-2") == "asked"
-    await pressed(bench, "press again")
-
-    assert bench.service.messages[2:] == ["how many in May?", "how many in June?"]
+    assert harness.service.messages[2:] == ["how many in May?"]
 
 
-async def test_an_edit_that_slack_repeats_is_offered_once(bench: Bench) -> None:
-    await answered(bench)
+async def test_changed_twice_the_newest_text_is_asked_whichever_button_is_pressed(harness: Harness) -> None:
+    await answered(harness)
+    await edited(harness, "how many in May?")
+    await edited(harness, "how many in June?", "Ev-edit-2")
+
+    await pressed(harness)
+    await pressed(harness)
+
+    assert harness.service.messages[2:] == ["how many in June?"]
+
+
+async def test_an_edit_that_was_sent_can_be_edited_again(harness: Harness) -> None:
+    await answered(harness)
+    await edited(harness, "how many in May?")
+    await pressed(harness)
+
+    assert await edited(harness, "how many in June?", "Ev-edit-2") == "asked"
+    await pressed(harness)
+
+    assert harness.service.messages[2:] == ["how many in May?", "how many in June?"]
+
+
+async def test_an_edit_that_slack_repeats_is_offered_once(harness: Harness) -> None:
+    await answered(harness)
     for _ in range(2):
-        await edited(bench, "how many in May?")
+        await edited(harness, "how many in May?")
 
-    assert len(bench.say.whispers) == 1
+    assert len(harness.seen.whispers) == 1
 
 
 @pytest.mark.parametrize("text", ["  ", "!stats"])
-async def test_what_is_no_question_any_more_is_not_offered(bench: Bench, text: str) -> None:
-    await answered(bench)
+async def test_an_edit_without_a_question_is_not_offered(harness: Harness, text: str) -> None:
+    await answered(harness)
 
-    await edited(bench, text)
+    await edited(harness, text)
 
-    assert bench.say.whispers == []
+    assert harness.seen.whispers == []
 
 
-async def test_a_command_that_is_changed_is_neither_begun_anew_nor_offered(bench: Bench) -> None:
-    await answered(bench)
-    receiver = bench.receiver()
-    await receiver.receive(message("!workflows run 3 hello", ts(2)))
-    await bench.work()
-    before = len(bench.say.whispers)
+async def test_a_command_that_is_changed_is_neither_begun_anew_nor_offered(harness: Harness) -> None:
+    await answered(harness)
+    await harness.receives(message("!workflows run 3 hello", ts(2)))
+    await harness.work()
+    before = len(harness.seen.whispers)
 
     edit = message("!workflows run 3 goodbye", ts(2), event_id="Ev-edit")
-    assert await receiver.edited(edit) == Received("late")
-    await bench.work()
+    assert await harness.receiver.edited(edit) == Received("late")
+    await harness.work()
 
-    assert len(bench.say.whispers) == before
-    assert bench.service.runs == ["hello"]
+    assert len(harness.seen.whispers) == before
+    assert harness.service.runs == ["hello"]
 
 
-async def test_the_new_text_is_kept_for_a_week_and_then_gone(bench: Bench, redis: Redis) -> None:
-    await answered(bench)
-    await edited(bench, "how many in May?")
+async def test_the_new_text_is_kept_for_a_week_and_then_gone(harness: Harness, redis: Redis) -> None:
+    await answered(harness)
+    await edited(harness, "how many in May?")
     turn = str(await redis.get(f"{{test}}:seen:m:{message(ts=REPLY).key}"))
-    assert 6.9 < await bench.store.days_left(f"turn:{turn}") <= 7
+    assert 6.9 < await harness.store.days_left(f"turn:{turn}") <= 7
     await redis.delete(f"{{test}}:turn:{turn}")
 
-    await pressed(bench)
+    await pressed(harness)
 
-    assert bench.service.messages == ["hello", "how many?"]
-    assert "no longer kept" in bench.say.whispers[-1][1].text
+    assert harness.service.messages == ["hello", "how many?"]
+    assert "no longer kept" in harness.seen.whispers[-1].text

@@ -10,23 +10,30 @@ from redis.asyncio import Redis
 
 from bridge.listeners.events import EVENTS
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS
-from bridge.slack.api import SlackWeb
+from bridge.playground.emulator.sample import BOB, DM_ALICE
 from support.front_door import FrontDoor, a_front_door
-from support.store import ROOT, ts
+from support.store import BOT, CHANNEL, ROOT, TEAM, USER, ts
 
 STOP = {
-    "type": "agent_session_stopped", "channel": "C1", "user": "U1", "thread_ts": ROOT, "event_ts": "1700000900.000001",
+    "type": "agent_session_stopped", "channel": CHANNEL, "user": USER, "thread_ts": ROOT,
+    "event_ts": "1700000900.000001",
 }  # fmt: skip
 CROSS = {
-    "type": "reaction_added", "user": "U1", "reaction": "x", "item_user": "U1", "event_ts": "1700000900.000001",
-    "item": {"type": "message", "channel": "C1", "ts": ROOT},
+    "type": "reaction_added", "user": USER, "reaction": "x", "item_user": USER, "event_ts": "1700000900.000001",
+    "item": {"type": "message", "channel": CHANNEL, "ts": ROOT},
 }  # fmt: skip
-OPENED = {"type": "app_home_opened", "user": "U1", "channel": "D1", "tab": "messages", "event_ts": "1700000900.000001"}
+OPENED = {
+    "type": "app_home_opened",
+    "user": USER,
+    "channel": DM_ALICE,
+    "tab": "messages",
+    "event_ts": "1700000900.000001",
+}
 
 
 @pytest.fixture
-async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis, web) as door:
+async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis) as door:
         yield door
 
 
@@ -37,15 +44,15 @@ async def sent(door: FrontDoor, event: dict[str, Any], **changes: Any) -> int:
 
 @pytest.mark.parametrize("event", [STOP, CROSS])
 async def test_a_stop_is_given_before_its_acknowledgement(door: FrontDoor, event: dict[str, Any]) -> None:
-    turn = await door.bench.store.conversation(agent=7)
+    turn = await door.harness.store.conversation(agent=7)
 
     statuses = [await sent(door, event), await sent(door, event)]
 
     assert statuses == [200, 200]
-    assert await door.bench.store.field(turn, "stopped") == "queued"
-    await door.bench.work()
-    assert door.bench.service.messages == []
-    assert len(door.bench.say.words) == 1
+    assert await door.harness.store.field(turn, "stopped") == "queued"
+    await door.harness.work()
+    assert door.harness.service.messages == []
+    assert len(door.harness.seen.words) == 1
 
 
 @pytest.mark.parametrize(
@@ -55,62 +62,62 @@ async def test_a_stop_is_given_before_its_acknowledgement(door: FrontDoor, event
         (STOP, {"thread_ts": "²."}),
         (STOP, {"event_ts": ""}),
         (STOP, {"channel": None}),
-        (CROSS, {"item_user": "UOTHER"}),
-        (CROSS, {"user": "UOTHER"}),
+        (CROSS, {"item_user": BOB}),
+        (CROSS, {"user": BOB}),
         (CROSS, {"user": "USLACKBOT", "item_user": "USLACKBOT"}),
         (STOP, {"user": "USLACKBOT"}),
         (CROSS, {"reaction": "eyes"}),
         (CROSS, {"item": None}),
         (CROSS, {"item": {"type": "file", "file": "F1"}}),
-        (CROSS, {"item": {"type": "message", "channel": "C1", "ts": ts(5)}}),
-        (CROSS, {"user": "UBOT", "item_user": "UBOT"}),
+        (CROSS, {"item": {"type": "message", "channel": CHANNEL, "ts": ts(5)}}),
+        (CROSS, {"user": BOT, "item_user": BOT}),
     ],
 )
 async def test_an_event_that_is_no_stop_changes_nothing(
     door: FrontDoor, event: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    await door.bench.store.conversation(agent=7)
+    await door.harness.store.conversation(agent=7)
 
     assert await sent(door, event, **changes) == 200
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["hello there"]
-    assert door.bench.say.whispers == []
+    assert door.harness.service.messages == ["hello there"]
+    assert door.harness.seen.whispers == []
 
 
 @pytest.mark.parametrize(("event", "kind"), [(STOP, "stop"), (CROSS, "stop"), (OPENED, "messages_opened")])
 async def test_an_event_is_counted_by_its_own_kind(door: FrontDoor, event: dict[str, Any], kind: str) -> None:
-    await door.bench.store.conversation(agent=7)
+    await door.harness.store.conversation(agent=7)
 
     await sent(door, event)
 
-    await door.bench.work()
+    await door.harness.work()
     assert door.counted(f'bridge_events_total{{kind="{kind}",outcome="queued"}} 1.0')
     assert door.counted(f'bridge_turn_seconds_count{{kind="{kind}",')
 
 
 async def test_an_opened_messages_tab_gets_prompts(door: FrontDoor) -> None:
     assert await sent(door, OPENED) == 200
-    await door.bench.work()
+    await door.harness.work()
 
-    assert [channel for channel, _ in door.bench.say.prompts] == ["D1"]
+    assert [channel for channel, _ in door.harness.seen.prompts] == [DM_ALICE]
 
 
 @pytest.mark.parametrize("changes", [{"tab": "home"}, {"tab": None}, {"channel": None}, {"user": None}])
 async def test_another_opened_tab_gets_no_prompts(door: FrontDoor, changes: dict[str, Any]) -> None:
     assert await sent(door, OPENED, **changes) == 200
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.say.prompts == []
+    assert door.harness.seen.prompts == []
 
 
-async def test_a_person_without_access_gets_no_prompts(redis: Redis, web: SlackWeb) -> None:
-    async with a_front_door(redis, web, allowed_users=frozenset({"UOTHER"})) as door:
+async def test_a_person_without_access_gets_no_prompts(redis: Redis) -> None:
+    async with a_front_door(redis, BRIDGE_ALLOWED_USERS=BOB) as door:
         assert await sent(door, OPENED) == 200
-        await door.bench.work()
+        await door.harness.work()
 
-        assert door.bench.say.prompts == []
-        assert door.bench.say.whispers == []
+        assert door.harness.seen.prompts == []
+        assert door.harness.seen.whispers == []
 
 
 async def test_the_manifest_has_exactly_the_events_with_a_listener(door: FrontDoor) -> None:
@@ -129,9 +136,9 @@ async def test_a_click_by_slack_itself_is_ignored(door: FrontDoor, user: str) ->
     response = await door.interaction(
         {
             "type": "block_actions",
-            "user": {"id": user, "team_id": "T1"},
-            "channel": {"id": "C1"},
-            "container": {"type": "message", "message_ts": ROOT, "channel_id": "C1"},
+            "user": {"id": user, "team_id": TEAM},
+            "channel": {"id": CHANNEL},
+            "container": {"type": "message", "message_ts": ROOT, "channel_id": CHANNEL},
             "actions": [{"action_id": "agent:choose", "value": "1", "block_id": "b"}],
             "trigger_id": "1.2.a",
         }

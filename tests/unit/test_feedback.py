@@ -16,10 +16,11 @@ from bridge.features.shared.buttons import FEEDBACK, Answered
 from bridge.ids import TurnId
 from bridge.inbound import Click
 from bridge.metrics import Metrics
+from bridge.playground.emulator.sample import BOB
 from bridge.queue.scripting import Scripts
 from bridge.slack.parts import parts_of
+from support.harness import Harness
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER, message
-from support.turns import Bench
 
 AGES = START - timedelta(days=400)
 
@@ -28,76 +29,76 @@ async def votes(redis: Redis, since: Any = AGES) -> list[Vote]:
     return [vote async for vote in votes_since(Scripts(redis, NAMESPACE, Metrics()), since)]
 
 
-async def answered(bench: Bench) -> dict[str, Any]:
+async def answered(harness: Harness) -> dict[str, Any]:
     """Let the agent answer; gives the pair of buttons below."""
-    await bench.store.queue(message("my very own words"), agent=7)
-    await bench.work()
-    (posted,) = bench.say.replies()
-    buttons: dict[str, Any] = posted.reply.footer[-1]["elements"][0]
+    await harness.store.queue(message("my very own words"), agent=7)
+    await harness.work()
+    (posted,) = harness.seen.replies()
+    buttons: dict[str, Any] = posted.blocks[-1]["elements"][0]
     return buttons
 
 
-async def pressed(bench: Bench, value: str, event: str, user: str = USER) -> None:
+async def pressed(harness: Harness, value: str, event: str, user: str = USER) -> None:
     click = Click(
         team=TEAM, channel=CHANNEL, user=user, action_id=FEEDBACK, value=value, message_ts="1.2", thread_ts=ROOT
     )
-    await bench.store.process().inbox.put(click, event=event)
-    await bench.work()
+    await harness.store.process().inbox.put(click, event=event)
+    await harness.work()
 
 
-async def test_a_vote_is_kept_with_agent_and_session(bench: Bench, redis: Redis) -> None:
-    buttons = await answered(bench)
-    (posted,) = bench.say.replies()
+async def test_a_vote_is_kept_with_agent_and_session(harness: Harness, redis: Redis) -> None:
+    buttons = await answered(harness)
+    (posted,) = harness.seen.replies()
 
-    await pressed(bench, buttons["positive_button"]["value"], "1")
+    await pressed(harness, buttons["positive_button"]["value"], "1")
 
     (vote,) = await votes(redis)
     assert vote == Vote(at=START, vote="up", user=USER, agent=7, session=42, turn=posted.tag.turn)
-    assert b'bridge_feedback_total{how="new",vote="up"} 1.0' in bench.metrics.exposition()
-    assert not await bench.store.holds_words("my very own words")
-    whom, thanks = bench.say.whispers[-1]
-    assert (whom.user, "noted" in thanks.text) == (USER, True)
+    assert b'bridge_feedback_total{how="new",vote="up"} 1.0' in harness.metrics.exposition()
+    assert not await harness.store.holds_words("my very own words")
+    thanks = harness.seen.whispers[-1]
+    assert (thanks.user, "noted" in thanks.text) == (USER, True)
 
 
-async def test_a_person_has_one_vote_and_may_change_it(bench: Bench, redis: Redis) -> None:
-    buttons = await answered(bench)
+async def test_a_person_has_one_vote_and_may_change_it(harness: Harness, redis: Redis) -> None:
+    buttons = await answered(harness)
     up, down = buttons["positive_button"]["value"], buttons["negative_button"]["value"]
 
     for event, value in enumerate((up, up, down)):
-        await pressed(bench, value, str(event))
-    await pressed(bench, up, "another's", user="U2")
+        await pressed(harness, value, str(event))
+    await pressed(harness, up, "another's", user=BOB)
 
-    assert sorted((vote.user, vote.vote) for vote in await votes(redis)) == [("U1", "down"), ("U2", "up")]
-    counted = bench.metrics.exposition()
+    assert sorted((vote.user, vote.vote) for vote in await votes(redis)) == [(USER, "down"), (BOB, "up")]
+    counted = harness.metrics.exposition()
     assert b'bridge_feedback_total{how="same",vote="up"} 1.0' in counted
     assert b'bridge_feedback_total{how="changed",vote="down"} 1.0' in counted
 
 
-async def test_votes_are_kept_for_ninety_days(bench: Bench, redis: Redis) -> None:
-    buttons = await answered(bench)
-    await pressed(bench, buttons["negative_button"]["value"], "1")
+async def test_votes_are_kept_for_ninety_days(harness: Harness, redis: Redis) -> None:
+    buttons = await answered(harness)
+    await pressed(harness, buttons["negative_button"]["value"], "1")
     (vote,) = await votes(redis)
 
-    assert 89.9 < await bench.store.days_left(f"votes:{vote.turn}") <= 90
-    assert 89.9 < await bench.store.days_left("voted") <= 90
+    assert 89.9 < await harness.store.days_left(f"votes:{vote.turn}") <= 90
+    assert 89.9 < await harness.store.days_left("voted") <= 90
     assert await votes(redis, START + timedelta(seconds=1)) == []
 
-    bench.store.clock.time += timedelta(days=91)
+    harness.store.clock.time += timedelta(days=91)
     value = f"up:{'x' * 16}:7:43"
-    await pressed(bench, value, "2")
+    await pressed(harness, value, "2")
     assert [one.session for one in await votes(redis)] == [43]
 
 
 @pytest.mark.parametrize(
     "value", ["", "up", "up:turn:seven:42", "sideways:turn:7:42", "up:turn:7:42:more", "up:a b:7:"]
 )
-async def test_a_button_of_another_release_does_nothing(bench: Bench, redis: Redis, value: str) -> None:
+async def test_a_button_of_another_release_does_nothing(harness: Harness, redis: Redis, value: str) -> None:
     assert read_vote(value) is None
 
-    await pressed(bench, value, "1")
+    await pressed(harness, value, "1")
 
     assert await votes(redis) == []
-    assert bench.say.whispers == []
+    assert harness.seen.whispers == []
 
 
 def test_the_buttons_say_which_answer_they_are_about() -> None:
@@ -120,7 +121,7 @@ def test_an_answer_goes_out_without_unknown_buttons() -> None:
 
 def vote(agent: int | None, up: bool, session: int | None, minute: int = 0) -> Vote:  # noqa: FBT001 - reads as a row
     moment = START + timedelta(minutes=minute)
-    return Vote(at=moment, vote="up" if up else "down", user="U1", agent=agent, session=session, turn=f"t{minute}")
+    return Vote(at=moment, vote="up" if up else "down", user=USER, agent=agent, session=session, turn=f"t{minute}")
 
 
 def test_the_table_counts_votes_and_names_bad_sessions() -> None:
@@ -139,5 +140,6 @@ def test_without_votes_it_says_so() -> None:
 
 def test_for_programs_each_vote_is_a_line_of_ascii() -> None:
     assert to_json(vote(7, True, None)) == (
-        '{"at": "2026-03-04T12:00:00+00:00", "vote": "up", "user": "U1", "agent": 7, "session": null, "turn": "t0"}'
+        '{"at": "2026-03-04T12:00:00+00:00", "vote": "up", "user": "U0ALICE", '
+        '"agent": 7, "session": null, "turn": "t0"}'
     )

@@ -10,27 +10,28 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.registry import features
-from bridge.queue.records import Limits
-from bridge.slack.api import SlackWeb
+from bridge.playground.emulator.sample import BOB
 from bridge.slack.blockkit.reply import Audience
 from support.front_door import FrontDoor, a_front_door
-from support.store import CHANNEL, ROOT, TEAM
+from support.store import CHANNEL, ROOT, TEAM, USER
 
-Opened = Callable[[Limits], Awaitable[FrontDoor]]
+Opened = Callable[..., Awaitable[FrontDoor]]
 OTHER_ROOT = "1700000500.000001"
 
 
 @pytest.fixture
-async def opened(redis: Redis, web: SlackWeb) -> AsyncIterator[Opened]:
+async def opened(redis: Redis) -> AsyncIterator[Opened]:
     """Open a door with some limits; its threads have a conversation already."""
     contexts: list[AbstractAsyncContextManager[FrontDoor]] = []
 
-    async def open_(limits: Limits) -> FrontDoor:
-        contexts.append(a_front_door(redis, web, limits=limits))
+    async def open_(**limits: str) -> FrontDoor:
+        contexts.append(a_front_door(redis, **limits))
         door = await contexts[-1].__aenter__()
         for root in (ROOT, OTHER_ROOT):
-            await door.bench.store.redis.hset(f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", mapping={"v": 1, "agent": 7})
-            await door.bench.store.redis.expire(f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", 60)
+            await door.harness.store.redis.hset(
+                f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", mapping={"v": 1, "agent": 7}
+            )
+            await door.harness.store.redis.expire(f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", 60)
         return door
 
     yield open_
@@ -38,7 +39,7 @@ async def opened(redis: Redis, web: SlackWeb) -> AsyncIterator[Opened]:
         await context.__aexit__(None, None, None)
 
 
-async def say(door: FrontDoor, text: str, number: int, *, user: str = "U1", root: str = ROOT) -> None:
+async def say(door: FrontDoor, text: str, number: int, *, user: str = USER, root: str = ROOT) -> None:
     """Let somebody reply in a thread, and let the bridge do what there is to do."""
     stamp = f"{root.partition('.')[0]}.{number:06d}"
     event: dict[str, Any] = {
@@ -46,57 +47,57 @@ async def say(door: FrontDoor, text: str, number: int, *, user: str = "U1", root
         "text": text, "ts": stamp, "thread_ts": root,
     }  # fmt: skip
     assert (await door.event(event, event_id=f"Ev{stamp}")).status == 200
-    await door.bench.work()
+    await door.harness.work()
 
 
 def told(door: FrontDoor) -> list[tuple[str, str]]:
     """Who was told what in private."""
-    return [(whom.user, reply.text) for whom, reply in door.bench.say.whispers]
+    return [(one.user, one.text) for one in door.harness.seen.whispers]
 
 
 async def pass_by(door: FrontDoor, kind: str) -> None:
     """Let a window end: its key is gone."""
     keys = [key for key in await door.keys() if f":pace:{kind}:" in key]
     assert keys
-    await door.bench.store.redis.delete(*keys)
+    await door.harness.store.redis.delete(*keys)
 
 
 async def test_a_thread_that_runs_wild_pauses_once_with_a_notice_to_all_and_then_in_private(opened: Opened) -> None:
-    door = await opened(Limits(thread_turns=3))
+    door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="3")
 
     for number in range(200, 206):
         await say(door, f"message {number}", number)
 
-    assert door.bench.service.messages == ["message 200", "message 201", "message 202"]
-    public = [one for one in door.bench.say.messages if "pauses" in one.words]
+    assert door.harness.service.messages == ["message 200", "message 201", "message 202"]
+    public = [one for one in door.harness.seen.messages if "pauses" in one.words]
     assert [(one.place.channel, one.place.thread_ts) for one in public] == [(CHANNEL, ROOT)]
     assert "It goes on in" in public[0].words
-    assert [user for user, words in told(door) if "pauses" in words] == ["U1", "U1"]
+    assert [user for user, words in told(door) if "pauses" in words] == [USER, USER]
 
 
 async def test_another_thread_does_not_mind(opened: Opened) -> None:
-    door = await opened(Limits(thread_turns=1))
+    door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
 
     await say(door, "one", 200)
     await say(door, "two", 201)
     await say(door, "three", 200, root=OTHER_ROOT)
 
-    assert door.bench.service.messages == ["one", "three"]
+    assert door.harness.service.messages == ["one", "three"]
 
 
 async def test_the_thread_goes_on_when_its_minute_is_over(opened: Opened) -> None:
-    door = await opened(Limits(thread_turns=1))
+    door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
     await say(door, "one", 200)
     await say(door, "two", 201)
 
     await pass_by(door, "t")
     await say(door, "three", 202)
 
-    assert door.bench.service.messages == ["one", "three"]
+    assert door.harness.service.messages == ["one", "three"]
 
 
 async def test_commands_are_understood_in_a_thread_that_pauses(opened: Opened) -> None:
-    door = await opened(Limits(thread_turns=1))
+    door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
     await say(door, "one", 200)
     await say(door, "two", 201)
 
@@ -105,84 +106,86 @@ async def test_commands_are_understood_in_a_thread_that_pauses(opened: Opened) -
     assert "Support answers here" in "".join(words for _, words in told(door))
 
 
-async def test_what_was_refused_for_a_pause_is_not_answered_when_slack_repeats_it(opened: Opened) -> None:
-    door = await opened(Limits(thread_turns=1))
+async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(opened: Opened) -> None:
+    door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
     await say(door, "one", 200)
     await say(door, "two", 201)
 
     await pass_by(door, "t")
     await say(door, "two", 201)
 
-    assert door.bench.service.messages == ["one"]
+    assert door.harness.service.messages == ["one"]
 
 
 async def test_a_person_is_held_to_their_messages_wherever_and_others_are_not(opened: Opened) -> None:
-    door = await opened(Limits(user_turns=2))
+    door = await opened(BRIDGE_USER_TURNS_PER_MINUTE="2")
 
     await say(door, "one", 200)
     await say(door, "two", 200, root=OTHER_ROOT)
     await say(door, "three", 201)
-    await say(door, "four", 202, user="U2")
+    await say(door, "four", 202, user=BOB)
 
-    assert door.bench.service.messages == ["one", "two", "U2: four"]
+    assert door.harness.service.messages == ["one", "two", "Bob Brandt: four"]
     ((user, words),) = told(door)
-    assert user == "U1"
+    assert user == USER
     assert "Please send it again then. It goes on in" in words
 
 
 async def test_a_message_that_is_refused_counts_for_nothing_else(opened: Opened) -> None:
-    door = await opened(Limits(thread_turns=1, user_turns=2))
+    door = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1", BRIDGE_USER_TURNS_PER_MINUTE="2")
 
     await say(door, "one", 200)
     await say(door, "two", 201)
     await say(door, "three", 200, root=OTHER_ROOT)
 
-    assert door.bench.service.messages == ["one", "three"], "the second was the thread's refusal, not the person's turn"
+    assert door.harness.service.messages == ["one", "three"], (
+        "the second was the thread's refusal, not the person's turn"
+    )
 
 
 async def test_a_thread_that_was_begun_by_command_counts_as_a_turn(opened: Opened) -> None:
-    door = await opened(Limits(user_turns=1))
-    command = {"command": "/agents", "user_id": "U1", "team_id": TEAM, "channel_id": CHANNEL}
+    door = await opened(BRIDGE_USER_TURNS_PER_MINUTE="1")
+    command = {"command": "/agents", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL}
 
     for number in range(2):
         await door.form({**command, "text": f"chat Support hello {number}", "trigger_id": f"1.2.{number}"})
-        await door.bench.work()
+        await door.harness.work()
 
-    assert door.bench.service.messages == ["hello 0"]
+    assert door.harness.service.messages == ["hello 0"]
     assert "more messages than the bridge takes" in told(door)[-1][1]
 
 
 async def test_runs_are_counted_where_they_start_and_the_next_is_refused_with_the_time_to_wait(opened: Opened) -> None:
-    door = await opened(Limits(user_runs=2))
+    door = await opened(BRIDGE_USER_RUNS_PER_HOUR="2")
     command = {"command": "/workflows", "text": "run 3 hello", "team_id": TEAM, "channel_id": CHANNEL}
 
-    for number, user in enumerate(["U1", "U1", "U1", "U2"]):
+    for number, user in enumerate([USER, USER, USER, BOB]):
         await door.form({**command, "user_id": user, "trigger_id": f"1.2.{number}"})
-        await door.bench.work()
+        await door.harness.work()
 
-    assert door.bench.service.runs == ["hello"] * 3
+    assert door.harness.service.runs == ["hello"] * 3
     ((user, words),) = told(door)
-    assert user == "U1"
+    assert user == USER
     assert words.startswith("You have started as many runs as one person may in an hour, so nothing was started.")
     assert "It goes on in" in words
     await pass_by(door, "r")
-    await door.form({**command, "user_id": "U1", "trigger_id": "1.2.9"})
-    await door.bench.work()
-    assert len(door.bench.service.runs) == 4
+    await door.form({**command, "user_id": USER, "trigger_id": "1.2.9"})
+    await door.harness.work()
+    assert len(door.harness.service.runs) == 4
 
 
 async def test_a_run_counts_for_who_presses_the_button(opened: Opened) -> None:
-    door = await opened(Limits(user_runs=1))
+    door = await opened(BRIDGE_USER_RUNS_PER_HOUR="1")
     click = {
         "type": "block_actions", "channel": {"id": CHANNEL}, "container": {"message_ts": "1700000000.000100"},
         "actions": [{"action_id": "run:again", "value": '{"w": 3, "i": 1}'}],
     }  # fmt: skip
 
-    for number, user in enumerate(["U1", "U1", "U2"]):
+    for number, user in enumerate([USER, USER, BOB]):
         await door.interaction({**click, "user": {"id": user, "team_id": TEAM}, "trigger_id": f"1.2.{number}"})
-        await door.bench.work()
+        await door.harness.work()
 
-    assert door.bench.service.runs == [1, 1]
+    assert door.harness.service.runs == [1, 1]
 
 
 @pytest.mark.parametrize("odd", ["", "thread", "thread:thread:x", "of tomorrow:private:5", ":::::"])

@@ -13,18 +13,18 @@ from redis.asyncio import Redis
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
-from bridge.errors import SlackUnreachable
 from bridge.features.workflows import forms
 from bridge.listeners.app import dispatcher, slack_app
 from bridge.listeners.interactions import not_taken
 from bridge.metrics import Metrics
-from bridge.slack.api import SlackWeb
 from support import real_redis
 from support.front_door import FrontDoor, a_front_door
+from support.harness import NOT_NOW, WHISPER
 from support.saying import US
+from support.store import CHANNEL, TEAM, USER
 
 TOLD = "could not be taken"
-PERSON = {"user": {"id": "U1", "team_id": "T1"}, "channel": {"id": "C1"}, "trigger_id": "1.2.a"}
+PERSON = {"user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL}, "trigger_id": "1.2.a"}
 PRESSED = {**PERSON, "type": "block_actions", "actions": [{"action_id": "a", "block_id": "b"}]}
 CHOSEN = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}}
 INPUT = {"type": "input", "block_id": "field"}
@@ -32,21 +32,21 @@ FORM = {**PERSON, "type": "view_submission", "view": {"id": "V1", "callback_id":
 
 
 @pytest.fixture
-async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis, web) as door:
+async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis) as door:
         with real_redis.away(redis):
             yield door
 
 
 async def test_an_event_gets_503(door: FrontDoor) -> None:
     for event in ({"type": "app_home_opened", "tab": "home"}, {"type": "agent_session_stopped", "thread_ts": "1.2"}):
-        answer = await door.event({**event, "user": "U1", "channel": "C1", "event_ts": "1.2"}, event_id="Ev1")
+        answer = await door.event({**event, "user": USER, "channel": CHANNEL, "event_ts": "1.2"}, event_id="Ev1")
 
         assert answer.status == 503
 
 
 async def test_a_command_is_answered_with_a_private_line(door: FrontDoor) -> None:
-    answer = await door.form({"command": "/workflows", "user_id": "U1", "team_id": "T1", "channel_id": "C1"})
+    answer = await door.form({"command": "/workflows", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL})
 
     assert (answer.status, answer.json["response_type"]) == (200, "ephemeral")
     assert TOLD in answer.json["text"]
@@ -65,23 +65,23 @@ async def test_a_form_stays_open_with_a_line_under_a_field(
 @pytest.mark.parametrize(
     "payload", [PRESSED, {**PERSON, "type": "message_action", "callback_id": "ask_about", "message": {"ts": "1.2"}}]
 )
-@pytest.mark.parametrize("trouble", [None, SlackUnreachable("chat.postEphemeral")])
+@pytest.mark.parametrize("failures", [0, 1])
 async def test_a_click_and_a_shortcut_are_acknowledged_and_their_person_told(
-    door: FrontDoor, payload: dict[str, Any], trouble: Exception | None
+    door: FrontDoor, payload: dict[str, Any], failures: int
 ) -> None:
-    door.bench.say.troubles = [trouble]
+    door.harness.slack.faults.on(WHISPER, NOT_NOW, times=failures)
 
     answer = await door.interaction(payload)
 
     assert (answer.status, answer.body) == (200, b"")
-    assert [TOLD in reply.text for _, reply in door.bench.say.whispers] == ([True] if trouble is None else [])
+    assert [TOLD in one.text for one in door.harness.seen.whispers] == [True] * (1 - failures)
 
 
 async def test_a_global_shortcut_is_acknowledged(door: FrontDoor) -> None:
     answer = await door.interaction({**PERSON, "channel": None, "type": "shortcut", "callback_id": "run"})
 
     assert answer.status == 200
-    assert door.bench.say.whispers == []
+    assert door.harness.seen.whispers == []
 
 
 class Broken:
@@ -101,11 +101,11 @@ class Broken:
     ],
 )
 async def test_a_listener_that_fails_is_logged_by_a_reference(
-    door: FrontDoor, web: SlackWeb, caplog: pytest.LogCaptureFixture, body: dict[str, Any], answer: tuple[int, object]
+    door: FrontDoor, caplog: pytest.LogCaptureFixture, body: dict[str, Any], answer: tuple[int, object]
 ) -> None:
     caplog.set_level(logging.ERROR)
-    metrics = Metrics()
-    dispatch = dispatcher(slack_app(web, US, metrics, partial(not_taken, US, door.bench.say), Broken()), metrics)
+    metrics, wires, say = Metrics(), door.harness.wires, door.harness.parts().turns.deps.say
+    dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(not_taken, US, say), Broken()), metrics)
 
     response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 

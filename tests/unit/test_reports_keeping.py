@@ -12,152 +12,145 @@ from bridge.features.reports import layout as blocks
 from bridge.features.reports.schedule import ReportSpec, Schedule, StoredReport
 from bridge.inbound import Click, Inbound, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
+from bridge.playground.emulator.sample import CAROL, DM_ALICE, RANDOM
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.reply import Block, Reply
+from support.harness import Harness
 from support.store import CHANNEL, TEAM, USER
-from support.turns import Bench
 
 MOMENT = datetime(2026, 3, 5, 8, tzinfo=UTC)
-URL = "https://slack.test/response"
 FORM = {
     "often": "weekly tue", "time": "17:30", "cron": "", "zone": "America/New_York", "channel": CHANNEL,
     "compare": "7d", "only": "runs,tags",
 }  # fmt: skip
 
 
-async def does(bench: Bench, inbound: Inbound, event: str) -> Reply:
-    """Let somebody do something; gives what they are shown in private."""
-    before = len(bench.say.whispers)
-    await bench.store.process().inbox.put(inbound, event=event)
-    await bench.work()
-    assert len(bench.say.whispers) == before + 1
-    return bench.say.whispers[-1][1]
+async def does(harness: Harness, inbound: Inbound, event: str) -> dict[str, Any]:
+    """Let somebody do something; gives what they are shown in private, by response_url."""
+    before = len(harness.slack.responses)
+    by_url = inbound.model_copy(update={"response_url": harness.response_url(inbound.user)})
+    await harness.store.process().inbox.put(by_url, event=event)
+    await harness.work()
+    assert len(harness.slack.responses) == before + 1
+    return harness.slack.responses[-1].content
 
 
 def typed(words: str, user: str = USER) -> SlashCommand:
-    return SlashCommand(
-        team=TEAM, channel=CHANNEL, user=user, command="/stats", text=words, response_url=URL, trigger_id="t"
-    )
+    return SlashCommand(team=TEAM, channel=CHANNEL, user=user, command="/stats", text=words, trigger_id="t")
 
 
 def click(action: str, value: str, user: str = USER) -> Click:
-    return Click(
-        team=TEAM, channel=CHANNEL, user=user, action_id=action, value=value, is_ephemeral=True, response_url=URL,
-        message_ts="1700000900.000100",
-    )  # fmt: skip
+    return Click(team=TEAM, channel=CHANNEL, user=user, action_id=action, value=value, is_ephemeral=True)
 
 
-async def kept(bench: Bench) -> list[StoredReport]:
-    return await bench.report_store().all()
+async def kept(harness: Harness) -> list[StoredReport]:
+    return await harness.report_store().all()
 
 
-def buttons(blocks_: tuple[Block, ...]) -> dict[str, str]:
+def buttons(blocks_: list[dict[str, Any]]) -> dict[str, str]:
     rows = [block["elements"] for block in blocks_ if block["type"] == "actions"]
     return {button["action_id"]: button["value"] for row in rows for button in row}
 
 
-async def test_a_report_has_the_time_zone_of_its_owner(bench: Bench) -> None:
-    bench.directory.zones[USER] = "Europe/Berlin"
+async def test_a_report_has_the_time_zone_of_its_owner(harness: Harness) -> None:
+    reply = await does(harness, typed("report daily 09:00 --only runs,tags"), "1")
 
-    reply = await does(bench, typed("report daily 09:00 --only runs,tags"), "1")
-
-    assert "Europe/Berlin (your time zone)" in reply.text
-    (one,) = await kept(bench)
+    assert "Europe/Berlin (your time zone)" in reply["text"]
+    (one,) = await kept(harness)
     assert one.due == datetime(2026, 3, 5, 8, tzinfo=UTC)
     assert (one.spec.owner, one.spec.channel, one.spec.only) == (USER, CHANNEL, ("runs", "tags"))
 
 
-async def test_an_unknown_time_zone_is_utc_and_said_so(bench: Bench) -> None:
-    reply = await does(bench, typed("report weekly mon 09:00"), "1")
+async def test_an_unknown_time_zone_is_utc_and_said_so(harness: Harness) -> None:
+    harness.slack.workspace.people[USER].tz = ""
 
-    assert "UTC (Slack does not tell your time zone)" in reply.text
+    reply = await does(harness, typed("report weekly mon 09:00"), "1")
+
+    assert "UTC (Slack does not tell your time zone)" in reply["text"]
 
 
-async def test_a_command_that_is_carried_out_twice_keeps_one_report(bench: Bench) -> None:
-    await bench.store.process().inbox.put(typed("report daily 09:00"), event="1")
-    await features.handle(bench.deps(bench.store.process("a")), await bench.taken("a"))  # and dies
+async def test_a_command_that_is_carried_out_twice_keeps_one_report(harness: Harness) -> None:
+    await harness.store.process().inbox.put(typed("report daily 09:00"), event="1")
+    await harness.handle(await harness.taken("a"))  # and dies
 
-    await bench.take_over("b")
+    await harness.take_over("b")
 
-    assert len(await kept(bench)) == 1
+    assert len(await kept(harness)) == 1
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("report daily 09:00 <#C2|>", "Scheduled: "),
+        ("report daily 09:00 <#C0RANDOM|>", "Scheduled: "),
         ("report daily 09:00 --only cats", "takes any of prompts, runs, versions, categories and tags, with"),
-        ("report daily 09:00 <#C3|closed>", "I could not post in “#closed”: I am not in that channel"),
+        ("report daily 09:00 <#C0NOBOT|closed>", "I could not post in “#no-bot”: I am not in that channel"),
         ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
         ("report daily 25:00", "I do not understand “25:00”: the time of day"),
         ("report hourly", "I do not understand “hourly”. A report is daily 09:00"),
         ("reprot daily 09:00", "Did you mean /stats report"),
     ],
 )
-async def test_a_command_is_answered_with_what_came_of_it(bench: Bench, words: str, said: str) -> None:
-    bench.directory.closed = {"C3"}
+async def test_a_command_is_answered_with_what_came_of_it(harness: Harness, words: str, said: str) -> None:
 
-    reply = await does(bench, typed(words), "1")
+    reply = await does(harness, typed(words), "1")
 
-    assert said in reply.text
-    assert [one.spec.channel for one in await kept(bench)] == (["C2"] if said == "Scheduled: " else [])
-
-
-async def test_only_runners_and_owners_change_reports(bench: Bench) -> None:
-    bench.runners = frozenset({"URUNNER"})
-    assert "certain people only" in (await does(bench, typed("report daily 09:00"), "1")).text
-    assert "certain people only" in (await does(bench, typed("report"), "2")).text
-    await does(bench, typed("report daily 09:00", "URUNNER"), "3")
-    (one,) = await kept(bench)
-
-    refused = await does(bench, click(blocks.DELETE, f"0:{one.id}"), "4")
-    assert "Only the person who started this" in refused.text
-    assert len(await kept(bench)) == 1
-
-    bench.runners = frozenset({"UOTHER"})
-    await does(bench, click(blocks.PAUSE, f"0:{one.id}", "URUNNER"), "5")
-    await does(bench, click(blocks.DELETE, f"0:{one.id}", "UOTHER"), "6")
-    assert await kept(bench) == []
+    assert said in reply["text"]
+    assert [one.spec.channel for one in await kept(harness)] == ([RANDOM] if said == "Scheduled: " else [])
 
 
-async def test_the_list_pauses_resumes_runs_and_deletes(bench: Bench) -> None:
-    bench.directory.users[USER] = "Ada"
-    await does(bench, typed("report daily 09:00"), "1")
-    listed = await does(bench, typed("reports"), "2")
-    assert "kept by Ada" in str(listed.blocks)
-    value = buttons(listed.blocks)[blocks.PAUSE]
+async def test_only_runners_and_owners_change_reports(harness: Harness) -> None:
+    harness.configure(BRIDGE_RUNNERS=CAROL)
+    assert "certain people only" in (await does(harness, typed("report daily 09:00"), "1"))["text"]
+    assert "certain people only" in (await does(harness, typed("report"), "2"))["text"]
+    await does(harness, typed("report daily 09:00", CAROL), "3")
+    (one,) = await kept(harness)
 
-    paused = await does(bench, click(blocks.PAUSE, value), "3")
-    assert paused.replaces_original
-    assert blocks.RESUME in buttons(paused.blocks)
-    assert [one.paused for one in await kept(bench)] == ["asked"]
+    refused = await does(harness, click(blocks.DELETE, f"0:{one.id}"), "4")
+    assert "Only the person who started this" in refused["text"]
+    assert len(await kept(harness)) == 1
+
+    harness.configure(BRIDGE_RUNNERS=CAROL)
+    await does(harness, click(blocks.PAUSE, f"0:{one.id}", CAROL), "5")
+    await does(harness, click(blocks.DELETE, f"0:{one.id}", CAROL), "6")
+    assert await kept(harness) == []
+
+
+async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> None:
+    await does(harness, typed("report daily 09:00"), "1")
+    listed = await does(harness, typed("reports"), "2")
+    assert "kept by Alice Adler" in str(listed["blocks"])
+    value = buttons(listed["blocks"])[blocks.PAUSE]
+
+    paused = await does(harness, click(blocks.PAUSE, value), "3")
+    assert paused["replace_original"]
+    assert blocks.RESUME in buttons(paused["blocks"])
+    assert [one.paused for one in await kept(harness)] == ["asked"]
 
     for again in ("4", "4b"):  # a paused report can be run by hand, once for each click
-        await does(bench, click(blocks.NOW, value), again)
-    assert len(bench.say.replies("bridge_report")) == 2
+        await does(harness, click(blocks.NOW, value), again)
+    assert len(harness.seen.replies("bridge_report")) == 2
 
-    bench.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
-    await does(bench, click(blocks.RESUME, value), "5")
-    assert [one.due for one in await kept(bench)] == [datetime(2026, 4, 2, 9, tzinfo=UTC)]
+    harness.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
+    await does(harness, click(blocks.RESUME, value), "5")
+    assert [one.due for one in await kept(harness)] == [datetime(2026, 4, 2, 7, tzinfo=UTC)]
 
-    gone = await does(bench, click(blocks.DELETE, value), "6")
-    assert "No reports are scheduled" in gone.text
-    assert "not kept any more" in (await does(bench, click(blocks.NOW, value), "7")).text
+    gone = await does(harness, click(blocks.DELETE, value), "6")
+    assert "No reports are scheduled" in gone["text"]
+    assert "not kept any more" in (await does(harness, click(blocks.NOW, value), "7"))["text"]
 
 
-async def test_a_new_report_names_its_channel_and_is_deletable(bench: Bench) -> None:
-    made = await does(bench, typed("report daily 09:00 <#C2|sales>"), "1")
-    delete = next(one for one in made.blocks[-1]["elements"] if one["action_id"] == blocks.DELETE)
+async def test_a_new_report_names_its_channel_and_is_deletable(harness: Harness) -> None:
+    made = await does(harness, typed("report daily 09:00 <#C0RANDOM|sales>"), "1")
+    delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == blocks.DELETE)
 
-    assert {"type": "channel", "channel_id": "C2"} in made.blocks[0]["elements"][0]["elements"]
+    assert {"type": "channel", "channel_id": RANDOM} in made["blocks"][0]["elements"][0]["elements"]
     assert "confirm" in delete
-    gone = await does(bench, click(blocks.DELETE, delete["value"]), "2")
-    again = await does(bench, click(blocks.DELETE, delete["value"]), "3")
+    gone = await does(harness, click(blocks.DELETE, delete["value"]), "2")
+    again = await does(harness, click(blocks.DELETE, delete["value"]), "3")
 
-    assert gone.replaces_original
-    assert "Deleted" in gone.text
-    assert "not kept any more" in again.text
-    assert await kept(bench) == []
+    assert gone["replace_original"]
+    assert "Deleted" in gone["text"]
+    assert "not kept any more" in again["text"]
+    assert await kept(harness) == []
 
 
 def test_the_form_writes_the_words_of_the_command() -> None:
@@ -185,7 +178,7 @@ def test_a_mistake_in_the_form_is_shown_at_its_field(changes: dict[str, Any], fi
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 40])
 def test_slack_accepts_every_page_of_the_list(count: int) -> None:
-    spec = ReportSpec(schedule=Schedule('cron "* * * * *"', ("* * * * *",)), zone="Europe/Berlin", channel="C1")
+    spec = ReportSpec(schedule=Schedule('cron "* * * * *"', ("* * * * *",)), zone="Europe/Berlin", channel=CHANNEL)
     reports = [(StoredReport(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
     shown = []
     for page in range(-1, 4):
@@ -198,14 +191,14 @@ def test_slack_accepts_every_page_of_the_list(count: int) -> None:
     assert {value.partition(":")[2] for value in shown} >= {report.id for report, _ in reports}
 
 
-@pytest.mark.parametrize("channel", ["", "C1", "D1"])
+@pytest.mark.parametrize("channel", ["", CHANNEL, DM_ALICE])
 def test_slack_accepts_the_form(channel: str) -> None:
     check_view(blocks.report_form(Origin(channel=channel), "UTC"))
 
 
 @pytest.mark.parametrize("error", ["is_archived", "something new <!channel>", ""])
 def test_slack_accepts_the_notice_of_a_paused_report(error: str) -> None:
-    reply = features.words_of(blocks.pause_notice("daily 09:00", "C1", error))
+    reply = features.words_of(blocks.pause_notice("daily 09:00", CHANNEL, error))
 
     check_blocks(list(reply.blocks))
     assert "<!channel>" not in reply.text

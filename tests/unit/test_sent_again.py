@@ -11,22 +11,23 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.cli.trace import steps_of
+from bridge.playground.emulator.faults import Error, RateLimited
+from bridge.playground.emulator.sample import OTHER_TEAM, STRANGER
 from bridge.queue.trace import trace_of
-from bridge.slack.api import SlackWeb
 from support import real_redis
 from support.front_door import FrontDoor, a_front_door
+from support.harness import READ, SALES, SUPPORT
 from support.saying import US
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, THREAD, USER, a_store, key_of, ts
-from support.turns import SALES, SUPPORT
 from support.waiting import wait_until
-from support.wire_slack import WireSlack, limited, refused
 
 BOT = US.bot_user
 
 
 @pytest.fixture
-async def door(redis: Redis, web: SlackWeb) -> AsyncIterator[FrontDoor]:
-    async with a_front_door(redis, web, since=None) as door:
+async def door(redis: Redis) -> AsyncIterator[FrontDoor]:
+    async with a_front_door(redis) as door:
+        door.harness.store.namespace.since = None  # no thread may have been bound before
         yield door
 
 
@@ -76,7 +77,7 @@ def _seconds(moment: str) -> str:
 @contextmanager
 def away(door: FrontDoor) -> Iterator[None]:
     """Let Redis be away."""
-    with real_redis.away(door.bench.store.redis):
+    with real_redis.away(door.harness.store.redis):
         yield
 
 
@@ -84,7 +85,7 @@ async def traced(door: FrontDoor, at: str, count: int = 1) -> list[str]:
     """Give what the trace of a message says was decided, once *count* lines of it are written."""
 
     async def steps() -> list[str]:
-        known = steps_of(await trace_of(door.bench.store.scripts, key_of(at)))
+        known = steps_of(await trace_of(door.harness.store.scripts, key_of(at)))
         return [step.detail for step in known if step.what == "decided"]
 
     async def are_there() -> bool:
@@ -100,87 +101,87 @@ async def test_a_message_that_comes_late_goes_before_those_written_after_it(door
     await sent(door, said("second", ts(2)))
 
     await sent(door, said("first", ts(1)), retry=1)
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["begin", "first", "second", "third"]
+    assert door.harness.service.messages == ["begin", "first", "second", "third"]
 
 
 async def test_a_message_that_comes_late_does_not_go_before_one_that_was_sent(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
-    await door.bench.work()
+    await door.harness.work()
     await sent(door, said("second", ts(2)))
-    door.bench.service.gate.clear()
-    work = await door.bench.begin()
+    door.harness.service.gate.clear()
+    work = await door.harness.begin()
     await door.wait_until_asked(2)
 
     await sent(door, said("first", ts(1)), retry=1)
-    door.bench.service.gate.set()
+    door.harness.service.gate.set()
     await work
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["begin", "second", "first"]
-    assert len(door.bench.say.words) == 3
+    assert door.harness.service.messages == ["begin", "second", "first"]
+    assert len(door.harness.seen.words) == 3
 
 
 async def test_a_message_that_comes_late_goes_before_one_that_waits_for_a_choice(door: FrontDoor) -> None:
-    door.bench.service.agents = [SUPPORT, SALES]
+    door.harness.service.agents = [SUPPORT, SALES]
     await sent(door, said(f"<@{BOT}> second", ts(2)))
-    await door.bench.work()
+    await door.harness.work()
 
     await sent(door, said(f"<@{BOT}> first", ts(1)), retry=1)
-    await door.bench.store.sessions.choose_agent(THREAD, 8)
-    await door.bench.work()
+    await door.harness.store.sessions.choose_agent(THREAD, 8)
+    await door.harness.work()
 
-    assert [words.rpartition("\n")[2] for words in door.bench.service.messages] == ["first", "second"]
-    assert len(door.bench.say.replies("bridge_menu")) == 1
+    assert [words.rpartition("\n")[2] for words in door.harness.service.messages] == ["first", "second"]
+    assert len(door.harness.seen.replies("bridge_menu")) == 1
 
 
 @pytest.mark.parametrize("is_withdrawn", ["first", "second"])
 async def test_a_menu_whose_message_is_deleted_opens_again_for_the_one_that_is_left(
     door: FrontDoor, is_withdrawn: str
 ) -> None:
-    door.bench.service.agents = [SUPPORT, SALES]
+    door.harness.service.agents = [SUPPORT, SALES]
     await sent(door, said(f"<@{BOT}> second", ts(2)))
-    await door.bench.work()
+    await door.harness.work()
     await sent(door, said(f"<@{BOT}> first", ts(1)), retry=1)
 
     await sent(door, deleted(ts(1) if is_withdrawn == "first" else ts(2)), "Ev-deleted")
-    await door.bench.work()
-    await door.bench.store.sessions.choose_agent(THREAD, 8)
-    await door.bench.work()
+    await door.harness.work()
+    await door.harness.store.sessions.choose_agent(THREAD, 8)
+    await door.harness.work()
 
     left = "second" if is_withdrawn == "first" else "first"
-    assert [words.rpartition("\n")[2] for words in door.bench.service.messages] == [left]
+    assert [words.rpartition("\n")[2] for words in door.harness.service.messages] == [left]
 
 
 async def test_a_message_from_before_a_stop_that_comes_late_is_held_and_goes_first(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
     await sent(door, said("second", ts(2)))
-    stops = door.bench.store.process().inbox.stops
+    stops = door.harness.store.process().inbox.stops
     stopped = await stops.stop(LANE, ts(5))
-    await door.bench.work()
+    await door.harness.work()
 
     await sent(door, said("first", ts(1)), retry=1)
-    await door.bench.work()
-    before = list(door.bench.service.messages)
+    await door.harness.work()
+    before = list(door.harness.service.messages)
     await stops.resume(LANE, by=stopped.turn, drop=False)
-    await door.bench.work()
+    await door.harness.work()
 
     assert before == []
-    assert door.bench.service.messages == ["first", "second"]
+    assert door.harness.service.messages == ["first", "second"]
 
 
 async def test_a_message_that_is_sent_once_more_is_not_overtaken(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> begin"))
     await sent(door, said("third", ts(3)))
-    inbox = door.bench.store.process().inbox
+    inbox = door.harness.store.process().inbox
     stopped = await inbox.stops.stop(LANE, ts(4), only=key_of(ts(3)))
     assert await inbox.again(stopped.turn) == "queued"
 
     await sent(door, said("second", ts(2)), retry=1)
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["begin", "third", "second"]
+    assert door.harness.service.messages == ["begin", "third", "second"]
 
 
 async def test_the_trace_says_that_a_message_was_put_before_later_ones(door: FrontDoor) -> None:
@@ -189,7 +190,7 @@ async def test_the_trace_says_that_a_message_was_put_before_later_ones(door: Fro
 
     await sent(door, said("first", ts(1)), retry=1)
 
-    (turn,) = (await trace_of(door.bench.store.scripts, key_of(ts(1)))).turns
+    (turn,) = (await trace_of(door.harness.store.scripts, key_of(ts(1)))).turns
     assert (turn.behind, turn.overtakes, turn.ahead) == (1, 1, 1)
 
 
@@ -203,9 +204,9 @@ async def test_an_edit_of_a_refused_message_is_what_the_agent_gets_once(door: Fr
 
     assert await sent(door, again, "Ev-edit") == 200
     assert await sent(door, said(f"<@{BOT}> old"), retry=2) == 200
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["new"]
+    assert door.harness.service.messages == ["new"]
 
 
 @pytest.mark.parametrize("first", ["mention", "change"])
@@ -213,24 +214,24 @@ async def test_the_two_events_of_an_edit_start_one_turn_and_offer_nothing(door: 
     twins = {"mention": mentioned_again("new"), "change": changed(f"<@{BOT}> new", was="new")}
 
     await sent(door, twins.pop(first), "Ev-first")
-    await door.bench.work()
+    await door.harness.work()
     await sent(door, twins.popitem()[1], "Ev-second")
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["new"]
-    assert door.bench.say.whispers == []
+    assert door.harness.service.messages == ["new"]
+    assert door.harness.seen.whispers == []
 
 
 async def test_the_two_events_of_an_edit_that_comes_too_late_are_offered_once(door: FrontDoor) -> None:
     await sent(door, said(f"<@{BOT}> old"))
-    await door.bench.work()
+    await door.harness.work()
 
     await sent(door, mentioned_again("new"), "Ev-mention")
     await sent(door, changed(f"<@{BOT}> new"), "Ev-change")
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["old"]
-    assert len(door.bench.say.whispers) == 1
+    assert door.harness.service.messages == ["old"]
+    assert len(door.harness.seen.whispers) == 1
 
 
 async def test_an_edit_that_slack_sends_again_does_not_undo_a_later_one(door: FrontDoor) -> None:
@@ -238,9 +239,9 @@ async def test_an_edit_that_slack_sends_again_does_not_undo_a_later_one(door: Fr
     await sent(door, changed(f"<@{BOT}> newest", after=9), "Ev-second")
 
     await sent(door, changed(f"<@{BOT}> new", after=5), "Ev-first", retry=2)
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["newest"]
+    assert door.harness.service.messages == ["newest"]
 
 
 SECOND_AFTER = str(int(float(ROOT)) + 5)
@@ -253,9 +254,9 @@ async def test_an_edit_of_an_unknown_mention_starts_it_once_while_it_would_be_re
 ) -> None:
     for number in range(2):
         assert await sent(door, mentioned_again("new", after=after), f"Ev{number}", retry=number) == 200
-        await door.bench.work()
+        await door.harness.work()
 
-    assert door.bench.service.messages == asked
+    assert door.harness.service.messages == asked
 
 
 async def test_the_trace_says_why_an_edit_of_an_old_mention_starts_nothing(door: FrontDoor) -> None:
@@ -268,9 +269,9 @@ async def test_a_stranger_cannot_start_anything_by_an_edit(door: FrontDoor) -> N
     event = mentioned_again("let me in") | {"user_team": "TOTHER"}
 
     assert await sent(door, event) == 200
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == []
+    assert door.harness.service.messages == []
 
 
 async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_it(door: FrontDoor) -> None:
@@ -279,9 +280,9 @@ async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_i
 
     await sent(door, changed("never mind"), "Ev-edit")
     assert await sent(door, said(f"<@{BOT}> old"), retry=2) == 200
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == []
+    assert door.harness.service.messages == []
     assert await traced(door, ROOT) == [
         "not for an agent: it was edited before Slack sent it again, and this is an earlier text"
     ]
@@ -295,10 +296,10 @@ async def test_an_edit_that_was_refused_too_is_waited_for(door: FrontDoor) -> No
     root = await sent(door, said(f"<@{BOT}> old"), retry=2)
     edit = await sent(door, changed(f"<@{BOT}> new"), "Ev-edit", retry=2)
     root_again = await sent(door, said(f"<@{BOT}> old"), retry=3)
-    await door.bench.work()
+    await door.harness.work()
 
     assert (root, edit, root_again) == (503, 200, 200)
-    assert door.bench.service.messages == ["new"]
+    assert door.harness.service.messages == ["new"]
 
 
 async def test_an_edit_that_never_comes_is_not_waited_for_in_vain(door: FrontDoor) -> None:
@@ -307,9 +308,9 @@ async def test_an_edit_that_never_comes_is_not_waited_for_in_vain(door: FrontDoo
         await sent(door, changed(f"<@{BOT}> new"), "Ev-edit")
 
     assert await sent(door, said(f"<@{BOT}> old"), retry=3) == 200
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["old"]
+    assert door.harness.service.messages == ["old"]
 
 
 async def test_an_edit_of_a_refused_reply_is_what_the_agent_gets(door: FrontDoor) -> None:
@@ -319,9 +320,9 @@ async def test_an_edit_of_a_refused_reply_is_what_the_agent_gets(door: FrontDoor
 
     await sent(door, changed("new", ts(1), was="old"), "Ev-edit")
     await sent(door, said("old", ts(1)), retry=2)
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["begin", "new"]
+    assert door.harness.service.messages == ["begin", "new"]
 
 
 async def test_an_edit_of_what_was_said_before_the_bot_was_called_brings_nothing_in(door: FrontDoor) -> None:
@@ -329,10 +330,10 @@ async def test_an_edit_of_what_was_said_before_the_bot_was_called_brings_nothing
     await sent(door, said(f"<@{BOT}> help", ts(2)))
 
     await sent(door, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
-    await door.bench.work()
+    await door.harness.work()
 
-    assert len(door.bench.service.messages) == 1
-    assert not await door.bench.store.holds_words("just some talk")
+    assert len(door.harness.service.messages) == 1
+    assert not await door.harness.store.holds_words("just some talk")
 
 
 # Deletions
@@ -343,15 +344,15 @@ async def test_a_message_that_is_deleted_before_slack_repeats_it_is_dropped(door
     event = said(f"<@{BOT}> oh no") if at == ROOT else said("oh no", at)
     if at != ROOT:
         await sent(door, said(f"<@{BOT}> begin"))
-        await door.bench.work()
+        await door.harness.work()
     with away(door):
         await sent(door, event)
 
     await sent(door, deleted(at), "Ev-deleted")
     assert await sent(door, event, retry=2) == 200
-    await door.bench.work()
+    await door.harness.work()
 
-    assert "oh no" not in door.bench.service.messages
+    assert "oh no" not in door.harness.service.messages
     assert await traced(door, at) == ["not for an agent: it was deleted before Slack sent it again"]
 
 
@@ -362,13 +363,13 @@ async def test_a_deletion_that_was_refused_too_counts_before_the_message_comes_a
 
     assert await sent(door, said(f"<@{BOT}> oh no"), retry=1) == 200
     await sent(door, deleted(ROOT), "Ev-deleted", retry=1)
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == []
+    assert door.harness.service.messages == []
 
 
-async def test_what_was_refused_is_told_to_other_processes_by_itself(door: FrontDoor) -> None:
-    store = door.bench.store
+async def test_a_refused_deletion_reaches_other_processes(door: FrontDoor) -> None:
+    store = door.harness.store
     with away(door):
         await sent(door, deleted(ROOT), "Ev-deleted")
 
@@ -387,13 +388,13 @@ async def test_an_old_message_that_is_deleted_leaves_nothing_behind(door: FrontD
 
 # Replies to a root that was refused
 
-HISTORY = "conversations.replies"
 
-
-def reads(slack: WireSlack, *events: dict[str, Any]) -> None:
+def reads(door: FrontDoor, *events: dict[str, Any]) -> None:
     """Let the thread be what *events* say of it, and its root."""
-    messages = [{**event, "type": "message", "team": US.team} for event in (said(f"<@{BOT}> begin"), *events)]
-    slack.script[HISTORY] = [{"ok": True, "messages": messages}]
+    door.harness.write(ROOT, f"<@{BOT}> begin")
+    for one in events:
+        changes = {"edited": one["edited"]} if "edited" in one else {}
+        door.harness.write(one["ts"], one["text"], user=one["user"], thread_ts=ROOT, **changes)
 
 
 async def refused_root(door: FrontDoor) -> None:
@@ -407,27 +408,25 @@ async def test_a_reply_to_a_refused_root_is_refused_until_the_root_has_come(door
     early = [await sent(door, said("and this", ts(1)), retry=retry) for retry in range(3)]
     root = await sent(door, said(f"<@{BOT}> begin"), retry=2)
     reply = await sent(door, said("and this", ts(1)), retry=3)
-    await door.bench.work()
+    await door.harness.work()
 
     assert (early, root, reply) == ([503] * 3, 200, 200)
-    assert door.bench.service.messages == ["begin", "and this"]
+    assert door.harness.service.messages == ["begin", "and this"]
 
 
-async def test_a_reply_that_slack_repeats_no_more_is_read_again_when_the_root_comes(
-    door: FrontDoor, slack: WireSlack
-) -> None:
+async def test_a_reply_that_slack_repeats_no_more_is_read_again_when_the_root_comes(door: FrontDoor) -> None:
     second, first = said("second", ts(2)), said("first, changed since", ts(1), edited={"user": USER, "ts": ts(5)})
-    reads(slack, first, second)
+    reads(door, first, second)
     await refused_root(door)
 
     kept = [await sent(door, said("second", ts(2)), retry=3), await sent(door, said("first", ts(1)), retry=3)]
-    assert not await door.bench.store.holds_words("second")
+    assert not await door.harness.store.holds_words("second")
     await sent(door, said(f"<@{BOT}> begin"), retry=3)
-    await door.bench.work()
+    await door.harness.work()
 
     assert kept == [200, 200]
-    assert door.bench.service.messages == ["begin", "first, changed since", "second"]
-    (asked,) = slack.calls(HISTORY)
+    assert door.harness.service.messages == ["begin", "first, changed since", "second"]
+    (asked,) = (call.args for call in door.harness.seen.called(READ))
     assert (asked["ts"], asked["oldest"], asked["latest"]) == (ROOT, ts(1), ts(2))
     assert await traced(door, ts(2), 2) == [
         "not yet: it is read again when the root of its thread comes, within ten minutes",
@@ -435,42 +434,44 @@ async def test_a_reply_that_slack_repeats_no_more_is_read_again_when_the_root_co
     ]
 
 
-async def test_a_kept_reply_waits_for_slack_to_let_it_be_read(door: FrontDoor, slack: WireSlack) -> None:
-    reads(slack, said("first", ts(1)))
-    slack.script[HISTORY].insert(0, limited(7))
+async def test_a_kept_reply_waits_for_slack_to_let_it_be_read(door: FrontDoor) -> None:
+    reads(door, said("first", ts(1)))
+    door.harness.slack.faults.on(READ, RateLimited(7))
     await refused_root(door)
     await sent(door, said("first", ts(1)), retry=3)
 
     await sent(door, said(f"<@{BOT}> begin"), retry=3)
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["begin", "first"]
-    assert 7 in door.bench.slept
+    assert door.harness.service.messages == ["begin", "first"]
+    assert 7 in door.harness.slept
 
 
-async def test_a_kept_reply_that_is_deleted_or_may_not_be_read_ends_nothing(door: FrontDoor, slack: WireSlack) -> None:
-    slack.script[HISTORY] = [refused("missing_scope")]
+async def test_a_kept_reply_that_is_deleted_or_may_not_be_read_ends_nothing(door: FrontDoor) -> None:
+    door.harness.slack.faults.on(READ, Error("missing_scope"))
     await refused_root(door)
     await sent(door, said("first", ts(1)), retry=3)
 
     await sent(door, said(f"<@{BOT}> begin"), retry=3)
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["begin"]
+    assert door.harness.service.messages == ["begin"]
 
 
-async def test_a_kept_reply_of_a_stranger_is_told_so_and_sent_to_nobody(door: FrontDoor, slack: WireSlack) -> None:
-    stranger = said("let me in", ts(1), user="U9", user_team="TOTHER")
-    reads(slack, stranger)
+async def test_a_kept_reply_of_a_stranger_is_told_so_and_sent_to_nobody(door: FrontDoor) -> None:
+    workspace = door.harness.slack.workspace
+    workspace.enter(STRANGER, workspace.channels[CHANNEL])
+    stranger = said("let me in", ts(1), user=STRANGER, user_team=OTHER_TEAM)
+    reads(door, stranger)
     await refused_root(door)
 
     assert await sent(door, stranger, retry=2) == 503
     assert await sent(door, stranger, retry=3) == 200
     await sent(door, said(f"<@{BOT}> begin"), retry=3)
-    await door.bench.work()
+    await door.harness.work()
 
-    assert door.bench.service.messages == ["begin"]
-    assert [whom.user for whom, _ in door.bench.say.whispers] == ["U9"]
+    assert door.harness.service.messages == ["begin"]
+    assert [one.user for one in door.harness.seen.whispers] == [STRANGER]
 
 
 @pytest.mark.parametrize(
@@ -481,7 +482,7 @@ async def test_a_kept_reply_of_a_stranger_is_told_so_and_sent_to_nobody(door: Fr
 async def test_a_root_that_was_written_while_no_bridge_was_there_is_waited_for(
     door: FrontDoor, written: float, status: int
 ) -> None:
-    store, began = door.bench.store, START.timestamp()
+    store, began = door.harness.store, START.timestamp()
     store.clock.time = START + timedelta(seconds=10)
 
     await (await a_store(store.redis, store.clock)).namespace.hold()  # a process that starts
@@ -495,7 +496,7 @@ async def test_a_kept_reply_is_gone_after_ten_minutes(door: FrontDoor) -> None:
     await sent(door, said("first", ts(1)), retry=3)
 
     (kept,) = [key for key in await door.keys() if ":kept:" in key]
-    assert 0 < await door.bench.store.redis.pttl(kept) <= 10 * 60 * 1000
+    assert 0 < await door.harness.store.redis.pttl(kept) <= 10 * 60 * 1000
 
 
 @pytest.mark.parametrize(
@@ -505,9 +506,7 @@ async def test_a_kept_reply_is_gone_after_ten_minutes(door: FrontDoor) -> None:
         (ROOT, f"{float(ROOT) + 600:.6f}"),  # Slack does not send its root any more
     ],
 )
-async def test_any_other_reply_in_a_thread_that_is_not_bound_is_passed_over(
-    door: FrontDoor, root: str, reply: str
-) -> None:
+async def test_another_reply_in_an_unbound_thread_is_passed_over(door: FrontDoor, root: str, reply: str) -> None:
     await refused_root(door)
 
     assert await sent(door, said("just talk", reply, thread_ts=root)) == 200
@@ -532,20 +531,18 @@ async def test_a_refused_reply_brings_no_others_to_be_refused(door: FrontDoor) -
     assert await sent(door, said("others talk", later, thread_ts=late)) == 200
 
 
-async def test_a_reply_to_a_refused_root_that_is_edited_comes_with_its_new_text(
-    door: FrontDoor, slack: WireSlack
-) -> None:
-    reads(slack, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
+async def test_a_reply_to_a_refused_root_that_is_edited_comes_with_its_new_text(door: FrontDoor) -> None:
+    reads(door, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
     await refused_root(door)
     assert await sent(door, said("old", ts(1))) == 503
 
     edit = await sent(door, changed("new", ts(1), was="old"), "Ev-edit")
     await sent(door, said(f"<@{BOT}> begin"), retry=2)
     reply = await sent(door, said("old", ts(1)), retry=2)
-    await door.bench.work()
+    await door.harness.work()
 
     assert (edit, reply) == (200, 200)
-    assert door.bench.service.messages == ["begin", "new"]
+    assert door.harness.service.messages == ["begin", "new"]
 
 
 async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with_its_root(door: FrontDoor) -> None:
@@ -555,10 +552,10 @@ async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with
     early = await door.envelope("events_api", enveloped(said("and this", ts(1)), retry=1))
     root = await door.envelope("events_api", enveloped(said(f"<@{BOT}> begin"), retry=2))
     reply = await door.envelope("events_api", enveloped(said("and this", ts(1)), retry=2))
-    await door.bench.work()
+    await door.harness.work()
 
     assert (early, root, reply) == (None, {"envelope_id": "e1"}, {"envelope_id": "e1"})
-    assert door.bench.service.messages == ["begin", "and this"]
+    assert door.harness.service.messages == ["begin", "and this"]
 
 
 def enveloped(event: dict[str, Any], retry: int = 0) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from bridge.listeners.interactions import parse_shortcut, parse_submission
 from bridge.playground.emulator import payloads
 from bridge.playground.emulator.entities import Member
 from bridge.playground.emulator.limits import check_view
+from bridge.playground.emulator.sample import BOB, DM_ALICE
 from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.history import ThreadMessage, ThreadRead
@@ -29,10 +30,10 @@ from support.store import CHANNEL, ROOT, TEAM, USER
 from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, killed
 from support.waiting import wait_until
 
-DIRECT = "D1"
+DIRECT = DM_ALICE
 ABOVE = f"{ROOT[:-3]}200"
 FIELDS: dict[str, Any] = {"team": TEAM, "user": USER, "trigger_id": "trigger"}
-HERE: dict[str, Any] = {"channel": CHANNEL, "message_ts": ROOT, "thread_ts": ROOT, "author": "U2"}
+HERE: dict[str, Any] = {"channel": CHANNEL, "message_ts": ROOT, "thread_ts": ROOT, "author": BOB}
 
 
 async def after(bench: Bench, inbound: Inbound) -> Any:
@@ -97,7 +98,7 @@ async def test_the_text_of_a_message_becomes_the_input(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("name", "where"), [("run_with", "input"), ("ask_about", "about")])
 async def test_what_is_in_a_message_goes_into_the_form(bench: Bench, name: str, where: str) -> None:
-    body = {"message": {"user": "U2", "text": "see", "attachments": [forward(), PASTED], "files": [IMAGE]}}
+    body = {"message": {"user": BOB, "text": "see", "attachments": [forward(), PASTED], "files": [IMAGE]}}
     shortcut = parse_shortcut(body, US).model_copy(update={**FIELDS, **HERE, "name": name})
 
     form = await after(bench, shortcut)
@@ -117,9 +118,9 @@ async def test_a_message_that_is_too_long_for_the_form_says_so(bench: Bench) -> 
 
 
 async def test_a_question_about_a_message_goes_into_its_thread_with_what_was_said_there(bench: Bench) -> None:
-    bench.directory.users = {"U2": "Bob", USER: "Alice"}
-    bench.say.thread = ThreadRead(root=ThreadMessage("U2", "", "It is red."))
-    form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U2>."))
+    bench.directory.users = {BOB: "Bob", USER: "Alice"}
+    bench.say.thread = ThreadRead(root=ThreadMessage(BOB, "", "It is red."))
+    form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U0BOB>."))
     assert field(form, "about")["initial_value"] == "It is red, @Bob."
     await after(bench, sent(form, agent="7", message="Why?", about="It is red, @Bob.", where="thread"))
 
@@ -143,7 +144,7 @@ async def test_in_a_thread_that_has_its_agent_that_one_is_asked(bench: Bench) ->
 
 async def test_a_question_in_private_takes_the_thread_along(bench: Bench) -> None:
     await after(bench, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
-    bench.say.thread = ThreadRead(root=ThreadMessage("U2", "", "We ship on Friday."))
+    bench.say.thread = ThreadRead(root=ThreadMessage(BOB, "", "We ship on Friday."))
     below = HERE | {"message_ts": ABOVE}
     form = await after(bench, Shortcut(**FIELDS, **below, name="ask_about", text="Too early."))
     await after(bench, sent(form, agent="7", message="Is it?", about="Too early.", where="direct"))
@@ -151,7 +152,7 @@ async def test_a_question_in_private_takes_the_thread_along(bench: Bench) -> Non
     assert {one.place.channel for one in bench.say.messages} == {DIRECT}
     assert bench.say.windows == [("", ABOVE)]
     (asked,) = bench.service.messages
-    assert "> U2: We ship on Friday." in asked
+    assert "> U0BOB: We ship on Friday." in asked
     assert "> Too early." in asked
 
 
@@ -185,7 +186,7 @@ async def test_an_input_is_remembered_by_who_wants_that_until_they_do_not(bench:
     assert field(again, "input")["initial_value"] == "[1]"
     assert field(again, "kind")["initial_option"]["value"] == "json"
     assert field(again, "remember")["initial_options"]
-    assert "initial_value" not in field(await after(bench, asked.model_copy(update={"user": "U2"})), "input")
+    assert "initial_value" not in field(await after(bench, asked.model_copy(update={"user": BOB})), "input")
     await after(bench, sent(again, workflow="3", input="[2]", kind="json"))
     assert "initial_value" not in field(await after(bench, asked), "input")
 
@@ -244,7 +245,7 @@ async def test_a_channel_is_told_of_a_change_once_although_its_process_is_killed
 
 
 @pytest.mark.parametrize(
-    ("is_ephemeral", "channel", "replaces"), [(True, "C1", True), (False, "D1", True), (False, "C1", False)]
+    ("is_ephemeral", "channel", "replaces"), [(True, CHANNEL, True), (False, DM_ALICE, True), (False, CHANNEL, False)]
 )
 async def test_a_list_that_everybody_sees_is_not_turned_by_one(
     bench: Bench, *, is_ephemeral: bool, channel: str, replaces: bool
@@ -265,16 +266,16 @@ async def test_a_list_that_everybody_sees_is_not_turned_by_one(
 
 
 def test_what_slack_sends_of_a_shortcut_on_a_message_is_read() -> None:
-    person = Member("U1", "alice", "Alice", "T1")
-    message = {"type": "message", "text": "hi", "user": "U2", "ts": "2.0", "thread_ts": "1.0"}
-    where = {"container": {"message_ts": "2.0"}, "channel": {"id": "C1"}, "message": message}
+    person = Member(USER, "alice", "Alice", TEAM)
+    message = {"type": "message", "text": "hi", "user": BOB, "ts": "2.0", "thread_ts": "1.0"}
+    where = {"container": {"message_ts": "2.0"}, "channel": {"id": CHANNEL}, "message": message}
 
     shortcut = parse_shortcut(
         payloads.message_action(person, where, "ask_about", "3.0", trigger_id="t", response_url="u"), US
     )
 
-    assert (shortcut.name, shortcut.channel, shortcut.user, shortcut.user_team) == ("ask_about", "C1", "U1", "T1")
-    assert (shortcut.text, shortcut.author, shortcut.message_ts, shortcut.thread_ts) == ("hi", "U2", "2.0", "1.0")
+    assert (shortcut.name, shortcut.channel, shortcut.user, shortcut.user_team) == ("ask_about", CHANNEL, USER, TEAM)
+    assert (shortcut.text, shortcut.author, shortcut.message_ts, shortcut.thread_ts) == ("hi", BOB, "2.0", "1.0")
     assert not shortcut.is_shared
 
 

@@ -8,12 +8,14 @@ import pytest
 
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.ids import new_turn_id
+from bridge.playground.emulator.sample import BRIDGE_BOT
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.history import NEWEST, Recalled, ThreadMessage
 from bridge.slack.parts import MessageTag, Place, tagged_parts
 from bridge.slack.post import Say
 from support.payloads import AS_MARKDOWN, PASTED, forward
 from support.saying import SINCE, TURN, US
+from support.store import BOT
 from support.wire_slack import Json, WireSlack, limited
 
 ROOT = "1700000000.000100"
@@ -32,7 +34,7 @@ def said(number: int, text: str, **more: Any) -> Json:
 def tagged(turn: str = TURN, part: str = "0", **more: Any) -> Json:
     payload = {"turn": turn, "part": part, "agent": 3, "session": more.pop("session", 77)}
     tag = {"event_type": "bridge_turn", "event_payload": payload}
-    return {"ts": f"17.{part}", "bot_id": "B1", "metadata": tag, **more}
+    return {"ts": f"17.{part}", "bot_id": BRIDGE_BOT, "metadata": tag, **more}
 
 
 def page(*messages: Any, cursor: str = "") -> Json:
@@ -58,11 +60,16 @@ async def test_finding_goes_through_all_pages(slack: WireSlack, say: Say) -> Non
         tagged(bot_id="B2"),
         tagged(bot_id=None, user="U1"),
         tagged(turn="another"),
-        {"ts": "1.1", "bot_id": "B1"},
-        {"ts": "1.1", "bot_id": "B1", "metadata": {"event_type": "bridge_turn", "event_payload": {"turn": TURN}}},
-        {"ts": "1.1", "bot_id": "B1", "metadata": "odd", "files": ["odd", {"name": None}, {"name": "output.json"}]},
+        {"ts": "1.1", "bot_id": BRIDGE_BOT},
+        {"ts": "1.1", "bot_id": BRIDGE_BOT, "metadata": {"event_type": "bridge_turn", "event_payload": {"turn": TURN}}},
+        {
+            "ts": "1.1",
+            "bot_id": BRIDGE_BOT,
+            "metadata": "odd",
+            "files": ["odd", {"name": None}, {"name": "output.json"}],
+        },
         {"ts": "1.1", "user": "U1", "files": [{"name": f"output-{TURN}-file0.json"}]},
-        {"ts": "1.1", "bot_id": "B1", "blocks": ["odd", {"block_id": None}, {"block_id": "bridge_another:0"}]},
+        {"ts": "1.1", "bot_id": BRIDGE_BOT, "blocks": ["odd", {"block_id": None}, {"block_id": "bridge_another:0"}]},
         "odd",
     ],
 )
@@ -73,7 +80,7 @@ async def test_finding_believes_only_own_messages_of_the_turn(slack: WireSlack, 
 
 
 async def test_finding_in_a_channel_looks_below_the_message_too(slack: WireSlack, say: Say) -> None:
-    file = {"ts": "17.5", "bot_id": "B1", "files": [{"name": f"output-{TURN}-file0.json"}]}
+    file = {"ts": "17.5", "bot_id": BRIDGE_BOT, "files": [{"name": f"output-{TURN}-file0.json"}]}
     slack.script["conversations.history"] = [page(tagged())]
     slack.script[REPLIES] = [page(tagged(), file)]
 
@@ -97,7 +104,7 @@ def test_a_files_name_says_which_part_it_is(name: str, made: str) -> None:
 
 
 async def test_the_newest_own_answer_recalls_the_session(slack: WireSlack, say: Say) -> None:
-    notice = {"ts": "18", "bot_id": "B1", "metadata": {"event_type": "bridge_notice", "event_payload": {}}}
+    notice = {"ts": "18", "bot_id": BRIDGE_BOT, "metadata": {"event_type": "bridge_notice", "event_payload": {}}}
     forged = tagged("forged", bot_id="B2", session=666)
     slack.script[REPLIES] = [page(tagged(), tagged("later", session=78), forged, notice), page()]
 
@@ -130,16 +137,16 @@ async def test_after_a_message_only_newer_ones_are_read(slack: WireSlack, say: S
 
 
 async def test_the_bots_own_messages_are_left_out_but_for_a_root(slack: WireSlack, say: Say) -> None:
-    own = {"bot_id": "B1", "user": "UBOT"}
+    own = {"bot_id": BRIDGE_BOT, "user": BOT}
     slack.script[REPLIES] = [page(said(0, "a report", **own), said(1, "an answer", **own), said(2, "a notice", **own))]
 
     read = await say.read_thread(HERE, before=at(3))
 
-    assert (read.root, read.newest) == (ThreadMessage("UBOT", "", "a report"), ())
+    assert (read.root, read.newest) == (ThreadMessage(BOT, "", "a report"), ())
 
 
 async def test_own_answers_and_run_cards_are_read_where_wanted(slack: WireSlack, say: Say) -> None:
-    own = {"bot_id": "B1", "user": "UBOT"}
+    own = {"bot_id": BRIDGE_BOT, "user": BOT}
     card = {"event_type": "bridge_run", "event_payload": {"turn": TURN, "part": "0"}}
     notice = {"event_type": "bridge_turn", "event_payload": {"turn": TURN, "part": "0"}}
     answer = {**tagged(), **said(1, "an answer", **own)}

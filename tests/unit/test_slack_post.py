@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
+from bridge.playground.emulator.sample import BRIDGE_BOT
 from bridge.slack import parts
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
@@ -19,6 +20,7 @@ from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Recipient, Say
 from support.clocks import Clock
 from support.saying import FOOTER, HERE, SECTION, SINCE, TAG, TURN, US, answer, long_markdown
+from support.store import CHANNEL
 from support.wire_slack import CutOff, Json, Raw, WireSlack, limited, refused
 
 POST, UPDATE, EPHEMERAL, URL = "chat.postMessage", "chat.update", "chat.postEphemeral", "the_response_url"
@@ -64,7 +66,7 @@ async def test_an_answer_is_a_markdown_block_with_fallback_and_tag(slack: WireSl
     ts = await post(say, answer("**Hello**", footer=(FOOTER,)), existing)
 
     body = {
-        "channel": "C1",
+        "channel": CHANNEL,
         "thread_ts": HERE.thread_ts,
         "text": "An answer",
         "blocks": [{"type": "markdown", "text": "**Hello**"}, FOOTER],
@@ -102,7 +104,7 @@ async def test_an_answer_pings_nobody_in_any_form(slack: WireSlack, say: Say) ->
 
 
 async def test_text_without_blocks_makes_no_links_of_bare_words(slack: WireSlack, say: Say) -> None:
-    await post(say, Reply(text="words", blocks=(SECTION,)), place=Place("C1"))
+    await post(say, Reply(text="words", blocks=(SECTION,)), place=Place(CHANNEL))
     await post(say, Reply(text="words"))
 
     blocks, text = slack.posted
@@ -254,8 +256,8 @@ async def test_a_refused_kind_of_block_is_tried_once(
 async def test_a_refusal_of_one_method_counts_for_the_others(slack: WireSlack, say: Say) -> None:
     slack.script |= {method: [without("data_visualization")] for method in (EPHEMERAL, UPDATE)}
 
-    await say.whisper(Recipient("C1", "U1"), CHARTED)
-    await say.update("C1", "5.0", CHARTED, TAG)
+    await say.whisper(Recipient(CHANNEL, "U1"), CHARTED)
+    await say.update(CHANNEL, "5.0", CHARTED, TAG)
     await post(say, CHARTED)
 
     assert [kinds(slack, method) for method in (EPHEMERAL, UPDATE, POST)] == [
@@ -288,8 +290,8 @@ async def test_refused_metadata_moves_into_a_block_and_is_found(slack: WireSlack
 async def test_attachments_follow_once_into_the_messages_thread(slack: WireSlack, say: Say) -> None:
     existing: ExistingParts = {}
 
-    ts = await post(say, RAN, existing, Place("C1"))
-    await post(say, RAN, existing, Place("C1"))
+    ts = await post(say, RAN, existing, Place(CHANNEL))
+    await post(say, RAN, existing, Place(CHANNEL))
 
     (shared,) = slack.calls("files.completeUploadExternal")
     assert shared["thread_ts"] == ts
@@ -299,7 +301,7 @@ async def test_attachments_follow_once_into_the_messages_thread(slack: WireSlack
 async def test_a_shared_file_is_found_by_its_name(slack: WireSlack, say: Say) -> None:
     await post(say, RAN)
     name = slack.calls("files.getUploadURLExternal")[0]["filename"]
-    slack.posted.append({"ts": "1700000009.1", "bot_id": "B1", "files": [{"name": name}]})
+    slack.posted.append({"ts": "1700000009.1", "bot_id": BRIDGE_BOT, "files": [{"name": name}]})
 
     existing = await say.find(HERE, TURN, SINCE)
     await post(say, RAN, existing)
@@ -421,7 +423,7 @@ async def test_a_doubt_remains_where_nobody_can_look(slack: WireSlack, say: Say,
 async def test_a_private_line_goes_by_response_url(slack: WireSlack, say: Say) -> None:
     reply = Reply(text="psst", blocks=(SECTION,), replaces_original=True)
 
-    await say.whisper(Recipient("C1", "U1", response_url=f"{slack.api}{URL}"), reply)
+    await say.whisper(Recipient(CHANNEL, "U1", response_url=f"{slack.api}{URL}"), reply)
 
     ((name, body),) = slack.asked
     assert (name, body["response_type"], body["replace_original"]) == (URL, "ephemeral", True)
@@ -431,17 +433,17 @@ async def test_a_private_line_goes_by_response_url(slack: WireSlack, say: Say) -
 async def test_a_private_line_whose_url_is_used_up_is_ephemeral(slack: WireSlack, say: Say) -> None:
     slack.script[URL] = [Raw("used_url", 404)]
 
-    await say.whisper(Recipient("C1", "U1", "1.1", f"{slack.api}{URL}"), Reply(text="psst"))
+    await say.whisper(Recipient(CHANNEL, "U1", "1.1", f"{slack.api}{URL}"), Reply(text="psst"))
 
     (message,) = slack.calls(EPHEMERAL)
-    assert message == {"channel": "C1", "user": "U1", "thread_ts": "1.1", "text": "psst", "parse": "none"}
+    assert message == {"channel": CHANNEL, "user": "U1", "thread_ts": "1.1", "text": "psst", "parse": "none"}
 
 
 async def test_a_private_line_that_reaches_nobody_is_an_error(slack: WireSlack, say: Say) -> None:
     slack.script[EPHEMERAL] = [refused("user_not_in_channel")]
 
     with pytest.raises(SlackRefused, match="user_not_in_channel"):
-        await say.whisper(Recipient("C1", "U1"), Reply(text="psst"))
+        await say.whisper(Recipient(CHANNEL, "U1"), Reply(text="psst"))
 
 
 async def test_a_private_line_shows_files_as_text(slack: WireSlack, say: Say) -> None:
@@ -450,7 +452,7 @@ async def test_a_private_line_shows_files_as_text(slack: WireSlack, say: Say) ->
     existing: ExistingParts = {}
 
     for _ in range(2):
-        await say.whisper(Recipient("C1", "U1"), reply, existing)
+        await say.whisper(Recipient(CHANNEL, "U1"), reply, existing)
 
     assert [(asked["text"], "blocks" in asked) for asked in slack.calls(EPHEMERAL)] == [
         ("psst", True), ("psst", False), ("a &lt; b", False),
@@ -468,17 +470,17 @@ async def test_a_response_is_shown_to_the_channel(slack: WireSlack, say: Say) ->
 
 
 async def test_an_update_replaces_text_blocks_and_tag(slack: WireSlack, say: Say) -> None:
-    await say.update("C1", "1.1", Reply(text="x" * 5000, blocks=(SECTION,)), MessageTag("bridge_run", TURN))
+    await say.update(CHANNEL, "1.1", Reply(text="x" * 5000, blocks=(SECTION,)), MessageTag("bridge_run", TURN))
 
     (body,) = slack.calls(UPDATE)
-    assert (body["channel"], body["ts"], body["blocks"], body["parse"]) == ("C1", "1.1", [SECTION], "none")
+    assert (body["channel"], body["ts"], body["blocks"], body["parse"]) == (CHANNEL, "1.1", [SECTION], "none")
     assert (len(body["text"]), body["metadata"]["event_type"]) == (4000, "bridge_run")
 
 
 async def test_an_update_goes_down_to_text_and_clears_blocks(slack: WireSlack, say: Say) -> None:
     slack.script[UPDATE] = [without(*BOTH, *IN_WORDS)]
 
-    await say.update("C1", "5.0", CHARTED, TAG)
+    await say.update(CHANNEL, "5.0", CHARTED, TAG)
 
     assert kinds(slack, UPDATE) == [BOTH, TABLE_ONLY, IN_WORDS, []]
     assert (slack.calls(UPDATE)[-1]["text"], slack.calls(UPDATE)[-1]["blocks"]) == ("all of it", [])
@@ -489,18 +491,18 @@ async def test_an_update_with_refused_metadata_goes_without(slack: WireSlack, sa
         lambda asked: refused("metadata_too_large") if asked.get("metadata") else {"ok": True, "ts": "1.2"}
     ]
 
-    await say.update("C1", "1.1", CHARTED, TAG)
+    await say.update(CHANNEL, "1.1", CHARTED, TAG)
 
     assert [bool(asked.get("metadata")) for asked in slack.calls(UPDATE)] == [True, False]
 
 
 async def test_an_update_puts_files_once_into_the_thread(slack: WireSlack, say: Say) -> None:
-    slack.posted.append({"ts": "5.5", "thread_ts": "5.1", "bot_id": "B1"})
+    slack.posted.append({"ts": "5.5", "thread_ts": "5.1", "bot_id": BRIDGE_BOT})
 
-    await say.update("C1", "5.5", RAN, TAG)
+    await say.update(CHANNEL, "5.5", RAN, TAG)
     name = slack.calls("files.getUploadURLExternal")[0]["filename"]
-    slack.posted.append({"ts": "5.6", "bot_id": "B1", "files": [{"name": name}]})
-    await say.update("C1", "5.5", RAN, TAG)
+    slack.posted.append({"ts": "5.6", "bot_id": BRIDGE_BOT, "files": [{"name": name}]})
+    await say.update(CHANNEL, "5.5", RAN, TAG)
 
     (shared,) = slack.calls("files.completeUploadExternal")
     assert shared["thread_ts"] == "5.1"

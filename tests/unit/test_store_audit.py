@@ -14,7 +14,7 @@ from bridge.metrics import Metrics
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.records import Taken, Unreadable, Write
 from bridge.queue.scripting import Scripts
-from support.store import CHANNEL, NAMESPACE, ROOT, START, Store, a_store, message, ts
+from support.store import CHANNEL, NAMESPACE, ROOT, START, USER, Store, a_store, message, ts
 
 DAYS = timedelta(days=90)
 KEY = f"{{{NAMESPACE}}}:audit"
@@ -48,7 +48,7 @@ async def test_the_audit_keeps_where_when_and_why(audited: Store, redis: Redis) 
 
     _, act = await acts(redis)
 
-    assert (act.user, act.channel, act.thread, act.turn) == ("U1", CHANNEL, ROOT, turn)
+    assert (act.user, act.channel, act.thread, act.turn) == (USER, CHANNEL, ROOT, turn)
     assert act.outcome == "dead: slack: channel_not_found"
     assert act.asked_at == START
     assert act.ended_at > act.asked_at
@@ -82,13 +82,13 @@ async def test_acts_leave_when_their_time_is_over(redis: Redis) -> None:
     store = await a_store(redis, audit_lifetime=DAYS)
     long_ago = int((store.clock() - timedelta(days=91)).timestamp() * 1000)
     await redis.xadd(KEY, {"v": "1", "user": "U9"}, id=f"{long_ago}-0")
-    await redis.xadd(KEY, {"v": "1", "user": "U1"}, id=f"{long_ago + 86_400_000 * 2}-0")
+    await redis.xadd(KEY, {"v": "1", "user": USER}, id=f"{long_ago + 86_400_000 * 2}-0")
     await redis.expire(KEY, 60)
     store.scripts.clock_ahead = timedelta(0)
 
     await store.namespace.prune_dead_consumers()
 
-    assert [act.user async for act in audit_since(store.scripts, START - 2 * DAYS)] == ["U1"]
+    assert [act.user async for act in audit_since(store.scripts, START - 2 * DAYS)] == [USER]
 
 
 async def test_each_act_renews_the_lifetime_of_the_whole(audited: Store) -> None:

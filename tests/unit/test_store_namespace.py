@@ -9,10 +9,11 @@ from redis.asyncio import Redis
 
 from bridge.errors import NamespaceTaken, StoreUnavailable
 from bridge.metrics import Metrics
+from bridge.playground.emulator.sample import BOB
 from bridge.queue.namespace import Namespace
 from bridge.queue.redis.connection import connect
 from bridge.queue.scripting import Scripts
-from support.store import NAMESPACE, PREFIX, START, Store, a_store, message, ts
+from support.store import BOT, NAMESPACE, PREFIX, START, TEAM, Store, a_store, message, ts
 
 
 async def test_a_namespace_remembers_when_it_was_first_opened(store: Store, redis: Redis) -> None:
@@ -24,7 +25,7 @@ async def test_a_namespace_remembers_when_it_was_first_opened(store: Store, redi
     assert again.namespace.is_held
 
 
-@pytest.mark.parametrize(("team", "bot"), [("T2", "UBOT"), ("T1", "UOTHER")])
+@pytest.mark.parametrize(("team", "bot"), [("T2", BOT), (TEAM, BOB)])
 async def test_another_bots_namespace_is_refused(store: Store, team: str, bot: str) -> None:
     other = Namespace(store.scripts, name=NAMESPACE, team=team, bot=bot, now=store.clock)
     before = await store.dump()
@@ -32,7 +33,7 @@ async def test_another_bots_namespace_is_refused(store: Store, team: str, bot: s
     with pytest.raises(NamespaceTaken) as caught:
         await other.hold()
 
-    assert (caught.value.namespace, caught.value.owner) == (NAMESPACE, "T1/UBOT")
+    assert (caught.value.namespace, caught.value.owner) == (NAMESPACE, f"{TEAM}/{BOT}")
     assert not other.is_held
     assert await store.dump() == before
 
@@ -41,7 +42,7 @@ async def test_two_namespaces_share_nothing(store: Store, redis: Redis) -> None:
     await store.queue()
     before = await store.dump()
     scripts = Scripts(redis, "other", Metrics())
-    other = Namespace(scripts, name="other", team="T2", bot="UBOT", now=store.clock)
+    other = Namespace(scripts, name="other", team="T2", bot=BOT, now=store.clock)
 
     await other.hold()
 
@@ -71,7 +72,7 @@ async def test_a_message_between_wipe_and_heartbeat_is_taken(store: Store, redis
 
 async def test_a_store_that_is_away_is_not_held(store: Store) -> None:
     async with connect("redis://127.0.0.1:1") as nowhere:
-        gone = Namespace(Scripts(nowhere, NAMESPACE, Metrics()), name=NAMESPACE, team="T1", bot="UBOT", now=store.clock)
+        gone = Namespace(Scripts(nowhere, NAMESPACE, Metrics()), name=NAMESPACE, team=TEAM, bot=BOT, now=store.clock)
         with pytest.raises(StoreUnavailable):
             await gone.hold()
 

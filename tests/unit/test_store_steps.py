@@ -12,7 +12,7 @@ from bridge.errors import LaneLost
 from bridge.ids import ThreadKey, thread_lane
 from bridge.queue.records import VERSION, Conversation, Step, Unreadable
 from bridge.queue.turn import TurnChanged
-from support.store import LANE, PREFIX, ROOT, START, THREAD, Store, message, ts
+from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, THREAD, Store, message, ts
 
 
 async def test_taking_reads_the_head_and_what_its_thread_is_bound_to(store: Store) -> None:
@@ -245,7 +245,7 @@ async def test_a_finished_turn_hands_the_lane_on(store: Store) -> None:
 
 
 async def test_lanes_take_turns(store: Store) -> None:
-    threads = [ThreadKey("T1", "C1", f"1700000{n}.000100") for n in range(3)]
+    threads = [ThreadKey(TEAM, CHANNEL, f"1700000{n}.000100") for n in range(3)]
     for thread in threads:
         await store.queue(message(f"first of {thread.root}", thread.root))
     for thread in threads:

@@ -11,16 +11,16 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.cli.trace import TraceStep, address_of, for_programs, steps_of, table
-from bridge.errors import SlackRefused
 from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click, SlashCommand
+from bridge.playground.emulator.faults import Error
 from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.records import Delivery
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
+from support.harness import POST, Harness
 from support.real_redis import away
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, Store, key_of, message, ts
-from support.turns import Bench
 from support.waiting import wait_until
 
 C, TS = "C0123ABC", "1700000000.123456"
@@ -50,13 +50,13 @@ def test_anything_else_is_no_message(text: str) -> None:
 
 
 def test_a_permalink_is_as_slack_makes_it() -> None:
-    owner = Owner("T1", "https://acme.slack.com/")
+    owner = Owner(TEAM, "https://acme.slack.com/")
     link = owner.permalink(C, TS, "1700000000.000100")
 
     assert link == f"https://acme.slack.com/archives/{C}/p1700000000123456?thread_ts=1700000000.000100&cid={C}"
     assert owner.permalink(C, TS, TS) == f"https://acme.slack.com/archives/{C}/p1700000000123456"
     assert address_of(link) == (C, TS)
-    assert Owner("T1").permalink(C, TS) == ""
+    assert Owner(TEAM).permalink(C, TS) == ""
 
 
 async def told(store: Store, key: MessageKey | None = None) -> list[TraceStep]:
@@ -71,14 +71,14 @@ def detail(steps: list[TraceStep], what: str) -> str:
     return next(step.detail for step in steps if step.what == what)
 
 
-async def test_a_trace_goes_from_delivery_to_answer(bench: Bench) -> None:
-    store = bench.store
+async def test_a_trace_goes_from_delivery_to_answer(harness: Harness) -> None:
+    store = harness.store
     turn = await store.queue(message(event_id="Ev1", retry=1), why="it mentions the bot")
     store.clock.time = START + timedelta(milliseconds=250)
     await store.put(message(event_id="Ev2"))
     store.clock.time = START + timedelta(seconds=1)
 
-    await bench.work("b")
+    await harness.work("b")
 
     steps = await told(store)
     assert [(step.what, (step.at - START) / timedelta(milliseconds=1), step.process) for step in steps] == [
@@ -88,30 +88,30 @@ async def test_a_trace_goes_from_delivery_to_answer(bench: Bench) -> None:
     assert [step.detail for step in steps] == [
         "event Ev1, which Slack sent again (retry 1)", "it mentions the bot", f"turn {turn}, behind nobody",
         f"event Ev2: taken in already, as turn {turn}", "to the project service", "the agent answered",
-        f"Slack ts {bench.say.messages[0].ts}", "",
+        f"Slack ts {harness.seen.messages[0].ts}", "",
     ]  # fmt: skip
 
 
-async def test_an_answer_leads_to_its_messages_trace(bench: Bench) -> None:
-    await bench.store.queue()
-    await bench.work()
+async def test_an_answer_leads_to_its_messages_trace(harness: Harness) -> None:
+    await harness.store.queue()
+    await harness.work()
 
-    answer = key_of(bench.say.messages[0].ts)
+    answer = key_of(harness.seen.messages[0].ts)
 
-    assert await told(bench.store, answer) == await told(bench.store)
-    assert 6.9 < await bench.store.days_left(f"shown:{answer}") <= 7
+    assert await told(harness.store, answer) == await told(harness.store)
+    assert 6.9 < await harness.store.days_left(f"shown:{answer}") <= 7
 
 
-async def test_a_trace_never_says_what_was_said(bench: Bench) -> None:
-    await bench.store.queue(message("my secret words"))
-    known = await trace_of(bench.store.scripts, key_of(ROOT))
+async def test_a_trace_never_says_what_was_said(harness: Harness) -> None:
+    await harness.store.queue(message("my secret words"))
+    known = await trace_of(harness.store.scripts, key_of(ROOT))
     assert "secret" not in for_programs(CHANNEL, ROOT, known)
-    await bench.work()
+    await harness.work()
 
-    known = await trace_of(bench.store.scripts, key_of(ROOT))
+    known = await trace_of(harness.store.scripts, key_of(ROOT))
 
     assert "secret" not in for_programs(CHANNEL, ROOT, known)
-    assert not await bench.store.holds_words("secret words")
+    assert not await harness.store.holds_words("secret words")
 
 
 async def test_a_queued_message_tells_its_place_then_and_now(store: Store) -> None:
@@ -133,16 +133,16 @@ async def test_a_queued_message_tells_its_place_then_and_now(store: Store) -> No
     assert words(await told(store, key_of(ts(2)))) == ["received", "decided", "queued"]
 
 
-async def test_a_message_that_waits_for_a_choice_says_so(bench: Bench) -> None:
-    bench.service.agents = [{"id": 7, "name": "A", "model": "m"}, {"id": 8, "name": "B", "model": "m"}]
-    await bench.store.queue()
-    await bench.work()
+async def test_a_message_that_waits_for_a_choice_says_so(harness: Harness) -> None:
+    harness.service.agents = [{"id": 7, "name": "A", "model": "m"}, {"id": 8, "name": "B", "model": "m"}]
+    await harness.store.queue()
+    await harness.work()
 
-    steps = await told(bench.store)
+    steps = await told(harness.store)
 
     assert detail(steps, "queued").endswith("it waits until somebody chooses an agent")
-    menu = key_of(bench.say.replies("bridge_menu")[0].ts)
-    assert await told(bench.store, menu) == steps
+    menu = key_of(harness.seen.replies("bridge_menu")[0].ts)
+    assert await told(harness.store, menu) == steps
 
 
 async def test_requests_that_did_not_arrive_are_counted(store: Store) -> None:
@@ -163,30 +163,30 @@ async def test_requests_that_did_not_arrive_are_counted(store: Store) -> None:
     )
 
 
-async def test_a_takeover_shows_in_the_processes(bench: Bench) -> None:
-    await bench.store.conversation()
-    taken = await bench.store.process("a").take()
-    await bench.store.process("a").journal.sent(taken)
-    bench.store.clock.time = START + timedelta(seconds=20)
+async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
+    await harness.store.conversation()
+    taken = await harness.store.process("a").take()
+    await harness.store.process("a").journal.sent(taken)
+    harness.store.clock.time = START + timedelta(seconds=20)
 
-    await bench.take_over("b")
+    await harness.take_over("b")
 
-    steps = await told(bench.store)
+    steps = await told(harness.store)
     assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
         ("sent", "a"), ("answered", "b"), ("done", "b"),
     ]  # fmt: skip
     assert detail(steps, "answered") == "nobody knows whether it arrived; a button offers to send it again"
 
 
-async def test_a_resent_message_goes_on_in_its_new_turn(bench: Bench) -> None:
-    bench.service.chats = [httpx.Response(500)]
-    old = await bench.store.queue()
-    await bench.work()
-    await bench.store.process().inbox.again(old)
-    bench.store.clock.time = START + timedelta(seconds=5)
-    await bench.work()
+async def test_a_resent_message_goes_on_in_its_new_turn(harness: Harness) -> None:
+    harness.service.chats = [httpx.Response(500)]
+    old = await harness.store.queue()
+    await harness.work()
+    await harness.store.process().inbox.again(old)
+    harness.store.clock.time = START + timedelta(seconds=5)
+    await harness.work()
 
-    known = await trace_of(bench.store.scripts, key_of(ROOT))
+    known = await trace_of(harness.store.scripts, key_of(ROOT))
 
     assert len(known.turns) == 2
     assert detail(steps_of(known), "done") == f"sent again as turn {known.turns[1].id}"
@@ -195,35 +195,35 @@ async def test_a_resent_message_goes_on_in_its_new_turn(bench: Bench) -> None:
     ]  # fmt: skip
 
 
-async def test_a_card_leads_to_its_run(bench: Bench) -> None:
+async def test_a_card_leads_to_its_run(harness: Harness) -> None:
     command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/workflows", text="run Import hello")
-    await bench.store.process().inbox.put(command, event="trigger:1")
-    await bench.work()
+    await harness.store.process().inbox.put(command, event="trigger:1")
+    await harness.work()
 
-    steps = await told(bench.store, key_of(bench.say.messages[0].ts))
+    steps = await told(harness.store, key_of(harness.seen.messages[0].ts))
 
     assert words(steps) == ["received", "decided", "queued", "sent", "answered", "posted", "done"]
     assert detail(steps, "received") == "a slash command"
     assert detail(steps, "answered") == "the workflow ran"
 
 
-async def test_a_private_reply_is_traced_as_private(bench: Bench, redis: Redis) -> None:
+async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Redis) -> None:
     click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id="run:nodes", value="gone", message_ts=ROOT)
-    put = await bench.store.process().inbox.put(click, event="trigger:1")
-    await bench.work()
+    put = await harness.store.process().inbox.put(click, event="trigger:1")
+    await harness.work()
 
     turn = getattr(put, "turn", TurnId(""))
     await redis.set(f"{PREFIX}shown:{key_of(ROOT)}", turn, ex=60)
 
-    assert detail(await told(bench.store), "posted") == "in private, or by the command's own address"
+    assert detail(await told(harness.store), "posted") == "in private, or by the command's own address"
 
 
-async def test_what_cannot_be_finished_says_why(bench: Bench) -> None:
-    bench.say.troubles = [SlackRefused("chat.postMessage", "is_archived")]
-    await bench.store.queue()
-    await bench.work()
+async def test_what_cannot_be_finished_says_why(harness: Harness) -> None:
+    harness.slack.faults.on(POST, Error("is_archived"))
+    await harness.store.queue()
+    await harness.work()
 
-    steps = await told(bench.store)
+    steps = await told(harness.store)
 
     assert words(steps) == ["received", "decided", "queued", "sent", "answered", "dead"]
     assert detail(steps, "answered") == "the agent answered"

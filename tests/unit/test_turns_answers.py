@@ -8,43 +8,41 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import SlackAmbiguous, SlackError, SlackUnreachable
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
 from bridge.queue.records import VERSION, Conversation
-from support.store import PREFIX, ROOT, THREAD, message, ts
-from support.turns import Bench
+from bridge.slack.parts import MessageTag, Place
+from support.harness import NOT_NOW, POST, READ, WHISPER, Harness
+from support.store import CHANNEL, PREFIX, ROOT, THREAD, message, ts
 
 BAD_GATEWAY = httpx.Response(502)
 GONE = httpx.Response(404, json={"error": "no such session"})
 
 
-async def test_a_first_message_is_answered_in_its_thread_and_binds_the_session(bench: Bench) -> None:
-    turn = await bench.store.queue(message("<@UBOT> hello"))
+async def test_a_first_message_is_answered_in_its_thread_and_binds_the_session(harness: Harness) -> None:
+    turn = await harness.store.queue(message("<@U0BRIDGE> hello"))
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.asked == [{"message": "hello", "agent": 7}]
-    (answer,) = bench.say.messages
-    assert answer.words == "re: hello"
-    assert (answer.place.channel, answer.place.thread_ts) == ("C1", ROOT)
-    assert (answer.tag.kind, answer.tag.turn, answer.tag.agent, answer.tag.session) == (
-        "bridge_turn", turn, 7, 42,
-    )  # fmt: skip
-    assert await bench.store.sessions.thread(THREAD) == Conversation(agent=7, session=42, heard=ROOT)
-    assert await bench.store.field(turn, "step") == "done"
-    assert not await bench.store.holds_words("hello")
+    assert harness.service.asked == [{"message": "hello", "agent": 7}]
+    (answer,) = harness.seen.messages
+    assert (answer.words, answer.place) == ("re: hello", Place(CHANNEL, ROOT))
+    assert answer.tag == MessageTag("bridge_turn", turn, agent=7, session=42)
+    assert await harness.store.sessions.thread(THREAD) == Conversation(agent=7, session=42, heard=ROOT)
+    assert await harness.store.field(turn, "step") == "done"
+    assert not await harness.store.holds_words("hello")
 
 
-async def test_replies_continue_the_session_in_order(bench: Bench) -> None:
-    await bench.store.queue(message("first"))
+async def test_replies_continue_the_session_in_order(harness: Harness) -> None:
+    await harness.store.queue(message("first"))
     for number in (1, 2, 3):
-        await bench.store.queue(message(f"reply {number}", ts(number)))
+        await harness.store.queue(message(f"reply {number}", ts(number)))
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.messages == ["first", "reply 1", "reply 2", "reply 3"]
-    assert [body.get("sessionId") for body in bench.service.asked] == [None, 42, 42, 42]
-    assert bench.say.words == ["re: first", "re: reply 1", "re: reply 2", "re: reply 3"]
-    assert (bench.say.looks, bench.say.signs) == (0, [])  # quick answers cost one Slack call each
+    assert harness.service.messages == ["first", "reply 1", "reply 2", "reply 3"]
+    assert [body.get("sessionId") for body in harness.service.asked] == [None, 42, 42, 42]
+    assert harness.seen.words == ["re: first", "re: reply 1", "re: reply 2", "re: reply 3"]
+    assert (harness.seen.looks, harness.seen.signs) == (0, [])  # quick answers cost one Slack call each
 
 
 @pytest.mark.parametrize(
@@ -55,178 +53,176 @@ async def test_replies_continue_the_session_in_order(bench: Bench) -> None:
     ],
     ids=["500", "502", "no JSON", "another shape", "time-out", "connection lost"],
 )  # fmt: skip
-async def test_what_nobody_can_know_is_said_with_a_button_and_never_asked_again(
-    bench: Bench, answer: httpx.Response | Exception
+async def test_an_unknown_outcome_is_said_with_a_button_and_never_repeated(
+    harness: Harness, answer: httpx.Response | Exception
 ) -> None:
-    bench.service.chats = [answer]
-    turn = await bench.store.queue(message("do it once"))
-    await bench.store.queue(message("and go on", ts(1)))
+    harness.service.chats = [answer]
+    turn = await harness.store.queue(message("do it once"))
+    await harness.store.queue(message("and go on", ts(1)))
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.messages == ["do it once", "and go on"]
-    unknown, after = bench.say.messages
+    assert harness.service.messages == ["do it once", "and go on"]
+    unknown, after = harness.seen.messages
     assert "not known whether the agent got this message" in unknown.words
-    assert turn in str(unknown.reply.blocks)
+    assert turn in str(unknown.blocks)
     assert after.words == "re: and go on"
-    assert await bench.store.field(turn, "what") == "unknown"
-    assert await bench.store.holds_words("do it once")  # for the button
+    assert await harness.store.field(turn, "what") == "unknown"
+    assert await harness.store.holds_words("do it once")  # for the button
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 413, 422])
-async def test_what_was_refused_is_said_and_its_text_leaves(bench: Bench, status: int) -> None:
-    bench.service.chats = [httpx.Response(status, json={"error": "no"})]
-    turn = await bench.store.queue(message("something odd"))
+async def test_a_refused_message_is_said_and_its_text_deleted(harness: Harness, status: int) -> None:
+    harness.service.chats = [httpx.Response(status, json={"error": "no"})]
+    turn = await harness.store.queue(message("something odd"))
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.messages == ["something odd"]
-    assert len(bench.say.replies()) == 1
-    assert turn not in str(bench.say.messages[0].reply.blocks)
-    assert not await bench.store.holds_words("something odd")
+    assert harness.service.messages == ["something odd"]
+    assert len(harness.seen.replies()) == 1
+    assert turn not in str(harness.seen.messages[0].blocks)
+    assert not await harness.store.holds_words("something odd")
 
 
-async def test_a_session_that_is_gone_is_begun_anew_with_the_same_message(bench: Bench) -> None:
-    await bench.store.queue(message("first"))
-    await bench.work()
-    bench.service.chats = [GONE, httpx.Response(200, json={"sessionId": 43, "message": "hello again"})]
-    await bench.store.queue(message("second", ts(1)))
+async def test_a_session_that_is_gone_is_begun_anew_with_the_same_message(harness: Harness) -> None:
+    await harness.store.queue(message("first"))
+    await harness.work()
+    harness.service.chats = [GONE, httpx.Response(200, json={"sessionId": 43, "message": "hello again"})]
+    await harness.store.queue(message("second", ts(1)))
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.asked[1:] == [
-        {"message": "second", "sessionId": 42, "agent": 7},
-        {"message": "second", "agent": 7},
-    ]
-    assert "hello again" in bench.say.words[-1]
-    assert "begins a new one" in str(bench.say.messages[-1].reply.footer)
-    assert await bench.store.sessions.thread(THREAD) == Conversation(agent=7, session=43, heard=ts(1))
+    _, gone, anew = harness.service.asked
+    assert gone == {"message": "second", "sessionId": 42, "agent": 7}
+    assert "sessionId" not in anew
+    assert "> Alice Adler: first" in anew["message"]  # which a new session does not know
+    assert anew["message"].endswith("second")
+    assert "hello again" in harness.seen.words[-1]
+    assert "begins a new one" in str(harness.seen.messages[-1].blocks)
+    assert await harness.store.sessions.thread(THREAD) == Conversation(agent=7, session=43, heard=ts(1))
 
 
 @pytest.mark.parametrize(
     ("second", "words"), [(httpx.Response(500), "not known"), (httpx.Response(400), "")], ids=["unknown", "refused"]
 )
-async def test_the_second_sending_is_the_last(bench: Bench, second: httpx.Response, words: str) -> None:
-    await bench.store.conversation(agent=7)
-    await bench.store.sessions.rebind(THREAD, expected=None, session=42)
-    bench.service.chats = [GONE, second]
+async def test_the_second_sending_is_the_last(harness: Harness, second: httpx.Response, words: str) -> None:
+    await harness.store.conversation(agent=7)
+    await harness.store.sessions.rebind(THREAD, expected=None, session=42)
+    harness.service.chats = [GONE, second]
 
-    await bench.work()
+    await harness.work()
 
-    assert len(bench.service.asked) == 2
-    assert words in bench.say.words[-1]
-
-
-async def test_an_agent_that_is_gone_is_not_asked_a_second_time(bench: Bench) -> None:
-    await bench.store.conversation(agent=99)
-    await bench.store.sessions.rebind(THREAD, expected=None, session=42)
-    bench.service.chats = [GONE]
-
-    await bench.work()
-
-    assert len(bench.service.asked) == 1
-    assert len(bench.say.replies()) == 1
-    assert await bench.store.sessions.thread(THREAD) == Conversation(agent=99, session=42)
+    assert len(harness.service.asked) == 2
+    assert words in harness.seen.words[-1]
 
 
-async def test_a_message_that_waited_too_long_is_offered_instead_of_sent(bench: Bench) -> None:
-    turn = await bench.store.queue(message("old news"), agent=7)
-    bench.store.clock.time += timedelta(hours=25)
+async def test_an_agent_that_is_gone_is_not_asked_a_second_time(harness: Harness) -> None:
+    await harness.store.conversation(agent=99)
+    await harness.store.sessions.rebind(THREAD, expected=None, session=42)
+    harness.service.chats = [GONE]
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.asked == []
-    (offer,) = bench.say.messages
+    assert len(harness.service.asked) == 1
+    assert len(harness.seen.replies()) == 1
+    assert await harness.store.sessions.thread(THREAD) == Conversation(agent=99, session=42)
+
+
+async def test_a_message_that_waited_too_long_is_offered_instead_of_sent(harness: Harness) -> None:
+    turn = await harness.store.queue(message("old news"), agent=7)
+    harness.store.clock.time += timedelta(hours=25)
+
+    await harness.work()
+
+    assert harness.service.asked == []
+    (offer,) = harness.seen.messages
     assert "waited for" in offer.words
-    assert turn in str(offer.reply.blocks)
-    assert await bench.store.process().inbox.again(turn) == "queued"
-    await bench.work()
-    assert bench.service.messages == ["old news"]
+    assert turn in str(offer.blocks)
+    assert await harness.store.process().inbox.again(turn) == "queued"
+    await harness.work()
+    assert harness.service.messages == ["old news"]
 
 
-async def test_a_withdrawn_message_is_passed_over(bench: Bench) -> None:
-    await bench.store.queue(message("never mind"))
-    await bench.store.queue(message("this one", ts(1)))
-    await bench.store.process().inbox.withdraw(message().key)
+async def test_a_withdrawn_message_is_passed_over(harness: Harness) -> None:
+    await harness.store.queue(message("never mind"))
+    await harness.store.queue(message("this one", ts(1)))
+    await harness.store.process().inbox.withdraw(message().key)
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.messages == ["this one"]
-    assert bench.say.words == ["re: this one"]
-    assert not await bench.store.holds_words("never mind")
+    assert harness.service.messages == ["this one"]
+    assert harness.seen.words == ["re: this one"]
+    assert not await harness.store.holds_words("never mind")
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [SlackUnreachable("chat.postMessage"), SlackUnreachable("chat.postMessage", "", timedelta(seconds=30))],
-    ids=["no connection", "429"],
-)
+@pytest.mark.parametrize(("fault", "pauses"), [(NOT_NOW, [1, 2]), (RateLimited(30), [30, 30])])
 async def test_a_post_that_slack_did_not_take_is_made_again_without_looking(
-    bench: Bench, trouble: SlackUnreachable
+    harness: Harness, fault: Fault, pauses: list[float]
 ) -> None:
-    bench.say.troubles = [trouble, trouble]
-    await bench.store.queue()
+    harness.slack.faults.on(POST, fault, times=2)
+    await harness.store.queue()
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.say.words == ["re: hello there"]
-    assert (bench.say.attempts, bench.say.looks) == (3, 0)
-    assert bench.slept == ([30, 30] if trouble.retry_after else [1, 2])
+    assert harness.seen.words == ["re: hello there"]
+    assert (harness.seen.attempts, harness.seen.looks) == (3, 0)
+    assert harness.slept == pauses
 
 
 @pytest.mark.parametrize("did_arrive", [True, False])
-async def test_an_ambiguous_post_is_settled_by_looking(bench: Bench, *, did_arrive: bool) -> None:
-    bench.say.troubles = [SlackAmbiguous("chat.postMessage")]
-    bench.say.ambiguous_arrive = did_arrive
-    await bench.store.queue()
+async def test_an_ambiguous_post_is_settled_by_looking(harness: Harness, *, did_arrive: bool) -> None:
+    harness.slack.faults.on(POST, DropAfter() if did_arrive else DropBefore())
+    await harness.store.queue()
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.say.words == ["re: hello there"]
-    assert (bench.say.attempts, bench.say.looks) == (1 if did_arrive else 2, 1)
-
-
-async def test_looking_is_repeated_until_slack_answers(bench: Bench) -> None:
-    bench.say.troubles = [SlackAmbiguous("chat.postMessage")]
-    bench.say.ambiguous_arrive = True
-    bench.say.look_troubles = [SlackUnreachable("conversations.replies"), SlackAmbiguous("conversations.replies")]
-    await bench.store.queue()
-
-    await bench.work()
-
-    assert bench.say.words == ["re: hello there"]
-    assert (bench.say.attempts, bench.say.looks) == (1, 3)
+    assert harness.seen.words == ["re: hello there"]
+    assert (harness.seen.attempts, harness.seen.looks) == (1 if did_arrive else 2, 1)
 
 
-@pytest.mark.parametrize("troubles", [[], [SlackUnreachable("chat.postEphemeral")]], ids=["", "Slack is away"])
-async def test_a_mention_without_words_gets_a_private_line(bench: Bench, troubles: list[SlackError | None]) -> None:
-    bench.say.troubles = list(troubles)
-    await bench.store.queue(message("<@UBOT>"))
+async def test_looking_is_repeated_until_slack_answers(harness: Harness) -> None:
+    harness.slack.faults.on(POST, DropAfter())
+    for fault in (Http(500), NOT_NOW, Http(500)):
+        harness.slack.faults.on(READ, fault)
+    await harness.store.queue()
 
-    await bench.work()
+    await harness.work()
 
-    assert (bench.service.asked, bench.say.messages) == ([], [])
-    assert len(bench.say.whispers) == 1
+    assert harness.seen.words == ["re: hello there"]
+    assert (harness.seen.attempts, harness.seen.looks) == (1, 4)
 
 
-async def test_a_record_that_cannot_be_read_is_buried_and_the_lane_goes_on(bench: Bench, redis: Redis) -> None:
-    turn = await bench.store.queue(message("first"))
-    await bench.store.queue(message("second", ts(1)))
+@pytest.mark.parametrize("failures", [0, 1])
+async def test_a_mention_without_words_gets_a_private_line(harness: Harness, failures: int) -> None:
+    harness.slack.faults.on(WHISPER, NOT_NOW, times=failures)
+    await harness.store.queue(message("<@U0BRIDGE>"))
+
+    await harness.work()
+
+    assert (harness.service.asked, harness.seen.messages) == ([], [])
+    assert len(harness.seen.whispers) == 1
+
+
+async def test_a_record_that_cannot_be_read_is_buried_and_the_lane_goes_on(harness: Harness, redis: Redis) -> None:
+    turn = await harness.store.queue(message("first"))
+    await harness.store.queue(message("second", ts(1)))
     await redis.hset(f"{PREFIX}turn:{turn}", "body", "no JSON")
 
-    await bench.work()
+    await harness.work()
 
-    assert await bench.store.field(turn, "step") == "dead"
-    assert bench.say.words == ["re: second"]
+    assert await harness.store.field(turn, "step") == "dead"
+    assert harness.seen.words == ["re: second"]
 
 
-async def test_a_record_of_a_later_release_is_left_to_the_process_that_can_read_it(bench: Bench, redis: Redis) -> None:
-    turn = await bench.store.queue(message("first"))
+async def test_a_record_of_a_later_release_is_left_to_the_process_that_can_read_it(
+    harness: Harness, redis: Redis
+) -> None:
+    turn = await harness.store.queue(message("first"))
     await redis.hset(f"{PREFIX}turn:{turn}", "v", VERSION + 1)
 
-    await (await bench.begin())
+    await (await harness.begin())
 
-    assert await bench.store.field(turn, "step") == "queued"
-    assert await bench.store.box() == [turn]
-    assert await bench.store.entries() == 1
-    assert bench.say.words == []
+    assert await harness.store.field(turn, "step") == "queued"
+    assert await harness.store.box() == [turn]
+    assert await harness.store.entries() == 1
+    assert harness.seen.words == []

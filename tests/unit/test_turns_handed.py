@@ -16,10 +16,9 @@ from bridge.errors import StoreUnavailable
 from bridge.logs import configure, facts
 from bridge.metrics import Metrics
 from bridge.queue.scripting import Scripts
-from bridge.queue.worker import Slots
+from support.harness import Harness
 from support.losing import Losing
-from support.store import NAMESPACE, message
-from support.turns import Bench
+from support.store import CHANNEL, NAMESPACE, TEAM, message
 from support.waiting import wait_until
 
 ROOTS = [f"170000{minute}000.000100" for minute in range(5)]
@@ -28,8 +27,8 @@ ROOTS = [f"170000{minute}000.000100" for minute in range(5)]
 class SilentStream:
     """A ready stream from which nothing is ever read, so that whatever is worked on was handed over."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, harness: Harness) -> None:
+        self._bench = harness
 
     async def xreadgroup(self, *_what: Any, **_how: Any) -> list[Any]:
         await self._bench.draining.wait()
@@ -37,181 +36,191 @@ class SilentStream:
 
 
 @asynccontextmanager
-async def working(bench: Bench, *, blocking: Any = None) -> AsyncIterator[asyncio.Task[None]]:
+async def working(harness: Harness, *, blocking: Any = None) -> AsyncIterator[asyncio.Task[None]]:
     """Have the worker of the process ``a`` at work."""
-    worker, turns = bench.worker(blocking=blocking or SilentStream(bench)), bench.turns(bench.store.process("a"))
+    worker, turns = (
+        harness.worker(blocking=blocking or SilentStream(harness)),
+        harness.turns(harness.store.process("a")),
+    )
     task = asyncio.create_task(worker.run(turns.work))
     await asyncio.sleep(0)
     try:
         yield task
     finally:
-        bench.draining.set()
+        harness.draining.set()
         await task
-        bench.draining.clear()
+        harness.draining.clear()
 
 
-async def test_what_comes_is_worked_on_without_being_read_from_the_stream(bench: Bench) -> None:
-    async with working(bench):
-        free = bench.slots.free
-        await bench.store.queue(message("at once"))
+async def test_a_queued_lane_is_handed_to_a_free_worker(harness: Harness) -> None:
+    async with working(harness):
+        free = harness.slots.free
+        await harness.store.queue(message("at once"))
 
-        await wait_until(lambda: bench.say.words == ["re: at once"], "it is answered")
-        await wait_until(lambda: bench.slots.free == free, "its turn is over")
-        assert await bench.store.entries() == 0
+        await wait_until(lambda: harness.seen.words == ["re: at once"], "it is answered")
+        await wait_until(lambda: harness.slots.free == free, "its turn is over")
+        assert await harness.store.entries() == 0
 
 
-async def test_where_no_place_is_free_the_lane_waits_in_the_stream(bench: Bench) -> None:
-    bench.slots = Slots(1)
-    bench.service.gate.clear()
-    async with working(bench):
+async def test_a_lane_waits_in_the_stream_while_no_slot_is_free(harness: Harness) -> None:
+    harness.configure(BRIDGE_MAX_TURNS="1")
+    harness.service.gate.clear()
+    async with working(harness):
         for root in ROOTS[:2]:
-            await bench.store.queue(message(f"of {root}", root))
-        await wait_until(lambda: bench.service.asked, "one is in work")
+            await harness.store.queue(message(f"of {root}", root))
+        await wait_until(lambda: harness.service.asked, "one is in work")
 
-        assert [held.lane for held in await bench.store.process("b").hold()] == [f"t:T1:C1:{ROOTS[1]}"]
-        bench.service.gate.set()
+        assert [held.lane for held in await harness.store.process("b").hold()] == [f"t:{TEAM}:{CHANNEL}:{ROOTS[1]}"]
+        harness.service.gate.set()
 
-    assert bench.slots.free == 1
+    assert harness.slots.free == 1
 
 
-async def test_what_is_read_when_the_last_place_has_been_handed_out_is_given_back(bench: Bench, redis: Redis) -> None:
-    bench.slots = Slots(2)
-    bench.service.gate.clear()
+async def test_a_lane_read_too_late_for_a_slot_is_given_back(harness: Harness, redis: Redis) -> None:
+    harness.configure(BRIDGE_MAX_TURNS="2")
+    harness.service.gate.clear()
     stream = LateStream(redis)
-    async with working(bench, blocking=stream):
+    async with working(harness, blocking=stream):
         await wait_until(stream.has_come.is_set, "it reads, for two")
         for root in ROOTS[:3]:
-            await bench.store.queue(message(f"of {root}", root))
+            await harness.store.queue(message(f"of {root}", root))
         stream.may_go.set()
         await wait_until(lambda: stream.reads > 0, "the third was read")
-        await wait_until(lambda: bench.service.at_once == 2, "two are in work")
+        await wait_until(lambda: harness.service.at_once == 2, "two are in work")
 
-        taken = await wait_for_a_lane(bench)
-        assert taken == [f"t:T1:C1:{ROOTS[2]}"]
-        assert bench.service.most_at_once == 2
-        bench.service.gate.set()
+        taken = await wait_for_a_lane(harness)
+        assert taken == [f"t:{TEAM}:{CHANNEL}:{ROOTS[2]}"]
+        assert harness.service.most_at_once == 2
+        harness.service.gate.set()
 
-    assert bench.slots.free == 2
-
-
-async def test_what_is_for_nobody_gives_its_place_back(bench: Bench) -> None:
-    async with working(bench):
-        free = bench.slots.free
-        await bench.store.queue(message("once"))
-        await wait_until(lambda: bench.say.messages, "it is answered")
-
-        await bench.store.put(message("once"))
-
-        await wait_until(lambda: bench.slots.free == free, "all places are free")
+    assert harness.slots.free == 2
 
 
-async def test_a_worker_that_drains_is_not_free(bench: Bench) -> None:
-    async with working(bench):
-        bench.draining.set()
-        await bench.store.queue(message("too late"))
+async def test_an_unclaimed_offer_frees_its_slot(harness: Harness) -> None:
+    async with working(harness):
+        free = harness.slots.free
+        await harness.store.queue(message("once"))
+        await wait_until(lambda: harness.seen.messages, "it is answered")
 
-    assert bench.say.words == []
-    await bench.work("b")
-    assert bench.say.words == ["re: too late"]
+        await harness.store.put(message("once"))
+
+        await wait_until(lambda: harness.slots.free == free, "all places are free")
 
 
-async def test_what_was_asked_for_before_it_drains_is_brought_to_its_end(bench: Bench, redis: Redis) -> None:
-    bench.store.scripts = slow = Slow(redis, NAMESPACE, Metrics())
-    async with working(bench) as task:
-        putting = asyncio.create_task(bench.store.put(message("just in time")))
+async def test_a_worker_that_drains_is_not_free(harness: Harness) -> None:
+    async with working(harness):
+        harness.draining.set()
+        await harness.store.queue(message("too late"))
+
+    assert harness.seen.words == []
+    await harness.work("b")
+    assert harness.seen.words == ["re: too late"]
+
+
+async def test_an_offer_made_before_draining_is_finished(harness: Harness, redis: Redis) -> None:
+    harness.store.scripts = slow = Slow(redis, NAMESPACE, Metrics())
+    harness.configure()
+    async with working(harness) as task:
+        putting = asyncio.create_task(harness.store.put(message("just in time")))
         await wait_until(slow.has_come.is_set, "it is being put in")
-        bench.draining.set()
+        harness.draining.set()
         await asyncio.sleep(0.05)
         assert not task.done()
 
         slow.may_go.set()
         await putting
 
-    assert bench.say.words == ["re: just in time"]
+    assert harness.seen.words == ["re: just in time"]
 
 
-async def test_a_message_whose_put_has_no_answer_is_answered_once_and_by_itself(bench: Bench, redis: Redis) -> None:
-    bench.store.scripts = losing = Losing(redis, away=1)
-    async with working(bench):
-        free = bench.slots.free
+async def test_a_message_whose_put_has_no_answer_is_answered_once_and_by_itself(harness: Harness, redis: Redis) -> None:
+    harness.store.scripts = losing = Losing(redis, away=1)
+    harness.configure()
+    async with working(harness):
+        free = harness.slots.free
         with pytest.raises(StoreUnavailable):
-            await bench.store.put(message("hello there"), agent=7)
-        await wait_until(lambda: bench.say.words == ["re: hello there"], "it is answered")
+            await harness.store.put(message("hello there"), agent=7)
+        await wait_until(lambda: harness.seen.words == ["re: hello there"], "it is answered")
 
-        await bench.store.put(message("hello there"), agent=7)  # Slack repeats it
-        await wait_until(lambda: bench.slots.free == free, "nothing is in work")
+        await harness.store.put(message("hello there"), agent=7)  # Slack repeats it
+        await wait_until(lambda: harness.slots.free == free, "nothing is in work")
 
-    assert bench.service.messages == ["hello there"]
+    assert harness.service.messages == ["hello there"]
     assert losing.away == 0, "for a while Redis was away"
 
 
 async def test_a_doubt_that_cannot_be_settled_ends_nothing(
-    bench: Bench, redis: Redis, caplog: pytest.LogCaptureFixture
+    harness: Harness, redis: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bench.store.scripts = Broken(redis, NAMESPACE, Metrics())
-    async with working(bench) as task:
-        free = bench.slots.free
+    harness.store.scripts = Broken(redis, NAMESPACE, Metrics())
+    harness.configure()
+    async with working(harness) as task:
+        free = harness.slots.free
         with pytest.raises(ResponseError):
-            await bench.store.put(message("hello there"))
-        await wait_until(lambda: bench.slots.free == free, "its place is free")
+            await harness.store.put(message("hello there"))
+        await wait_until(lambda: harness.slots.free == free, "its place is free")
 
         assert not task.done()
         assert "a lane could not be taken from hand to hand" in caplog.messages
 
 
-async def test_what_was_taken_over_while_it_was_in_doubt_is_not_begun_twice(bench: Bench, redis: Redis) -> None:
-    bench.store.scripts = losing = Losing(redis)
+async def test_a_lane_taken_over_in_doubt_is_begun_once(harness: Harness, redis: Redis) -> None:
+    harness.store.scripts = losing = Losing(redis)
+    harness.configure()
     losing.may_settle.clear()
-    bench.say.gate.clear()
-    async with working(bench):
-        free = bench.slots.free
+    hang = harness.hang()
+    async with working(harness):
+        free = harness.slots.free
         with pytest.raises(StoreUnavailable):
-            await bench.store.put(message("hello there"), agent=7)
-        await bench.store.expire_all_leases()
-        await wait_until(lambda: bench.say.attempts, "the worker has taken its own lane over")
+            await harness.store.put(message("hello there"), agent=7)
+        await harness.store.expire_all_leases()
+        await wait_until(lambda: harness.seen.attempts, "the worker has taken its own lane over")
 
         losing.may_settle.set()
-        await wait_until(lambda: bench.slots.free == free - 1, "one of the two places is free again")
-        bench.say.gate.set()
-        await wait_until(lambda: bench.slots.free == free, "it is over")
+        await wait_until(lambda: harness.slots.free == free - 1, "one of the two places is free again")
+        hang.set()
+        await wait_until(lambda: harness.slots.free == free, "it is over")
 
-    assert bench.say.attempts == 1
-    assert bench.say.words == ["re: hello there"]
+    assert harness.seen.attempts == 1
+    assert harness.seen.words == ["re: hello there"]
 
 
-async def test_a_message_for_which_nobody_waits_any_more_is_worked_on_all_the_same(bench: Bench, redis: Redis) -> None:
-    bench.store.scripts = slow = Slow(redis, NAMESPACE, Metrics())
-    async with working(bench):
-        putting = asyncio.create_task(bench.store.put(message("hello there")))
+async def test_a_message_for_which_nobody_waits_any_more_is_worked_on_all_the_same(
+    harness: Harness, redis: Redis
+) -> None:
+    harness.store.scripts = slow = Slow(redis, NAMESPACE, Metrics())
+    harness.configure()
+    async with working(harness):
+        putting = asyncio.create_task(harness.store.put(message("hello there")))
         await wait_until(slow.has_come.is_set, "it is being put in")
         putting.cancel()
         slow.may_go.set()
-        free = bench.slots.free + 1
-        await wait_until(lambda: bench.slots.free == free, "the doubt is settled")
+        free = harness.slots.free + 1
+        await wait_until(lambda: harness.slots.free == free, "the doubt is settled")
 
-        await bench.store.put(message("hello there"))  # Slack repeats it
-        await wait_until(lambda: bench.say.words == ["re: hello there"], "it is answered")
+        await harness.store.put(message("hello there"))  # Slack repeats it
+        await wait_until(lambda: harness.seen.words == ["re: hello there"], "it is answered")
 
-    assert bench.service.messages == ["hello there"]
+    assert harness.service.messages == ["hello there"]
 
 
-async def test_what_is_logged_about_a_turn_has_not_the_facts_of_the_request_that_brought_it(bench: Bench) -> None:
+async def test_a_turns_log_has_no_facts_of_the_request_that_brought_it(harness: Harness) -> None:
     written = StringIO()
     configure("json", "INFO", written)
-    async with working(bench):
+    async with working(harness):
         with facts(request="of slack"):
-            await bench.store.queue(message("at once"))
+            await harness.store.queue(message("at once"))
         await wait_until(lambda: "turn done" in written.getvalue(), "it is done")
 
     assert "of slack" not in written.getvalue()
 
 
-async def wait_for_a_lane(bench: Bench) -> list[str]:
+async def wait_for_a_lane(harness: Harness) -> list[str]:
     """Wait until another process gets a lane; gives its name."""
     lanes: list[str] = []
 
     async def found() -> bool:
-        lanes.extend(held.lane for held in await bench.store.process("b").hold())
+        lanes.extend(held.lane for held in await harness.store.process("b").hold())
         return bool(lanes)
 
     await wait_until(found, "another process gets one")

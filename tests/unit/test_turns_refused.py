@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.errors import SlackAmbiguous, SlackRefused
+from bridge.playground.emulator.faults import DropBefore, Error
+from bridge.playground.emulator.sample import DM_ALICE
 from bridge.slack.parts import Place
-from support.store import USER, message, ts
-from support.turns import Bench
+from support.harness import POST, READ, Harness
+from support.store import message, ts
 
 REFUSALS = (
     "channel_not_found",
@@ -15,55 +16,54 @@ REFUSALS = (
     "not_in_channel",
     "restricted_action",
     "thread_not_found",
-    "msg_blocks_too_long",
     "missing_scope",
 )
 
 
 @pytest.mark.parametrize("error", REFUSALS)
-async def test_a_refused_look_is_no_refusal_of_the_post(bench: Bench, error: str) -> None:
-    bench.say.troubles = [SlackAmbiguous("chat.postMessage")]
-    bench.say.look_troubles = [SlackRefused("conversations.replies", error)]
-    turn = await bench.store.queue(message("first"), agent=7)
-    await bench.store.queue(message("second", ts(1)))
+async def test_a_refused_look_is_no_refusal_of_the_post(harness: Harness, error: str) -> None:
+    harness.slack.faults.on(POST, DropBefore())
+    harness.slack.faults.on(READ, Error(error), times=None)
+    turn = await harness.store.queue(message("first"), agent=7)
+    await harness.store.queue(message("second", ts(1)))
 
-    await bench.work()
+    await harness.work()
 
-    assert await bench.store.field(turn, "step") == "done"
-    assert "may be missing here" in bench.say.words[0]
-    assert "re: first" in str(await bench.store.field(turn, "outcome")), "what was to be said is kept"
-    assert bench.say.words[1:] == ["re: second"]
-    assert bench.service.messages == ["first", "second"], "each once"
+    assert await harness.store.field(turn, "step") == "done"
+    assert "may be missing here" in harness.seen.words[0]
+    assert "re: first" in str(await harness.store.field(turn, "outcome")), "what was to be said is kept"
+    assert harness.seen.words[1:] == ["re: second"]
+    assert harness.service.messages == ["first", "second"], "each once"
 
 
-async def test_what_nobody_can_even_be_told_of_is_a_dead_letter(bench: Bench) -> None:
-    bench.say.troubles = [SlackAmbiguous("chat.postMessage")] * 4
-    bench.say.look_troubles = [SlackRefused("conversations.replies", "missing_scope")]
-    turn = await bench.store.queue(message("first"), agent=7)
+async def test_a_doubt_that_cannot_be_posted_is_a_dead_letter(harness: Harness) -> None:
+    harness.slack.faults.on(POST, DropBefore(), times=4)
+    harness.slack.faults.on(READ, Error("missing_scope"), times=None)
+    turn = await harness.store.queue(message("first"), agent=7)
 
-    await bench.work()
+    await harness.work()
 
-    assert await bench.store.field(turn, "step") == "dead"
-    assert "re: first" in str(await bench.store.field(turn, "outcome"))
-    assert bench.say.words == []
+    assert await harness.store.field(turn, "step") == "dead"
+    assert "re: first" in str(await harness.store.field(turn, "outcome"))
+    assert harness.seen.words == []
 
 
 @pytest.mark.parametrize("error", REFUSALS)
-async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(bench: Bench, error: str) -> None:
-    bench.say.troubles = [SlackRefused("chat.postMessage", error)]
-    turn = await bench.store.queue(message("first"), agent=7)
-    await bench.store.queue(message("second", ts(1)))
+async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(harness: Harness, error: str) -> None:
+    harness.slack.faults.on(POST, Error(error))
+    turn = await harness.store.queue(message("first"), agent=7)
+    await harness.store.queue(message("second", ts(1)))
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.messages == ["first", "second"], "each once"
-    assert (await bench.store.field(turn, "step"), await bench.store.field(turn, "what")) == (
+    assert harness.service.messages == ["first", "second"], "each once"
+    assert (await harness.store.field(turn, "step"), await harness.store.field(turn, "what")) == (
         "dead",
         f"slack: {error}",
     )
-    assert "re: first" in str(await bench.store.field(turn, "outcome")), "what was to be said is kept"
-    (notice,) = [said for said in bench.say.messages if said.place == Place(USER)]
+    assert "re: first" in str(await harness.store.field(turn, "outcome")), "what was to be said is kept"
+    (notice,) = [said for said in harness.seen.messages if said.place == Place(DM_ALICE)]
     assert "couldn't post my answer" in notice.words
-    assert [words for words in bench.say.words if words != notice.words] == ["re: second"]
-    assert await bench.store.entries() == 0, "nobody waits"
-    assert b"bridge_dead_letters_total 1.0" in bench.metrics.exposition()
+    assert [words for words in harness.seen.words if words != notice.words] == ["re: second"]
+    assert await harness.store.entries() == 0, "nobody waits"
+    assert b"bridge_dead_letters_total 1.0" in harness.metrics.exposition()

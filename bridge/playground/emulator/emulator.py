@@ -111,6 +111,7 @@ class EmulatedSlack:
         api.open_at(self._server)
         sockets.open_at(self._server)
         self.workspace = workspace
+        self.tickets = tickets
         self.events = events
         self.people = People(workspace, deliverer, api, events=events, server=self._server)
         self.ui = UserInterface(workspace, deliverer, api, tickets=tickets, server=self._server)

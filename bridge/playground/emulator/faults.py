@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
 from bridge.playground.wire import DropAfter, DropBefore
 
@@ -43,7 +44,18 @@ class Redirect:
     location: str
 
 
-Fault = RateLimited | Error | Http | Slow | Redirect | DropBefore | DropAfter
+@dataclass(frozen=True)
+class Hang:
+    """There is no answer before *until* is set. The call is carried out then, or, where it *is_done*, at once.
+
+    One whose caller has gone by then is not carried out any more.
+    """
+
+    is_done: bool = False
+    until: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+Fault = RateLimited | Error | Http | Slow | Redirect | Hang | DropBefore | DropAfter
 
 
 @dataclass

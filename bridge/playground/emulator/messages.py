@@ -130,14 +130,15 @@ class MessageLog:
         if not message.blocks and text and not person.is_bot:
             message.blocks = rich_text(text, block_id=self._new_id("b"))
         self._generate(message)
-        self._insert(message, root)
+        self.insert(message, root)
         return message
 
     def _generate(self, message: Message) -> None:
         is_bare = bool(message.bot_id and message.text and not message.blocks)
         message.generated = from_mrkdwn(message.text, block_id=self._new_id("b")) if is_bare else []
 
-    def _insert(self, message: Message, root: Message | None) -> None:
+    def insert(self, message: Message, root: Message | None) -> None:
+        """Put a message there that has its time already; *root* is what it replies to."""
         with self._storage.together():
             if message.is_broadcast and root is not None:
                 message.root = root.as_json()

@@ -20,14 +20,14 @@ from starlette.types import ASGIApp
 
 from bridge.playground.emulator import contents, responses, web_api
 from bridge.playground.emulator.entities import File, Json
-from bridge.playground.emulator.faults import Error, Fault, Faults, Http, RateLimited, Redirect, Slow
+from bridge.playground.emulator.faults import Error, Fault, Faults, Hang, Http, RateLimited, Redirect, Slow
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.rates import LIMITED_HISTORY, Rates
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Tickets
 from bridge.playground.emulator.web_api.method import Happening, MethodCall, Registered
 from bridge.playground.emulator.workspace import Workspace
-from bridge.playground.wire import Cut, DropAfter, DropBefore, LocalServer
+from bridge.playground.wire import Cut, DropAfter, DropBefore, LocalServer, Silence
 
 ALL_SCOPES: Final = frozenset(
     scope for registered in web_api.METHODS.values() if registered.caller == "bot" for scope in registered.scopes
@@ -123,14 +123,14 @@ class ApiServer:
         token = _token(request, args)
         known = web_api.METHODS.get(method)
         call = ApiCall(method, args, token == self._token_for(known), self.workspace.clock())
-        answer = await self._with_faults(call, lambda: self._answer(call, token))
+        answer = await self._with_faults(call, lambda: self._answer(call, token), request)
         if isinstance(answer, Response):
             answer.headers["x-oauth-scopes"] = ",".join(sorted(self._scopes_of(token)))
             answer.headers["x-accepted-oauth-scopes"] = ",".join(known.scopes) if known else ""
             answer.headers["date"] = formatdate(self.workspace.clock(), usegmt=True)
         return answer
 
-    async def _with_faults(self, call: ApiCall, carry_out: Callable[[], Response]) -> ASGIApp:
+    async def _with_faults(self, call: ApiCall, carry_out: Callable[[], Response], request: Request) -> ASGIApp:
         """Carry a call out, unless it was planned that something goes wrong."""
         self.calls.append(call)
         begun = time.perf_counter()
@@ -138,9 +138,15 @@ class ApiServer:
         call.fault = self.faults.take(call.method, channel)
         if isinstance(call.fault, Slow):
             await asyncio.sleep(call.fault.seconds)
+        if isinstance(call.fault, Hang) and not call.fault.is_done:
+            await call.fault.until.wait()
+            if await request.is_disconnected():
+                return Silence()
         answer = _instead(call.fault) or self._limited(call.method, channel)
         if answer is None and not isinstance(call.fault, DropBefore):
             answer = carry_out()
+        if isinstance(call.fault, Hang):
+            await call.fault.until.wait()
         call.seconds = time.perf_counter() - begun
         if answer is None or isinstance(call.fault, DropAfter):
             return Cut(self._server) if self._server else Response(status_code=500)
@@ -212,7 +218,7 @@ class ApiServer:
         except Refusal as refusal:
             return JSONResponse(refusal.as_json(), status_code=400)
         call = ApiCall("response_url", content, True, self.workspace.clock())
-        return await self._with_faults(call, lambda: self._respond(request.path_params["ticket"], content))
+        return await self._with_faults(call, lambda: self._respond(request.path_params["ticket"], content), request)
 
     def _respond(self, ticket_id: str, content: Json) -> Response:
         try:
@@ -235,7 +241,7 @@ class ApiServer:
         content = await request.body()
         file_id = request.path_params["file"]
         call = ApiCall("upload", {"file": file_id, "length": len(content)}, True, self.workspace.clock())
-        return await self._with_faults(call, lambda: self._store(file_id, content))
+        return await self._with_faults(call, lambda: self._store(file_id, content), request)
 
     def _store(self, file_id: str, content: bytes) -> Response:
         file = self.workspace.files.get(file_id)
@@ -274,7 +280,7 @@ class ApiServer:
             return Response(content, media_type=media_type)
 
         call = ApiCall("download", {"file": request.path_params["file"]}, may_read, self.workspace.clock())
-        return await self._with_faults(call, answer)
+        return await self._with_faults(call, answer, request)
 
 
 def _instead(fault: Fault | None) -> Response | None:

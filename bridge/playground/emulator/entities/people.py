@@ -32,6 +32,8 @@ class Member:
     bot_id: str = ""
     app_id: str = ""
     is_slacks: bool = False  # Slackbot, or Slack itself
+    tz: str = "Europe/Berlin"
+    locale: str = "en-US"
 
     @property
     def email(self) -> str:
@@ -117,7 +119,7 @@ class Member:
         shown |= {
             "color": "4bbe2e",
             "real_name": self.real_name,
-            "tz": "Europe/Berlin",
+            "tz": self.tz,
             "tz_label": "Central European Time",
             "tz_offset": 3600,
             "is_admin": False,
@@ -131,7 +133,7 @@ class Member:
         if self.is_stranger or self.enterprise:
             shown["is_stranger"] = self.is_stranger
         if with_locale:
-            shown["locale"] = "en-US"
+            shown["locale"] = self.locale
         return shown | {"enterprise_user": self._on_grid()} if self.enterprise else shown
 
     def _on_grid(self) -> Json:

@@ -1,0 +1,501 @@
+"""The one harness: what `bridge.app.parts.build` puts together, between an emulated Slack, a service and a Redis.
+
+Slack is the playground's, on a real socket in this process; the service stands at the wire, and answers as a test tells
+it to. What people do is done with `Harness.slack`, or put into the queue as listeners put it; `Harness.seen` is what
+they see. Several processes are as many builds on the same wires.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+import httpx
+from redis.asyncio import Redis
+
+from bridge.app.parts import Parts, build
+from bridge.app.wires import Wires
+from bridge.features.conversations.receive import Received, Receiver
+from bridge.features.reports.keeping import ReportStore
+from bridge.features.results import Result
+from bridge.features.turns import Turns
+from bridge.inbound import Inbound, InboundMessage
+from bridge.listeners.app import dispatcher
+from bridge.metrics import Metrics
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.entities import Message
+from bridge.playground.emulator.faults import Error, Hang
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.emulator.server import ApiCall
+from bridge.playground.wire import LocalServer
+from bridge.project import ProjectClient
+from bridge.queue.patience import Patience
+from bridge.queue.records import Held
+from bridge.queue.turn import Lease, Turn
+from bridge.queue.worker import Slots, Worker
+from bridge.settings import load
+from bridge.slack.api import Identity, opened
+from bridge.slack.guard import Guard
+from bridge.slack.parts import MessageTag, Place
+from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
+from support.store import NAMESPACE, SESSION_LIFETIME, Process, Store, a_store
+
+SUPPORT = {"id": 7, "name": "Support", "model": "m"}
+SALES = {"id": 8, "name": "Sales", "model": "m"}
+WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
+MOMENT = "2026-01-02T03:04:05.678Z"
+PROJECT = {
+    "id": 1, "name": "P", "description": "The shop.", "visibility": "private", "promptCount": 0, "memberCount": 0,
+    "createdAt": MOMENT,
+}  # fmt: skip
+STATS = {"promptCount": 1, "runCount": 4321, "versionCount": 3, "categories": [], "tags": [], "lastUpdated": MOMENT}
+REFUSED = httpx.ConnectError("refused")
+POST, WHISPER, READ = "chat.postMessage", "chat.postEphemeral", "conversations.replies"
+NOT_NOW = Error("team_added_to_org")  # surely not done, and Slack does not say for how long
+_ENVIRON = {
+    "SLACK_BOT_TOKEN": BOT_TOKEN,
+    "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+    "PROJECT_BASE_URL": "http://project.test",
+    "PROJECT_API_KEY": API_KEY,
+    "REDIS_URL": "redis://given.by.the.test",
+    "BRIDGE_NAMESPACE": NAMESPACE,
+    "BRIDGE_MAX_TURNS": "10",
+    "BRIDGE_THREAD_TURNS_PER_MINUTE": "0",
+    "BRIDGE_AUDIT_DAYS": "0",
+    "BRIDGE_DRAIN_SECONDS": "5",
+}
+
+Answer = httpx.Response | Exception
+
+
+@dataclass(frozen=True)
+class Posted:
+    """A message of the bot's, as the workspace has it now."""
+
+    message: Message
+
+    @property
+    def words(self) -> str:
+        """Its Markdown, or else its text."""
+        texts = [block["text"] for block in self.message.blocks or [] if block["type"] == "markdown"]
+        return "\n".join(texts) or self.message.text
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return Place(self.message.channel, self.message.thread_ts if self.message.is_reply else "")
+
+    @property
+    def tag(self) -> MessageTag:
+        """What it carries."""
+        metadata = self.message.metadata or {"event_type": "", "event_payload": {}}
+        about = metadata["event_payload"]
+        return MessageTag(metadata["event_type"], about.get("turn", ""), about.get("agent"), about.get("session"))
+
+    @property
+    def text(self) -> str:
+        return self.message.text
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        return self.message.blocks or []
+
+    @property
+    def ts(self) -> str:
+        return self.message.ts
+
+    @property
+    def user(self) -> str:
+        """The only person who sees it; ``""``: everybody does."""
+        return self.message.to
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What people see of the bot, and what it took: calls of the Web API."""
+
+    slack: EmulatedSlack
+
+    @property
+    def messages(self) -> list[Posted]:
+        """All that the bot has posted for everybody, oldest first."""
+        log = self.slack.workspace.messages
+        found = [one for channel in list(self.slack.workspace.channels) for one in log.of(channel)]
+        return [Posted(one) for one in sorted(found, key=lambda one: one.ts) if one.user == BRIDGE]
+
+    @property
+    def words(self) -> list[str]:
+        return [one.words for one in self.messages]
+
+    def replies(self, kind: str = "bridge_turn") -> list[Posted]:
+        return [one for one in self.messages if one.tag.kind == kind]
+
+    @property
+    def whispers(self) -> list[Posted]:
+        """What one person alone sees."""
+        return [Posted(one) for one in self.slack.workspace.messages.private if one.user == BRIDGE]
+
+    @property
+    def titles(self) -> list[str]:
+        return [call.args["title"] for call in self.called("agents.sessions.rename") if call.is_ok]
+
+    @property
+    def prompts(self) -> list[tuple[str, list[dict[str, str]]]]:
+        calls = self.called("assistant.threads.setSuggestedPrompts")
+        return [(call.args["channel_id"], call.args["prompts"]) for call in calls]
+
+    @property
+    def forms(self) -> list[dict[str, Any]]:
+        """The modals that were opened."""
+        return [call.args["view"] for call in self.called("views.open") if call.is_ok]
+
+    @property
+    def homes(self) -> list[dict[str, Any]]:
+        """What was published as somebody's Home: ``user_id``, ``view``, ``hash``."""
+        return [call.args for call in self.called("views.publish") if call.is_ok]
+
+    @property
+    def updates(self) -> list[dict[str, Any]]:
+        """What changed a message: ``channel``, ``ts``, ``text``, ``blocks``."""
+        return [call.args for call in self.called("chat.update") if call.is_ok]
+
+    @property
+    def signs(self) -> list[str]:
+        """What threads showed of an agent at work, one after the other."""
+        return [one.status for one in self.slack.workspace.status_history if one.by != "slack"]
+
+    def called(self, *methods: str) -> list[ApiCall]:
+        return [call for call in self.slack.calls if call.method in methods]
+
+    @property
+    def attempts(self) -> int:
+        """How often a message was to be posted."""
+        return len(self.called(POST))
+
+    @property
+    def looks(self) -> int:
+        """How often a thread, or a channel, was read."""
+        return len(self.called(READ, "conversations.history"))
+
+
+@dataclass
+class Service:
+    """The project service at the wire: *chats* are answers to the messages to come, *always* is to every request."""
+
+    agents: list[dict[str, Any]] = field(default_factory=lambda: [SUPPORT])
+    details: dict[str, Any] = field(default_factory=dict)
+    workflows: list[dict[str, Any]] = field(default_factory=lambda: [WORKFLOW])
+    chats: list[Answer | None] = field(default_factory=list)
+    always: Answer | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[Any] = field(default_factory=list)
+    started: list[tuple[int, Any]] = field(default_factory=list)  # workflow and input of each
+    paths: list[str] = field(default_factory=list)
+    run_answers: list[Answer] = field(default_factory=list)
+    requests: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+    busy: set[str] = field(default_factory=set)  # the first words of the messages that are being answered
+    overlaps: set[str] = field(default_factory=set)  # those that came while another with that first word was
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    @property
+    def messages(self) -> list[str]:
+        return [str(body["message"]) for body in self.asked]
+
+    async def answer(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        if self.always is not None:
+            return _given(self.always)
+        path = request.url.path.rpartition("/api/sdk/")[2]
+        self.paths.append(path)
+        if path.endswith("/chat"):
+            return await self._chat(int(path.split("/")[1]), json.loads(request.content))
+        if path.endswith("/run"):
+            self.runs.append(json.loads(request.content)["input"])
+            self.started.append((int(path.split("/")[1]), self.runs[-1]))
+            run = {"runId": 5, "status": "completed", "output": "o", "nodeResults": {"n": 1}}
+            return _given(self.run_answers.pop(0)) if self.run_answers else httpx.Response(200, json=run)
+        if path.startswith("agents/"):
+            found = [agent for agent in self.agents if str(agent["id"]) == path.split("/")[1]]
+            return httpx.Response(200, json=found[0]) if found else httpx.Response(404)
+        if path.startswith("workflows/"):
+            return httpx.Response(200, json=self.details)
+        lists = {"agents": self.agents, "workflows": self.workflows, "project": PROJECT, "stats": STATS}
+        return httpx.Response(200, json=lists[path])
+
+    async def _chat(self, agent: int, body: dict[str, Any]) -> httpx.Response:
+        given = self.chats.pop(0) if self.chats else None
+        if not isinstance(given, httpx.ConnectError):
+            self.asked.append({**body, "agent": agent})
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        about = body["message"].split(" ")[0]
+        self.overlaps |= {about} & self.busy
+        self.busy.add(about)
+        try:
+            await asyncio.sleep(0)  # as long as it takes others to come in between
+            await self.gate.wait()
+        finally:
+            self.at_once -= 1
+            self.busy.discard(about)
+        if given is not None:
+            return _given(given)
+        return httpx.Response(200, json={"sessionId": 42, "message": f"re: {body['message']}", "toolsUsed": ["search"]})
+
+
+def _given(answer: Answer) -> httpx.Response:
+    if isinstance(answer, Exception):
+        raise answer
+    return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+@dataclass
+class Harness:
+    """Some processes of a bridge on the same wires, with one time that goes on only when somebody sleeps.
+
+    Sleeping renews the leases, as a worker's upkeep does, unless *is_suspended*. What Slack sends reaches the process
+    ``a``. *environ* is what its settings are read from.
+    """
+
+    store: Store
+    wires: Wires
+    slack: EmulatedSlack
+    service: Service
+    identity: Identity
+    guard: Guard
+    environ: dict[str, str]
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    monotonic: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+    is_suspended: bool = False
+    leases: list[Lease] = field(default_factory=list)
+    on_sleep: Callable[[], Awaitable[None]] | None = None
+
+    def __post_init__(self) -> None:
+        self.seen = Seen(self.slack)
+        self.metrics = self.wires.metrics
+        self._parts: dict[str, Parts] = {}
+        self.store.make = self._process
+        self.store.wrote = self.wrote
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.monotonic += seconds
+        for lease in [] if self.is_suspended else self.leases:
+            lease.renewed(self.monotonic)
+        if self.on_sleep is not None:
+            await self.on_sleep()
+        await asyncio.sleep(0)
+
+    def configure(self, **environ: str) -> None:
+        """Start all processes anew, with other settings."""
+        self.environ |= environ
+        self._parts.clear()
+        self.store.processes.clear()
+        self.guard.dispatch = dispatcher(self.parts().app, self.metrics)
+
+    def parts(self, name: str = "a") -> Parts:
+        """What the process *name* runs."""
+        if name not in self._parts:
+            self._parts[name] = build(
+                load(self.environ),
+                self.wires,
+                self.store.scripts,
+                self.identity,
+                self.store.namespace,
+                consumer=name,
+                patience=Patience(self.draining, sleep=self.sleep),
+                draining=self.draining,
+                monotonic=lambda: self.monotonic,
+                sleep=self.sleep,
+            )
+        return self._parts[name]
+
+    def _process(self, name: str) -> Process:
+        turns = self.parts(name).turns
+        return Process(name, self.store.redis, turns.deps.inbox, turns.journal, self.store.clock, {})
+
+    def turns(self, process: Process) -> Turns:
+        return self.parts(process.name).turns
+
+    @property
+    def receiver(self) -> Receiver:
+        """What messages come in by, in the process ``a``."""
+        return self.parts().receiver
+
+    async def receives(self, said: InboundMessage) -> Received:
+        """Let a message come in as a listener has read it."""
+        self.wrote(said)
+        return await self.receiver.receive(said)
+
+    @property
+    def slots(self) -> Slots:
+        """The places for turns of the process ``a``."""
+        return self.parts().turns.slots
+
+    def report_store(self) -> ReportStore:
+        """Give the reports."""
+        return ReportStore(self.store.scripts, session_lifetime=SESSION_LIFETIME)
+
+    # What people do
+
+    def wrote(self, said: InboundMessage) -> None:
+        """Let there be a message in Slack that was put into the queue by hand, and the root of its thread."""
+        if said.thread_ts:
+            self.write(said.thread_ts, "What is this?", channel=said.channel)
+        self.write(said.ts, said.text, user=said.user, channel=said.channel, thread_ts=said.thread_ts)
+
+    def write(
+        self, ts: str, text: str, *, user: str = ALICE, channel: str = GENERAL, thread_ts: str = "", **more: Any
+    ) -> None:
+        """Let there be a message in Slack of which no event is sent, unless there is one."""
+        workspace = self.slack.workspace
+        if channel in workspace.channels and workspace.messages.find(channel, ts) is None:
+            person = workspace.people.get(user)
+            team = person.team if person else self.identity.team
+            root = workspace.messages.find(channel, thread_ts) if thread_ts else None
+            message = Message(channel, ts, user, text, team, thread_ts=thread_ts, **more)
+            workspace.messages.insert(message, root)
+
+    def hang(self, method: str = POST, *, is_done: bool = False) -> asyncio.Event:
+        """Let the next call of *method* have no answer until what this gives is set: see `Hang`."""
+        fault = Hang(is_done)
+        self.slack.faults.on(method, fault)
+        return fault.until
+
+    @cached_property
+    def url(self) -> str:
+        """A response URL of Alice's in #general."""
+        return self.response_url()
+
+    def response_url(self, user: str = ALICE, channel: str = GENERAL, ts: str = "") -> str:
+        """What Slack gives with a command, or with a click on the message *ts*."""
+        return f"{self.slack.url}/response/{self.slack.tickets.response(user, channel, ts=ts)}"
+
+    async def types(self, line: str, user: str = ALICE, channel: str = GENERAL) -> None:
+        """Let somebody type a slash command."""
+        command, _, text = line.partition(" ")
+        await self.slack.ui.command(user, channel, command, text)
+
+    async def presses(self, action_id: str, value: str = "", user: str = ALICE) -> None:
+        """Let somebody press a button of the newest message that has it, or choose *value* from its menu."""
+        shown = [one for one in (*self.seen.messages, *self.seen.whispers) if f"'{action_id}'" in str(one.blocks)]
+        message = max(shown, key=lambda one: one.ts).message
+        if value:
+            await self.slack.ui.select(user, message.channel, message.ts, action_id, value)
+        else:
+            await self.slack.ui.click(user, message.channel, message.ts, action_id)
+
+    # What processes do
+
+    async def turn(self, inbound: Inbound, **how: Any) -> Turn:
+        """Put something in, and take it: what its handler is given."""
+        if isinstance(inbound, InboundMessage):
+            await self.store.queue(inbound, **how)
+        else:
+            await self.store.process().inbox.put(inbound)
+        return await self.taken("a")
+
+    async def taken(self, name: str, held: Held | None = None) -> Turn:
+        """Have a process take the next lane, or the one that is *held*."""
+        process = self.store.process(name)
+        taken = await process.take(held)
+        turns = self.turns(process)
+        lease = self.lease(process, taken.held)
+        token = self.wires.web.token
+        return Turn(taken, lease, process.journal, turns.watches, may_begin=lambda: token.is_accepted)
+
+    async def answer(self, inbound: Inbound, **how: Any) -> Result:
+        """Put something in, and run its handler, once; nothing of what that returns is shown."""
+        return await self.handle(await self.turn(inbound, **how))
+
+    async def handle(self, turn: Turn) -> Result:
+        """Run the handler of *turn* in the process ``a``; nothing of what that returns is shown."""
+        turns = self.parts().turns
+        return await turns.features.handle(turns.deps, turn)
+
+    def worker(self, name: str = "a", *, drain: float = 5.0, block: float = 0.02, blocking: Any = None) -> Worker:
+        """Put together the worker of a process; *blocking* is what it reads the stream from, if not the store."""
+        turns = self.parts(name).turns
+        return Worker(
+            inbox=turns.deps.inbox, journal=turns.journal, namespace=self.store.namespace,
+            blocking=blocking or self.store.redis, slots=turns.slots, drain=timedelta(seconds=drain),
+            draining=self.draining, patience=turns.patience, monotonic=lambda: self.monotonic,
+            block=timedelta(seconds=block), watches=turns.watches,
+        )  # fmt: skip
+
+    def lease(self, process: Process, held: Held) -> Lease:
+        async def renew() -> None:
+            if held.entry in await process.inbox.renew([held.entry]):
+                lease.is_lost = True
+            else:
+                lease.renewed(self.monotonic)
+
+        lease = Lease(held, monotonic=lambda: self.monotonic, renewed_at=self.monotonic, renew=renew)
+        self.leases.append(lease)
+        return lease
+
+    async def begin(self, name: str = "a") -> asyncio.Task[None]:
+        """Let a process begin with the next lane."""
+        process = self.store.process(name)
+        held = (await process.hold(most=1))[0]
+        return asyncio.create_task(self.turns(process).work(self.lease(process, held)))
+
+    async def work(self, name: str = "a") -> None:
+        """Let a process work until no lane is left that nobody has."""
+        process = self.store.process(name)
+        while held := await process.hold(most=1):
+            await self.turns(process).work(self.lease(process, held[0]))
+
+    async def take_over(self, name: str = "b") -> None:
+        """Let another process take over whatever is held, and bring it to its end."""
+        process = self.store.process(name)
+        for held in await process.take_over():
+            await self.turns(process).work(self.lease(process, held))
+
+
+@asynccontextmanager
+async def a_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
+    """Open a harness; *environ* changes the settings of its processes."""
+    store, service, metrics, holder = await a_store(redis), Service(), Metrics(), list[Harness]()
+
+    async def sleep(seconds: float) -> None:
+        await holder[0].sleep(seconds)
+
+    project = ProjectClient(
+        _ENVIRON["PROJECT_BASE_URL"], API_KEY, transport=httpx.MockTransport(service.answer), sleep=sleep,
+        monotonic=lambda: holder[0].monotonic if holder else 1000.0,
+    )  # fmt: skip
+    guard = Guard(SIGNING_SECRET, metrics)
+    slack = EmulatedSlack(
+        signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, clock=lambda: store.clock().timestamp(), retry_delays=()
+    )
+    async with (
+        project,
+        slack,
+        LocalServer(guard) as door,
+        opened(slack.api_url, BOT_TOKEN, metrics, clock=store.clock) as web,
+    ):
+        slack.events_url = f"{door.url}/slack/events"
+        wires = Wires(metrics, redis, redis, web, project)
+        harness = Harness(store, wires, slack, service, await web.auth_test(), guard, {**_ENVIRON, **environ})
+        holder.append(harness)
+        slack.calls.clear()
+        harness.configure()
+        yield harness
+
+
+async def killed(task: asyncio.Task[None]) -> None:
+    """End a task where it is."""
+    task.cancel()
+    await asyncio.wait({task})
