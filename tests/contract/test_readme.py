@@ -20,8 +20,9 @@ NAMES = sorted(
 )
 
 
-def test_every_link_in_the_readme_leads_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / "README.md").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "llms.txt"])
+def test_every_link_of_a_page_leads_somewhere(page: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)|src=\"([^\":]+)\"", (ROOT / page).read_text(encoding="utf-8"))
 
     assert links
     assert [link for pair in links for link in pair if link and not (ROOT / link).exists()] == []
