@@ -286,10 +286,10 @@ def edited(message: str) -> str:
     return f"edited:{message}"
 
 
-def edited_too_late(message: str) -> Reply:
-    """Offer to ask with the new text of a message."""
+def edited_too_late(key: str) -> Reply:
+    """Offer to ask with the new text of the message of this *key*."""
     text = "The agent got this message before you changed it. Shall it get the new text, too?"
-    return kit.ask(text, kit.button("Ask again", ASK_EDITED, message))
+    return kit.ask(text, kit.button("Ask again", ASK_EDITED, key))
 
 
 def asked_edited() -> Reply:

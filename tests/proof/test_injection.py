@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import bridge
+from bridge.cli.layouts import results, returns, surfaces
 from bridge.playground.emulator.server import ApiCall
 from bridge.slack import parts
 from bridge.slack.api import SlackWeb
@@ -25,7 +26,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.parts import Place
 from bridge.slack.post import ExistingParts, Recipient, Say
-from support.evil import ATTACKS, results, returns, surfaces
+from support.evil import ATTACKS
 from support.saying import NO_FILES, TAG, US
 from support.shown import active
 from support.wire_slack import CutOff, Json, WireSlack, refused
@@ -42,6 +43,7 @@ _FILE = re.compile(r"[a-z0-9-]{1,40}\.(?:json|md|txt)")
 
 
 def test_the_surfaces_are_found() -> None:
+    assert {"votes.thanks", "statistics_layout.stats_card"} <= REPLIES.keys(), "in whatever module they stand"
     assert len(REPLIES) > 60
     assert len(BLOCKS) > 30
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import bridge
+from bridge.cli.layouts import LAYOUTS, results, returns, surfaces
 from bridge.slack.blockkit.reply import Reply, View
-from support.evil import LAYOUTS, results, returns, surfaces
 
 JARGON = re.compile(
     r"\b(null|(?-i:None)|nil|undefined|nan|exception|traceback|stack|redis|http|json error|http \d{3}|status code|"

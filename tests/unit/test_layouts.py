@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from bridge.cli.layouts import results, returns, samples, surfaces
 from bridge.errors import CannotConnect
 from bridge.features import notices
 from bridge.features.agents import layout as agents
@@ -18,11 +19,11 @@ from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers
 from bridge.features.registry import features
 from bridge.features.workflows import forms, layout as workflows, run_card as runs
+from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
-from support.evil import results, returns, surfaces
 from support.shown import text_length
 
 NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> & \u202e\x07\nline"
@@ -30,7 +31,7 @@ LONG = NASTY * 200
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 OURS = {  # given our own words, blocks or ids
-    "kit.reply", "kit.ask", "kit.note", "lists.list_reply", "notices.help_lines", "notices.edited_too_late",
+    "kit.reply", "kit.ask", "kit.note", "lists.list_reply", "notices.help_lines",
 }  # fmt: skip
 LAYOUTS = {
     name: function
@@ -38,7 +39,7 @@ LAYOUTS = {
     if returns(function) is Reply
     and name not in OURS
     and name.partition(".")[0]
-    not in {"reports", "stats"}  # what reports have is short; for statistics: test_blocks_stats
+    not in {"reports", "statistics_layout"}  # what reports have is short; for statistics: test_blocks_stats
 }
 
 ANY_JSON = st.recursive(
@@ -125,6 +126,14 @@ def test_every_layout_keeps_slack_s_limits(text: str, many: int) -> None:
                     assert LENGTHS[shown["type"]](shown), (name, shown)
             assert 0 < len(reply.text) <= 3000, name
             assert not re.search(r"&(?!amp;|lt;|gt;)|<(?!!date)|(?<!\w)@here", reply.text), name
+
+
+def test_slack_takes_every_sample() -> None:
+    for sample in samples():
+        if sample.kind == "view":
+            check_view(sample.payload)
+        else:
+            check_blocks(sample.payload["blocks"])
 
 
 def texts(reply: Reply) -> str:

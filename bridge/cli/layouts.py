@@ -1,0 +1,267 @@
+"""Every layout that there is, with samples of what it shows: found by their types, so that nothing has to be listed.
+
+A layout is what `surfaces` finds. Its arguments are made of its annotations,
+with the same words in each place. `bridge check --blocks` sends the samples to Slack, and the tests of layouts attack
+the same functions by the same means; a kind of argument that is not known here fails them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pkgutil
+import types
+import typing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, is_dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from importlib import import_module
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel
+
+import bridge.features
+from bridge import errors
+from bridge.errors import BridgeError
+from bridge.features.reports.schedule import StoredReport, read_report
+from bridge.features.shared.numbers import PARTS, Changes
+from bridge.features.shared.recent import Spot
+from bridge.project.models import Workflow
+from bridge.slack import blockkit
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import Origin
+from bridge.slack.blockkit.numbers import ENGLISH, Style
+from bridge.slack.blockkit.reply import Block, Reply, View
+from bridge.slack.parts import parts_of
+
+
+class _Everything(frozenset[Any]):
+    """A set from which nothing is missing: what is chosen with it is all there."""
+
+    def __contains__(self, _wanted: object) -> bool:
+        return True
+
+
+_CARRIED: Final = {"id", "kept", "key", "slip", "turn", "value"}
+"""Names of arguments that are ours, and go into a button."""
+
+LAYOUTS: Final = frozenset({
+    "answers", "asking", "buttons", "forms", "layout", "menu", "notices", "run_card", "statistics_layout", "stops",
+})  # fmt: skip
+"""The modules of a feature that lay things out; the import rules hold the same ones to being pure."""
+
+
+def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Go through every public function that lays something out, by ``module.name``.
+
+    Those are all of `LAYOUTS`, and elsewhere in the features those that return a `Reply` or a view.
+    """
+    bricks = [one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit.")]
+    for path in (*bricks, *(one.name for one in pkgutil.walk_packages(bridge.features.__path__, "bridge.features."))):
+        *_, feature, module = path.split(".")
+        is_pure = path in bricks or module in LAYOUTS
+        for name, function in vars(import_module(path)).items():
+            if not inspect.isfunction(function) or function.__module__ != path or name.startswith("_"):
+                continue
+            if is_pure or (not inspect.iscoroutinefunction(function) and returns(function) in {Reply, View}):
+                yield f"{feature if module == 'layout' else module}.{name}", function
+
+
+def returns(function: Callable[..., Any]) -> Any:
+    """What a function is annotated to return."""
+    return typing.get_type_hints(function)["return"]
+
+
+def results(
+    function: Callable[..., Any], words: str, *, only_needed: bool = False, given: Mapping[Any, Any] | None = None
+) -> Iterator[Any]:
+    """Call *function* with *words* in every argument, or every needed one, in each way there is to have them there.
+
+    *given* are values for a type, or for a name of text, in place of the usual one; for `Sequence`, how many are in
+    each.
+    """
+    hints, others = typing.get_type_hints(function), given or {}
+    for error in _errors(words) if BridgeError in hints.values() else [None]:
+        for untyped in (words, {words: [words, {"name": words, "id": words}]}, [words, {"name": words}]):
+            given = {**others, BridgeError: error, Any: untyped}
+            make = lambda hint, name, given=given: _made(hint, words, given, name)  # noqa: E731 - one of each round
+            yield _called(function, hints, make, only_needed=only_needed)
+            if Any not in hints.values():
+                break
+
+
+def _called(
+    function: Callable[..., Any], hints: Mapping[str, Any], make: Callable[[Any, str], Any], *, only_needed: bool
+) -> Any:
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        if only_needed and parameter.default is not parameter.empty:
+            continue
+        match parameter.kind:
+            case parameter.VAR_POSITIONAL:
+                positional += [make(hints[parameter.name], parameter.name)] * 2
+            case parameter.VAR_KEYWORD:
+                named["bold"] = True
+            case parameter.KEYWORD_ONLY:
+                named[parameter.name] = make(hints[parameter.name], parameter.name)
+            case _:
+                positional.append(make(hints[parameter.name], parameter.name))
+    return function(*positional, **named)
+
+
+def _errors(words: str) -> Iterator[BridgeError]:
+    """Make one of every class of errors, with *words* for each fact."""
+
+    def of(base: type[BridgeError]) -> Iterator[type[BridgeError]]:
+        yield base
+        for derived in base.__subclasses__():
+            yield from of(derived)
+
+    for kind in of(BridgeError):
+        if kind.__module__ != errors.__name__:
+            continue
+        if kind.__init__ is BridgeError.__init__:
+            yield kind()
+            continue
+        parameters = list(inspect.signature(kind).parameters.values())
+        hints = typing.get_type_hints(kind.__init__)
+        yield kind(*(_made(hints[parameter.name], words, {}, parameter.name) for parameter in parameters))
+
+
+def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> Any:
+    """Make a value of the type *hint*."""
+    if hint is str and name in given:
+        return given[name]
+    if hint in given and given[hint] is not None:
+        return given[hint]
+    plain: dict[Any, Any] = {
+        str: words[:500] if name in _CARRIED else words,
+        Any: words,
+        bool: True,
+        int: 3000 if name == "limit" else 7,
+        float: 0.5,
+        timedelta: timedelta(seconds=90),
+        datetime: _MOMENT,
+        dict[str, Any]: kit.words(words),  # a block, or a part of one
+    }
+    if hint in plain:
+        return plain[hint]
+    if isinstance(hint, type):
+        return _instance(hint, words, given)
+    return _generic(hint, words, given)
+
+
+def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
+    if issubclass(kind, Enum):
+        return next(iter(kind))
+    if issubclass(kind, BridgeError):
+        return kind(
+            *(_made(hint, words, {}) for name, hint in typing.get_type_hints(kind.__init__).items() if name != "return")
+        )
+    if issubclass(kind, BaseModel):
+        values = {name: _made(field.annotation, words, given, name) for name, field in kind.model_fields.items()}
+        return kind.model_validate(values, by_name=True)
+    if is_dataclass(kind) or issubclass(kind, tuple):
+        return kind(**{name: _made(hint, words, given, name) for name, hint in typing.get_type_hints(kind).items()})
+    raise AssertionError(f"teach this file how to make {kind}")
+
+
+def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(hint, typing.NewType):
+        return _made(hint.__supertype__, words, given)
+    if isinstance(hint, typing.TypeVar):
+        return _made(Workflow, words, given)
+    if origin is typing.Annotated:
+        return _made(arguments[0], words, given)
+    if origin in {typing.Union, types.UnionType}:
+        return _made(next(one for one in arguments if one is not type(None)), words, given)
+    if origin is tuple:
+        return tuple(_made(one, words, given) for one in arguments if one is not Ellipsis)
+    if origin in {list, Sequence, Iterable, Iterator}:
+        one, several = _made(arguments[0], words, given), range(given.get(Sequence, 2))
+        is_listed = isinstance(one, BaseModel) and isinstance(getattr(one, "id", None), int)
+        return [one.model_copy(update={"id": 7 + number}) if is_listed else one for number in several]
+    if origin in {AbstractSet, Collection}:
+        return _Everything()
+    if origin in {dict, Mapping}:
+        return dict.fromkeys((words, *PARTS), _made(arguments[1], words, given))
+    if origin is Callable:
+        return lambda item: kit.paragraph(item.name)
+    raise AssertionError(f"teach this file how to make {hint}")
+
+
+_UGLY: Final = (
+    "<!channel> @here <@U0BOB> <#C0GENERAL|x> *b* _i_ `c` ```f``` <https://example.com|label> [l](https://example.com) "
+    "&amp; &lt;!here&gt; \u05e9\u05dc\u05d5\u05dd \u202eoverride\u2066 👩\u200d👧 🇩🇪 ✅ \x07\x00 | a | b |\n> line\n\n"
+)
+_SAMPLES: Final = (("Weekly report", 2), (" ", 1), (_UGLY, 3), (_UGLY * 40, 300))
+"""What stands in each place, and how many there are of what there are several of."""
+
+
+_MOMENT: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
+_ZONE: Final = "America/Argentina/ComodRivadavia"
+_REPORT: Final = read_report(f'cron "*/5 8-18 1-31 * mon-fri" {_ZONE} --compare 7d --only runs,tags').model_copy(
+    update={"channel": "C0123456789", "owner": "U0123456789"}
+)
+_OURS: Final[Mapping[Any, Any]] = {
+    "channel": "C0123456789",
+    "user": "U0123456789",
+    "message_ts": "1700000000.123456",
+    "thread_ts": "1700000000.123456",
+    "note": "Asked for was 13 Nov 2026, 12:00 UTC; the nearest numbers that were kept are of 12 Nov 2026, 12:00 UTC",
+    "called": "yesterday",
+    "zone": _ZONE,
+    "why_zone": " (your time zone)",
+    StoredReport: StoredReport("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
+    Style: ENGLISH,
+    Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
+    Spot: Spot(channel="D0123456789", workflows=1, agents=1),
+    Origin: Origin(
+        channel="C0123456789", thread_ts="1700000000.123456", direct="D0123456789", author="U0123456789",
+        message_ts="1700000000.123456", response_url=f"https://hooks.slack.com/actions/{'x' * 100}", is_sure=True,
+    ),
+}  # fmt: skip
+"""What nobody from outside writes: ids, schedules, usage lines, and what forms carry of where they were opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one layout shows: a ``message`` or a ``view``, as Slack gets it."""
+
+    layout: str
+    kind: Literal["message", "view"]
+    payload: dict[str, Any]
+
+
+def samples() -> Iterator[Sample]:
+    """Go through everything that the layouts show: with usual words, ugly ones, none, and a lot of them; each once."""
+    seen: set[str] = set()
+    for name, function in surfaces():
+        if returns(function) not in {Reply, View} or name.startswith(_BRICKS):
+            continue
+        for words, many in _SAMPLES[-1:] if BridgeError in typing.get_type_hints(function).values() else _SAMPLES:
+            given = {**_OURS, Sequence: many, Block: kit.section(words), Sequence[Block]: [kit.section(words)] * 5}
+            given[Sequence[Changes]] = [_made(Changes, words, given)] * 2
+            for shown in results(function, words, given=given):
+                for sample in _as_sent(name, shown):
+                    text = json.dumps(sample.payload, sort_keys=True)
+                    if text not in seen:
+                        seen.add(text)
+                        yield sample
+
+
+_BRICKS: Final = ("kit.", "charts.", "lists.", "modals.")
+"""What layouts are made of: it is shown as part of them."""
+
+
+def _as_sent(name: str, shown: Reply | View) -> Iterator[Sample]:
+    if isinstance(shown, Reply):
+        for part in parts_of(shown):
+            for form in (part.blocks, *part.plainer):
+                if form:
+                    yield Sample(name, "message", {"text": part.text, "blocks": list(form)})
+    elif shown.get("type") in {"modal", "home"}:
+        yield Sample(name, "view", shown)
