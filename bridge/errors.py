@@ -149,13 +149,15 @@ class SlackError(BridgeError):
 class SlackRefused(SlackError):
     """Slack answered ``ok: false`` with *error*, its own word for why (``channel_not_found``, …).
 
-    *needed* is the scope Slack asks for where the error is ``missing_scope``.
+    *needed* is the scope Slack asks for where the error is ``missing_scope``. *problems* are what it says is wrong with
+    blocks or a manifest, each with its place.
     """
 
-    def __init__(self, method: str, error: str, needed: str = "") -> None:
+    def __init__(self, method: str, error: str, needed: str = "", problems: Sequence[str] = ()) -> None:
         super().__init__(method, error)
         self.error = error
         self.needed = needed
+        self.problems = problems
 
 
 class SlackUnreachable(SlackError):

@@ -10,12 +10,14 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.rows import Row, is_well, settings_rows, shown
-from bridge.cli.running import CANNOT_RUN, problems_of, run
+from bridge.cli.rows import OK, Row, is_well, settings_rows, shown
+from bridge.cli.running import CANNOT_RUN, problems_of, run, say
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.settings import environment, unknown_names, well_formed
 
+_A_FEW = 50
+_OF_SLACK = ("SLACK_BOT_TOKEN", "SLACK_API_URL")
 _OF_ACCESS = ("SLACK_BOT_TOKEN", "SLACK_API_URL", "BRIDGE_ALLOWED_", "BRIDGE_RUNNERS")
 
 
@@ -29,6 +31,9 @@ def check(
         tuple[str, str] | None,
         typer.Option("--access", metavar="USER CHANNEL", help="Say what this person may do in this channel, and why."),
     ] = None,
+    blocks: Annotated[
+        bool, typer.Option("--blocks", help="Ask Slack whether it takes everything that is ever shown; posts nothing.")
+    ] = False,
 ) -> None:
     """Check the settings, Slack, Redis and the project.
 
@@ -42,7 +47,7 @@ def check(
         values, problems = well_formed(os.environ), exc.problems
     else:
         values, warnings = well_formed(environ), unknown_names(environ)
-        problems = problems_of(environ, embedded_redis=embedded_redis or access is not None)
+        problems = problems_of(environ, embedded_redis=embedded_redis or access is not None or blocks)
 
     async def all_rows() -> list[Row]:
         from bridge.cli.probes import probe  # noqa: PLC0415 - 400 ms
@@ -56,9 +61,25 @@ def check(
         rows = await access_of(values, user, channel)
         return settings_rows([line for line in problems if line.startswith(_OF_ACCESS)], []) if rows is None else rows
 
+    async def layout_rows() -> list[Row]:
+        from bridge.cli.blocks import block_rows  # noqa: PLC0415 - 500 ms
+        from bridge.cli.layouts import samples  # noqa: PLC0415
+
+        asked = list(samples())
+
+        def progress(sent: int) -> None:
+            if not as_json and (sent % _A_FEW == 0 or sent == len(asked)):
+                say(f"{sent} of {len(asked)} samples validated")
+
+        rows = await block_rows(values, asked, progress)
+        wrong = settings_rows([line for line in problems if line.startswith(_OF_SLACK)], [])
+        return rows if rows and wrong[0].state == OK else wrong
+
     async def show(rows_of: Awaitable[list[Row]]) -> int:
         rows = await rows_of
         typer.echo(shown(rows, as_json=as_json))
         return 0 if is_well(rows) else CANNOT_RUN
 
+    if blocks:
+        raise typer.Exit(run(lambda: show(layout_rows())))
     raise typer.Exit(run(lambda: show(access_rows(*access) if access else all_rows())))

@@ -411,8 +411,21 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
         case {"ok": False, "error": str() as word}:
             if word in _MAY_HAVE_HAPPENED:
                 raise SlackAmbiguous(method, word)
-            raise SlackRefused(method, word, str(answer.get("needed") or ""))
+            raise SlackRefused(method, word, str(answer.get("needed") or ""), problems_in(answer))
     raise SlackAmbiguous(method, f"{status}, not of Slack's shape")
+
+
+def problems_in(answer: Json) -> list[str]:
+    """Read what Slack says is wrong with blocks or a manifest, each with its place.
+
+    https://docs.slack.dev/reference/methods/blocks.validate#validation-errors
+    """
+    errors = answer.get("errors")
+    return [
+        f"{one.get('pointer') or '/'}: {one.get('message') or one.get('code')}"
+        for one in (errors if isinstance(errors, list) else [])
+        if isinstance(one, dict)
+    ]
 
 
 def _word_in(body: bytes) -> str:

@@ -305,3 +305,18 @@ async def test_a_bad_manifest_option_exits_2(
     assert code == 2
     assert said.startswith(line)
     assert said.count("\n") == 1
+
+
+async def test_slack_is_asked_about_every_layout(world: World, tmp_path: Path) -> None:
+    code, said = await bridge_says(tmp_path, "check", "--blocks", **settings(world))
+
+    assert code == 0, said
+    assert re.search(r"✓ validated  Slack takes all \d\d+ layouts, in \d{3} samples", said)
+    assert world.called("chat.postMessage") == world.called("views.open") == []
+
+
+async def test_without_a_token_slack_cannot_be_asked_about_layouts(tmp_path: Path) -> None:
+    code, said = await bridge_says(tmp_path, "check", "--blocks", "--json")
+
+    assert code == 1
+    assert [(row["what"], row["detail"]) for row in json.loads(said)["rows"]] == [("SLACK_BOT_TOKEN", "is missing")]
