@@ -73,6 +73,11 @@ class Settings(BaseSettings):
     )
     """An app-level token, xapp-…, with the scope connections:write: *Basic Information*. When it is set, the bridge
     uses Socket Mode: it calls Slack, and Slack need not reach it."""
+    slack_config_token: Annotated[SecretStr | None, token("xoxe.xoxp-", "an app configuration token")] = _setting(
+        "SLACK_CONFIG_TOKEN", None, example="xoxe.xoxp-1-ABC"
+    )
+    """For `bridge check` alone, and for twelve hours: an app configuration token, with which it compares the installed
+    app with `bridge manifest`. On <https://api.slack.com/apps>: *Your App Configuration Tokens*."""
     slack_api_url: Annotated[str, web_url(end="/")] = _setting("SLACK_API_URL", "https://slack.com/api/")
     """Where Slack's Web API is; another address only for GovSlack or a test."""
     project_base_url: Annotated[str, web_url()] = _setting("PROJECT_BASE_URL")

@@ -10,10 +10,12 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
+from bridge.cli.drift import OF_APP, drift_rows
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
 from bridge.errors import (
     Busy,
@@ -40,7 +42,7 @@ from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.slack.api import Hello, Identity, SlackWeb, opened, proxy_for
-from bridge.slack.scopes import missing, required_by
+from bridge.slack.scopes import SCOPES, missing, required_by
 
 PATIENCE: Final = timedelta(seconds=30)
 """How long one of the three may take as a whole; each call has a shorter limit of its own."""
@@ -87,6 +89,10 @@ _CURE_OF_APP: Final = (
     "make an app-level token with the scope connections:write on your Slack app's page, Basic Information, and turn on "
     "Socket Mode there"
 )
+_CURE_OF_CONFIG: Final = (
+    "make a new one on https://api.slack.com/apps, Your App Configuration Tokens, as somebody who may manage the app; "
+    "each is valid for twelve hours"
+)
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
 _OLDEST_SIGNATURE: Final = timedelta(seconds=300)
 _NOT_SLACK: Final = "look at SLACK_API_URL (normally not set) and at a proxy that may stand between (HTTPS_PROXY)"
@@ -108,6 +114,10 @@ async def _slack_rows(values: Mapping[str, Any], now: Callable[[], datetime]) ->
                 rows, identity = await bot_rows(web, now=now, required_scopes=required, uses_http=not app)
             if app:
                 rows.append(await app_token_row(web, app.get_secret_value()))
+            if config := values.get("SLACK_CONFIG_TOKEN"):
+                app_id = await _app_id(web, identity, app.get_secret_value() if app else "")
+                prefix = values.get("BRIDGE_COMMAND_PREFIX", "")
+                rows += await app_rows(web, config.get_secret_value(), app_id, prefix, uses_socket=bool(app))
     secret = values.get("SLACK_SIGNING_SECRET")
     if secret and not app:  # over a socket it is of no use, right or wrong
         rows.append(secret_row(secret.get_secret_value()))
@@ -132,6 +142,10 @@ async def bot_rows(
         Row(SLACK, "scopes", WARNING, f"{scope.name} is not granted: without it the bot cannot {scope.purpose}")
         for scope in optional
     ]
+    if unused := sorted(granted - {scope.name for scope in SCOPES}):
+        cure = "take them out on your Slack app's page, OAuth & Permissions, and install the app again"
+        detail = f"{', '.join(unused)}: granted, and not in `bridge manifest`"
+        scopes.append(Row(SLACK, "scopes", WARNING, detail, cure))
     if not granted:
         cure = "compare OAuth & Permissions with `bridge manifest`"
         scopes = [Row(SLACK, "scopes", WARNING, "Slack did not say which the token has", cure)]
@@ -165,6 +179,33 @@ async def app_token_row(web: SlackWeb, app_token: str) -> Row:
     except SlackError as exc:
         return slack_trouble("app token", exc, _CURE_OF_APP)
     return Row(SLACK, "app token", OK, "accepted; Slack's events come over a socket (Socket Mode)")
+
+
+async def _app_id(web: SlackWeb, identity: Identity | None, app_token: str) -> str:
+    """Find out which app it is: ``auth.test`` says so, or ``bots.info``, or the app-level token (xapp-1-A…-…)."""
+    if identity is not None and identity.app_id:
+        return identity.app_id
+    if identity is not None and identity.bot_id:
+        with suppress(SlackError):
+            bot = (await web.read("bots.info", {"bot": identity.bot_id})).get("bot")
+            if isinstance(bot, dict) and bot.get("app_id"):
+                return str(bot["app_id"])
+    found = re.match(r"xapp-\d+-(A[A-Z0-9]+)-", app_token)
+    return found[1] if found else ""
+
+
+async def app_rows(web: SlackWeb, config_token: str, app_id: str, prefix: str, *, uses_socket: bool) -> list[Row]:
+    """Compare the installed app with the manifest."""
+    if not app_id:
+        return [Row(SLACK, OF_APP, WARNING, "Slack does not say which app the bot token is of", _CURE_OF_CONFIG)]
+    try:
+        answer = await web.call("apps.manifest.export", {"app_id": app_id}, token=config_token)
+    except SlackError as exc:
+        return [replace(slack_trouble("configuration token", exc, _CURE_OF_CONFIG), state=WARNING)]
+    installed = answer.get("manifest")
+    return drift_rows(
+        SLACK, installed if isinstance(installed, dict) else {}, prefix, _INSTALL_AGAIN, uses_socket=uses_socket
+    )
 
 
 def secret_row(signing_secret: str) -> Row:

@@ -28,11 +28,11 @@ from bridge.slack.api import Identity
 from support.forks import run
 from support.real_redis import RealRedis, server_program
 from support.waiting import wait_until
-from support.world import API_KEY, BOT_TOKEN, World
+from support.world import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, World
 
 CODE = Path(bridge.__file__).parent.parent
 SECRET = "0123456789abcdef0123456789abcdef"
-SECRETS = (SECRET, BOT_TOKEN, API_KEY)
+SECRETS = (SECRET, BOT_TOKEN, API_KEY, CONFIG_TOKEN)
 
 
 async def bridge_says(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
@@ -320,3 +320,28 @@ async def test_without_a_token_slack_cannot_be_asked_about_layouts(tmp_path: Pat
 
     assert code == 1
     assert [(row["what"], row["detail"]) for row in json.loads(said)["rows"]] == [("SLACK_BOT_TOKEN", "is missing")]
+
+
+async def test_the_installed_app_is_compared_with_the_manifest(world: World, tmp_path: Path) -> None:
+    by_socket = {"SLACK_APP_TOKEN": APP_TOKEN, "SLACK_CONFIG_TOKEN": CONFIG_TOKEN}
+
+    as_printed = await looked(world, tmp_path, **by_socket)
+    with_prefix = await looked(world, tmp_path, **by_socket, BRIDGE_COMMAND_PREFIX="acme-")
+
+    assert as_printed["Slack", "installed app"]["detail"] == "it is what `bridge manifest` prints"
+    assert with_prefix["Slack", "installed app"]["state"] in {"failure", "warning"}
+
+
+async def test_a_configuration_token_that_is_over_is_a_warning(world: World, tmp_path: Path) -> None:
+    rows = await looked(world, tmp_path, SLACK_CONFIG_TOKEN="xoxe.xoxp-1-old")
+
+    assert rows["Slack", "configuration token"]["state"] == "warning"
+    assert "twelve hours" in rows["Slack", "configuration token"]["cure"]
+
+
+async def test_a_scope_that_nothing_uses_is_a_warning(world: World, tmp_path: Path) -> None:
+    world.slack.scopes.add("channels:join")
+
+    row = (await looked(world, tmp_path))["Slack", "scopes"]
+
+    assert (row["state"], row["detail"]) == ("warning", "channels:join: granted, and not in `bridge manifest`")

@@ -28,7 +28,7 @@ from support import forks
 from support.forks import Fork
 from support.lifetimes import keys_without_lifetime
 from support.ports import free_port
-from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, secrets_in
+from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, SIGNING_SECRET, secrets_in
 from support.waiting import wait_until
 
 _PEACE = 3.0
@@ -322,6 +322,7 @@ async def a_world(
                 signing_secret=SIGNING_SECRET,
                 bot_token=BOT_TOKEN,
                 app_token=APP_TOKEN,
+                config_token=CONFIG_TOKEN,
                 retry_delays=retry_delays,
                 clock=clock,
             )

@@ -1,0 +1,86 @@
+"""How the installed app differs from the manifest, as `bridge check` tells it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bridge.cli.drift import drift_rows
+from bridge.cli.manifest import app_manifest
+from bridge.cli.rows import FAILURE, OK, WARNING, State
+
+URL = "https://bridge.example.com/slack/events"
+ELSEWHERE = "https://old.example.com/slack/events"
+
+
+def drift(installed: dict[str, Any], *, uses_socket: bool = False, prefix: str = "") -> list[tuple[State, str]]:
+    rows = drift_rows("Slack", installed, prefix, "paste it again", uses_socket=uses_socket)
+    return [(row.state, row.detail) for row in rows]
+
+
+@pytest.mark.parametrize(("url", "uses_socket"), [(URL, False), (None, True)])
+def test_an_app_made_of_the_manifest_has_not_drifted(url: str | None, *, uses_socket: bool) -> None:
+    installed = {"_metadata": {"major_version": 2}, **app_manifest(url, "acme-")}
+
+    ((state, _),) = drift(installed, uses_socket=uses_socket, prefix="acme-")
+
+    assert state == OK
+
+
+def _set(path: str, value: Any) -> Callable[[dict[str, Any]], Any]:
+    def change(manifest: dict[str, Any]) -> None:
+        *keys, last = path.split(".")
+        for key in keys:
+            manifest = manifest[key]
+        manifest[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda it: it["features"]["slash_commands"].pop(3), (FAILURE, "slash command /stats is missing")),
+        (lambda it: it["features"]["slash_commands"].append({"command": "/old", "url": URL}),
+         (WARNING, "slash command /old is there, and not in `bridge manifest`")),
+        (lambda it: it["features"]["slash_commands"][1].update(should_escape=False, usage_hint="?"),
+         (WARNING, "slash command /agents differs in its usage_hint, should_escape")),
+        (lambda it: it["features"]["slash_commands"][0].update(url=ELSEWHERE),
+         (FAILURE, "slash command /workflows is not sent to the address of the events")),
+        (lambda it: it["features"]["shortcuts"][0].update(name="Go"),
+         (WARNING, "shortcut run differs in its name")),
+        (lambda it: it["settings"]["event_subscriptions"]["bot_events"].remove("message.mpim"),
+         (WARNING, "event message.mpim is missing")),
+        (lambda it: it["settings"]["event_subscriptions"]["bot_events"].remove("message.im"),
+         (FAILURE, "event message.im is missing")),
+        (lambda it: it["settings"]["event_subscriptions"]["bot_events"].append("team_join"),
+         (WARNING, "event team_join is there, and not in `bridge manifest`")),
+        (lambda it: it["oauth_config"]["scopes"]["bot"].remove("chat:write"), (FAILURE, "scope chat:write is missing")),
+        (lambda it: it["oauth_config"]["scopes"]["bot_optional"].remove("users:read"),
+         (WARNING, "optional scope users:read is missing")),
+        (_set("settings.socket_mode_enabled", True), (FAILURE, "socket_mode_enabled is on, and has to be off")),
+        (_set("settings.token_rotation_enabled", True), (FAILURE, "token_rotation_enabled is on, and has to be off")),
+        (_set("settings.interactivity.is_enabled", False), (FAILURE, "interactivity is off, and has to be on")),
+        (_set("settings.interactivity.request_url", ELSEWHERE),
+         (FAILURE, "settings.interactivity.request_url is not the address of the events")),
+        (lambda it: it["features"].pop("agent_view"), (WARNING, "agent_view is missing: it is not shown as an agent")),
+    ],
+)  # fmt: skip
+def test_each_difference_is_named(change: Callable[[Any], Any], found: tuple[State, str]) -> None:
+    installed = copy.deepcopy(app_manifest(URL))
+    change(installed)
+
+    assert drift(installed) == [found]
+
+
+@pytest.mark.parametrize(
+    "installed", [{}, {"settings": "odd", "features": {"slash_commands": [3, {}], "shortcuts": {}}}]
+)
+def test_an_odd_answer_is_a_lot_of_drift_and_no_crash(installed: dict[str, Any]) -> None:
+    found = drift(installed)
+
+    assert (FAILURE, "slash command /workflows is missing") in found
+    assert (FAILURE, "events are sent to no address that ends with /slack/events") in found
