@@ -24,7 +24,7 @@ _BLOCK = re.compile(
 
 def blocks(*languages: str) -> Iterator[tuple[str, str, str]]:
     """Give each fenced block of these languages: where it is, its code, and why it is not run."""
-    for path in PAGES:
+    for path in [docs_site.ROOT / "README.md", docs_site.ROOT / "CONTRIBUTING.md", *PAGES]:
         for number, found in enumerate(_BLOCK.finditer(path.read_text(encoding="utf-8")), 1):
             if found["language"] in languages:
                 yield f"{path.relative_to(docs_site.ROOT)}:{number}", found["code"], found["why"] or ""
