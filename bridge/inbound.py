@@ -130,6 +130,7 @@ class InboundMessage(_Inbound):
     is_direct: bool = False
     is_typed: bool = True
     edited_ts: str = ""  # when it got this text, where that is not its first
+    looks_at: str = ""  # the channel that its person has open beside the direct message with the bot
     calls_in: bool = False  # a form put it into a thread that others have begun
     is_text: bool = False  # no command, however it begins: its person said so
     parts: tuple[MessagePart, ...] = ()

@@ -70,6 +70,7 @@ REFUSALS: Final = {
     "channel": "BRIDGE_ALLOWED_CHANNELS does not name it",
     "stranger": "of another workspace",
     "unknown": "Slack does not say who they are",
+    "canvas": "in a canvas",
     "thread_full": "too many wait",
     "muted": "the thread is muted",
     "paused": "too often",

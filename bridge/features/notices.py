@@ -180,6 +180,11 @@ def slip_settled(command: str) -> Reply:
     return kit.note(text, replaces_original=True)
 
 
+def in_canvas() -> Reply:
+    """Tell who mentioned the bot in a canvas why nothing happens there."""
+    return kit.reply("I can't answer in a canvas. Mention me in a channel, or write to me directly.")
+
+
 def thread_full() -> Reply:
     """Refuse a message because too many wait before it."""
     waiting = f"{WAITING_LIMIT} messages wait in this thread already"

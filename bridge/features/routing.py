@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import re
 from collections.abc import Iterable, Mapping
@@ -120,8 +119,11 @@ class Features:
                     return Done("form not filled in", dict.fromkeys(errors, "wrong"))
                 reader, sent = self._forms[form]
                 return await sent(deps, turn, submission, reader(submission.values))  # type: ignore[no-any-return]
-            case Notice(what=what):
-                return shown(self.words_of(what), what=what.partition(":")[0])
+            case Notice(what=what) as notice:
+                words = self.words_of(what)
+                if notice.channel == notice.user:  # their direct message with the bot
+                    words = words.model_copy(update={"audience": Audience.CHANNEL})
+                return shown(words, what=what.partition(":")[0])
             case Shortcut() as shortcut:
                 return await self._use(deps, turn, shortcut)
             case InboundMessage() as message if (said := self.command_line(message, deps.bot_user)) is not None:
@@ -194,12 +196,8 @@ class Features:
         """Read a line such as ``/workflows show 3``; help is answered at once. Raises `CommandError`."""
         names: dict[str, str] = {}
         if "<" in line:  # who is mentioned is called by name; who has no name but an id is left out
-            mentions = mentions_in(line)
-            found = await asyncio.gather(
-                *map(deps.directory.user_name, mentions.users), *map(deps.directory.channel_name, mentions.channels)
-            )
-            ids = [*mentions.users, *mentions.channels]
-            names = {id_: name for id_, name in zip(ids, found, strict=True) if name != id_}
+            found = await deps.directory.names(mentions_in(line))
+            names = {id_: name for id_, name in found.items() if name != id_}
         typed = plain_command_text(line, names).strip()
         unshared = " ".join(_SHARE.sub("", typed).split()) if _SHARE.search(typed) else ""
         match = self._match(unshared) if unshared else None

@@ -212,11 +212,15 @@ class Turns:
     async def _not_taken(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
         """Slack will never take it: who asked is told in a direct message, once for each turn."""
         body = turn.body
-        if isinstance(body, Notice) and body.is_offer:  # nobody waits for it
-            return await self._done(turn, f"not shown: {exc.error}")
+        if isinstance(body, Notice):
+            if body.is_offer or not body.user:  # nobody waits for it
+                return await self._done(turn, f"not shown: {exc.error}")
+            directly = body.model_copy(update={"channel": body.user, "thread_ts": "", "is_offer": True})
+            await self.patience.through_outages(lambda: self.deps.inbox.put(directly, event=f"refused:{turn.id}"))
+            return await self._done(turn, f"told in a direct message: {exc.error}")
         await self.patience.through_outages(lambda: self.features.refused(self.deps, turn, outcome, exc.error))
         is_of_app = isinstance(body, InboundMessage) and bool(body.app)
-        if body.user and not is_of_app and not isinstance(body, Notice | Report | HomeOpened):
+        if body.user and not is_of_app and not isinstance(body, Report | HomeOpened):
             what = notices.not_posted(body.channel, exc.error)
             notice = Notice(team=body.team, channel=body.user, user=body.user, what=what, of="answer", is_offer=True)
             await self.patience.through_outages(lambda: self.deps.inbox.put(notice, event=f"refused:{turn.id}"))

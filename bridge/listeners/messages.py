@@ -21,7 +21,7 @@ from bridge.listeners.app import NotTaken, in_time
 from bridge.metrics import Metrics
 from bridge.slack import contents
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import RETRY, Json, mapping, text, timestamp
+from bridge.slack.payloads import RETRY, Json, items, mapping, text, timestamp
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,7 @@ ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote. Every other one is a message about something: joins, topics, bots."""
 
 _PASSED_OVER: Final = ("ignored", "unbound", "early", "kept")  # no turn came of it, which a trace could tell of
+_IN_A_CANVAS: Final = "document_mention"
 _PAGE: Final = "200"
 _MOST_PAGES: Final = 5  # a thread is minutes old then
 
@@ -60,7 +61,17 @@ class Deleted:
     at: str
 
 
-Parsed = InboundMessage | Edited | Deleted | Ignored
+@dataclass(frozen=True, slots=True)
+class CanvasMention:
+    """The bot was mentioned in the body of a canvas, where it can't write: *message* says by whom, and where.
+
+    https://docs.slack.dev/reference/events/message/document_mention (a mention in a comment is an ordinary one)
+    """
+
+    message: InboundMessage
+
+
+Parsed = InboundMessage | Edited | Deleted | CanvasMention | Ignored
 
 
 def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False) -> Parsed:
@@ -74,6 +85,9 @@ def parse(body: Mapping[str, Any], identity: Identity, *, has_apps: bool = False
             return _parse_edit(body, event, identity, has_apps=has_apps)
         case "message_deleted":
             return _parse_deletion(event, timestamp(event, "deleted_ts"), identity)
+    if event.get("subtype") == _IN_A_CANVAS:
+        found = _parse_message(body, event, {**event, "subtype": None}, identity, has_apps=False)
+        return CanvasMention(found) if isinstance(found, InboundMessage) else found
     parsed = _parse_message(body, event, event, identity, has_apps=has_apps)
     # Any edit that adds or keeps a mention brings another ``app_mention``, with the old ts: slackapi/bolt-js#960.
     if event.get("type") == "app_mention" and isinstance(parsed, InboundMessage) and parsed.edited_ts:
@@ -155,7 +169,22 @@ def _parse_message(
         is_text=bool(app),
         app=app,
         app_name=(text(message, "username") or text(profile, "name")) if app else "",
+        looks_at=_seen_channel(message),
     )
+
+
+def _seen_channel(message: Mapping[str, Any]) -> str:
+    """Read which channel the person has open beside the bot's direct message; Slack puts the most relevant first.
+
+    https://docs.slack.dev/tools/node-slack-sdk/reference/web-api/interfaces/GenericMessageEvent#app_context
+    """
+    for entity in map(mapping, items(mapping(message.get("app_context")).get("entities"))):
+        match entity:
+            case {"type": "slack#/types/channel_id", "value": str() as channel}:
+                return channel
+            case {"type": "slack#/types/message_context", "value": {"channel_id": str() as channel}}:
+                return channel
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +236,8 @@ class MessageListeners:
                 received = await self.receiver.edited(message, is_mention=is_mention)
             case Deleted(key, at):
                 received = await self.receiver.deleted(key, at)
+            case CanvasMention(message):
+                received = await self.receiver.mentioned_in_canvas(message)
             case Ignored(reason):
                 received = Received("ignored", reason)
         event = mapping(body.get("event"))

@@ -12,6 +12,8 @@ from weakref import WeakValueDictionary
 
 from bridge.errors import SlackError, SlackRefused
 from bridge.slack.api import Identity, Json, SlackWeb
+from bridge.slack.blockkit.mrkdwn import Mentions
+from bridge.slack.scopes import USER_GROUPS
 
 _NAMES_SECONDS = 600.0
 _REFUSED_SECONDS = 60.0  # what Slack refuses, it refuses again
@@ -20,6 +22,7 @@ _GROUPS_SECONDS = 60.0
 _CHANNELS_SECONDS = 60.0
 _CHANNELS_PER_PAGE = 999
 _MOST_PAGES = 20  # of channels that the bot is in
+_MOST_NAMES = 30  # of each kind, for one text; beyond, people are called by their ids
 _CALL_SECONDS = 5.0
 _SOON = 1.0  # who is told by then is told in time for the acknowledgement
 
@@ -50,6 +53,7 @@ class Directory:
         self._channel_names = FetchCache(self._channel_name, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._channels = FetchCache(self._channels_seen, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
         self._apps = FetchCache(self._app, seconds=_NAMES_SECONDS, monotonic=monotonic)
+        self._group_names = FetchCache(self._handles, seconds=_NAMES_SECONDS, monotonic=monotonic)
         self._groups = FetchCache(self._members, seconds=_GROUPS_SECONDS, monotonic=monotonic)
 
     async def person(self, user: str) -> Person:
@@ -114,6 +118,21 @@ class Directory:
             return await self._channel_names.get(channel)
         except SlackError:
             return channel
+
+    async def group_name(self, group: str) -> str:
+        """Give the name of a user group as people type it, without ``@``, or the id where it cannot be read."""
+        try:
+            return (await self._group_names.get("")).get(group, group)
+        except SlackError:
+            return group
+
+    async def names(self, mentions: Mentions) -> dict[str, str]:
+        """Give the names of all that are mentioned, by their ids; of very many, those of the first."""
+        users, channels, groups = (ids[:_MOST_NAMES] for ids in mentions)
+        found = await asyncio.gather(
+            *map(self.user_name, users), *map(self.channel_name, channels), *map(self.group_name, groups)
+        )
+        return dict(zip((*users, *channels, *groups), found, strict=True))
 
     async def channel_called(self, name: str, user: str) -> str:
         """Give the id of the channel that *user* means by a name, ``""`` where the bot knows of none.
@@ -185,6 +204,14 @@ class Directory:
         """https://docs.slack.dev/reference/methods/bots.info."""
         answer = await self._web.read("bots.info", {"bot": bot}, seconds=_CALL_SECONDS)
         return str(_mapping(answer.get("bot")).get("app_id") or "")
+
+    async def _handles(self, _all: str) -> Mapping[str, str]:
+        """List all user groups. https://docs.slack.dev/reference/methods/usergroups.list."""
+        if self._identity.scopes and USER_GROUPS not in self._identity.scopes:
+            return {}
+        listed = (await self._web.read("usergroups.list", {}, seconds=_CALL_SECONDS)).get("usergroups")
+        groups = map(_mapping, listed if isinstance(listed, list) else [])
+        return {str(one.get("id")): str(one.get("handle") or one.get("name") or one.get("id")) for one in groups}
 
     async def _members(self, group: str) -> frozenset[str]:
         answer: Json = await self._web.read("usergroups.users.list", {"usergroup": group}, seconds=_CALL_SECONDS)

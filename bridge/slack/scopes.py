@@ -40,7 +40,7 @@ SCOPES: Final = (
     Scope("files:write", "send what is too long for messages as a file", True),
     Scope("reactions:write", "mark with an hourglass what waits behind another message", True),
     Scope("reactions:read", "stop an agent when somebody puts :x: on their own message", True),
-    Scope("usergroups:read", "know who is in the user groups of BRIDGE_RUNNERS", True),
+    Scope("usergroups:read", "know who is in the user groups of BRIDGE_RUNNERS, and write groups by their names", True),
 )
 
 USER_GROUPS: Final = "usergroups:read"

@@ -7,9 +7,21 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
+from bridge.playground.emulator.sample import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    DM_ALICE,
+    GENERAL,
+    HIDDEN,
+    NOBOT,
+    RANDOM,
+    RUNNERS,
+    TEAM,
+)
 from support.real_redis import RealRedis
-from support.world import World, a_shared_world
+from support.waiting import wait_until
+from support.world import World, a_shared_world, words_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -64,3 +76,62 @@ async def test_the_bots_own_cards_go_along_where_an_agent_is_called_in(world: Wo
     (asked,) = world.chats()
     assert "> Bob Brandt: reply 0" in asked
     assert "> Bridge (this bot): ✅" in asked
+
+
+@pytest.mark.parametrize("has_twin", [False, True])
+async def test_a_group_direct_message_is_like_a_channel(world: World, *, has_twin: bool) -> None:
+    world.slack.events.mentions_in_mpims = has_twin
+    group = world.slack.people.start_group(ALICE, BOB, BRIDGE)
+    await world.slack.people.say(BOB, group, "nothing for the bot")
+
+    root = await world.mention(ALICE, group, "hello there")
+    await world.answered(group, root)
+    await world.replied(BOB, group, root, "and me?")
+
+    assert world.chats() == ["hello there", "Bob Brandt: and me?"]
+    assert len(world.answers(group, root)) == 2
+
+
+def canvas_mention(channel: str, ts: str) -> dict[str, object]:
+    """An event as the reference has it: https://docs.slack.dev/reference/events/message/document_mention."""
+    return {
+        "type": "app_mention", "subtype": "document_mention", "user": ALICE, "team": TEAM, "channel": channel,
+        "text": f"<@{BRIDGE}> was mentioned in a canvas", "ts": ts, "event_ts": ts,
+        "document_mention": {"file_id": "F0CANVAS", "section_id": "temp:C:1", "mentioning_user_ids": [ALICE]},
+    }  # fmt: skip
+
+
+async def test_a_mention_in_a_canvas_is_answered_in_private(world: World) -> None:
+    before = len(world.whispers(ALICE))
+
+    await world.slack.people.send_event(canvas_mention(GENERAL, "1716411280.657549"), GENERAL)
+
+    await wait_until(lambda: len(world.whispers(ALICE)) > before, "Alice is told")
+    assert "can't answer in a canvas" in words_of(world.whispers(ALICE)[-1])
+    assert world.chats() == []
+
+
+@pytest.mark.parametrize("channel", [NOBOT, HIDDEN])
+async def test_where_the_bot_is_not_that_is_a_direct_message(world: World, channel: str) -> None:
+    before = len(world.slack.messages(DM_ALICE))
+
+    await world.slack.people.send_event(canvas_mention(channel, "1716411281.657549"), channel)
+
+    await wait_until(lambda: len(world.slack.messages(DM_ALICE)) > before, "Alice is told")
+    assert "can't answer in a canvas" in words_of(world.slack.messages(DM_ALICE)[-1])
+
+
+async def test_what_a_person_looks_at_goes_along_in_the_direct_message(world: World) -> None:
+    await world.slack.people.look_at(ALICE, GENERAL)
+    root = await world.slack.people.say(ALICE, DM_ALICE, "what is this channel about?")
+    await world.answered(DM_ALICE, root)
+    await world.slack.people.look_at(ALICE)
+
+    assert world.chats() == ["[In Slack, this person is looking at #general.]\nwhat is this channel about?"]
+
+
+async def test_a_user_group_without_a_label_is_named(world: World) -> None:
+    root = await world.mention(ALICE, GENERAL, f"who of <!subteam^{RUNNERS}> is here?")
+    await world.answered(GENERAL, root)
+
+    assert world.chats() == ["who of @runners is here?"]

@@ -206,4 +206,4 @@ def test_slack_s_reason_is_one_line() -> None:
     ],
 )
 def test_a_message_reaches_the_agent_as_written(raw: str, sent: str) -> None:
-    assert message_text(raw, bot_user="UBOT", user_names={"U1": "ann"}, channel_names={}) == sent
+    assert message_text(raw, bot_user="UBOT", names={"U1": "ann"}) == sent

@@ -116,7 +116,7 @@ CONVERTERS: dict[str, Callable[[str], Any]] = {
     "harmless": neutralised,
     "run": as_a_card,
     "pieces": parts.pieces,
-    "message": lambda text: message_text(text, bot_user="U0BOT", user_names={}, channel_names={}),
+    "message": lambda text: message_text(text, bot_user="U0BOT", names={}),
     "command": plain_command_text,
     "quotation": quoted,
     "agent first": lambda text: named_first(f"a{text}", AGENTS),

@@ -51,6 +51,7 @@ from bridge.queue.records import Held
 from bridge.queue.turn import Lease, Turn, Watches
 from bridge.queue.worker import Slots, Worker
 from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.blockkit.mrkdwn import Mentions
 from bridge.slack.blockkit.reply import Reply, View
 from bridge.slack.files import FileContent
 from bridge.slack.history import Recalled, ThreadRead
@@ -230,6 +231,10 @@ class MemoryDirectory:
 
     async def user_name(self, user: str) -> str:
         return self.users.get(user, user)
+
+    async def names(self, mentions: Mentions) -> dict[str, str]:
+        known = {**self.users, **self.channels}
+        return {id_: known.get(id_, id_) for ids in mentions for id_ in ids}
 
     async def channel_name(self, channel: str) -> str:
         return self.channels.get(channel, channel)

@@ -196,6 +196,24 @@ async def test_in_the_direct_message_all_is_said_to_the_agent_so_nothing_is_read
     assert bench.say.looks == 0
 
 
+async def test_what_the_person_looks_at_goes_along_as_a_line(bench: Bench) -> None:
+    named(bench)
+
+    await bench.store.queue(message("sum this channel up", is_direct=True, looks_at="C2"), is_limited=True)
+    await bench.work()
+
+    assert bench.service.messages == ["[In Slack, this person is looking at #general.]\nsum this channel up"]
+
+
+async def test_switched_off_what_the_person_looks_at_stays_with_them(bench: Bench) -> None:
+    bench.has_context = False
+
+    await bench.store.queue(message("sum this channel up", is_direct=True, looks_at="C2"), is_limited=True)
+    await bench.work()
+
+    assert bench.service.messages == ["sum this channel up"]
+
+
 async def test_once_a_second_person_speaks_the_agent_is_told_who_does(bench: Bench) -> None:
     named(bench)
     await bench.store.queue(message("Support: hello"), is_limited=True)

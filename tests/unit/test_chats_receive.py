@@ -233,6 +233,23 @@ async def test_who_cannot_be_judged_is_neither_let_in_nor_turned_away(redis: Red
     assert await door.store.dump() == before
 
 
+async def test_who_mentions_the_bot_in_a_canvas_is_told_that_it_cannot_answer(redis: Redis) -> None:
+    door = Door(await a_store(redis))
+
+    received = await door.receiver().mentioned_in_canvas(message("was mentioned in a canvas", ROOT, is_mention=True))
+
+    assert received == Received("refused", "canvas")
+    assert await door.notices() == ["canvas"]
+
+
+async def test_a_stranger_who_mentions_the_bot_in_a_canvas_is_told_why_not(redis: Redis) -> None:
+    door = Door(await a_store(redis), rules={"allowed_users": frozenset({"U2"})})
+
+    await door.receiver().mentioned_in_canvas(message("was mentioned in a canvas", ROOT, is_mention=True))
+
+    assert await door.notices() == ["user"]
+
+
 async def test_a_refused_reply_in_a_thread_that_is_not_ours_is_left_in_peace(redis: Redis) -> None:
     door = Door(await a_store(redis), rules={"allowed_users": frozenset({"U9"})})
 

@@ -8,7 +8,7 @@ import pytest
 
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage, MessageFile
-from bridge.listeners.messages import Deleted, Edited, Ignored, OfApp, Parsed, parse
+from bridge.listeners.messages import CanvasMention, Deleted, Edited, Ignored, OfApp, Parsed, parse
 from support.saying import US
 
 TS, LATER = "1700000000.000100", "1700000900.000001"
@@ -87,6 +87,31 @@ def test_a_message_of_ones_own_app_is_ignored() -> None:
     body = {"type": "event_callback", "api_app_id": "A7", "event": {**SAID, "bot_id": "B8", "app_id": "A7"}}
 
     assert parse(body, US) == Ignored("written by the bot itself")
+
+
+@pytest.mark.parametrize(
+    ("entities", "channel"),
+    [
+        ([{"type": "slack#/types/channel_id", "value": "C2", "team_id": "T1"}], "C2"),
+        ([{"type": "slack#/types/canvas_id", "value": "F1"}, {"type": "slack#/types/channel_id", "value": "C2"}], "C2"),
+        ([{"type": "slack#/types/message_context", "value": {"channel_id": "C3", "message_ts": TS}}], "C3"),
+        ([{"type": "slack#/types/list_id", "value": "F1"}], ""),
+        ([{"type": "slack#/types/channel_id", "value": 3}, "odd", None], ""),
+        ("odd", ""),
+    ],
+)
+def test_what_a_person_looks_at_is_a_channel(entities: Any, channel: str) -> None:
+    found = parsed({**SAID, "app_context": {"entities": entities}})
+
+    assert isinstance(found, InboundMessage)
+    assert found.looks_at == channel
+
+
+def test_a_mention_in_a_canvas_is_one_of_its_own_kind() -> None:
+    event = {**SAID, "type": "app_mention", "subtype": "document_mention", "document_mention": {"file_id": "F1"}}
+
+    assert parsed(event) == CanvasMention(MESSAGE.model_copy(update={"is_mention": True}))
+    assert isinstance(parsed({**event, "user": None}), Ignored)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,11 @@ from hypothesis import given, strategies as st
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text, plain_command_text
 
-USERS = {"U1": "Ann & Bob", "U2": "&lt;b&gt;"}
-CHANNELS = {"C1": "general"}
+NAMES = {"U1": "Ann & Bob", "U2": "&lt;b&gt;", "C1": "general", "S3": "runners"}
 
 
 def to_agent(raw: str) -> str:
-    return message_text(raw, bot_user="UBOT", user_names=USERS, channel_names=CHANNELS)
+    return message_text(raw, bot_user="UBOT", names=NAMES)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +58,7 @@ def test_the_words_behind_a_command_are_what_was_typed(raw: str, plain: str) -> 
         ("write <mailto:a@b.example|a@b.example>", "write a@b.example"),
         ("write <mailto:a@b.example|Ann>", "write [Ann](mailto:a@b.example)"),
         ("<!here> <!subteam^S1|@ops>", "@here @ops"),
+        ("<!subteam^S3> <!subteam^S3|> <!subteam^S4>", "@runners @runners @S4"),
         ("a &lt;b&gt; &amp;amp; c", "a <b> &amp; c"),
         ("`if a &lt; b` and `<http://a.example|a.example>`", "`if a < b` and `a.example`"),
         ("```\nx = a[0](1) &amp; y\n  &lt;@U1&gt;\n```", "```\nx = a[0](1) & y\n  <@U1>\n```"),
@@ -69,7 +69,13 @@ def test_an_agent_gets_words_and_names(raw: str, text: str) -> None:
 
 
 def test_mentions_are_found_once_each_in_their_order() -> None:
-    assert mentions_in("<@U2> <@U1|ann> <@U2> <#C1|general> &lt;@U7&gt; <!here>") == (("U2", "U1"), ("C1",))
+    assert mentions_in("<@U2> <@U1|ann> <@U2> <#C1|general> &lt;@U7&gt; <!here>") == (
+        ("U2", "U1"),
+        ("C1",),
+        (),
+    )
+    assert mentions_in("<!subteam^S1|@ops> <!subteam^S2> <!subteam^S2> <!subteam^S3|>").groups == ("S2", "S3")
+    assert mentions_in("<@U1> and <@U2>", but="U1").users == ("U2",)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))

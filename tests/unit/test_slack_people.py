@@ -9,6 +9,7 @@ import pytest
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused
 from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.people import Directory, FetchCache
 from support.clocks import Clock
 from support.wire_slack import WireSlack, refused
@@ -300,3 +301,36 @@ async def test_a_refused_look_up_finds_no_channel(slack: WireSlack, directory: D
     slack.script["users.conversations"] = [refused("missing_scope", needed="channels:read")]
 
     assert await directory.channel_called("#general", "U1") == ""
+
+
+GROUPS = {"ok": True, "usergroups": [{"id": "S1", "handle": "ops", "name": "Operations"}, {"id": "S2"}, "odd"]}
+
+
+async def test_groups_are_named_by_one_call_for_all(slack: WireSlack, directory: Directory) -> None:
+    slack.script["usergroups.list"] = [GROUPS]
+
+    assert [await directory.group_name(group) for group in ("S1", "S2", "S3")] == ["ops", "S2", "S3"]
+    assert len(slack.calls("usergroups.list")) == 1
+
+
+async def test_a_group_that_cannot_be_read_is_called_by_its_id(slack: WireSlack, directory: Directory) -> None:
+    slack.script["usergroups.list"] = [refused("missing_scope")]
+
+    assert await directory.group_name("S1") == "S1"
+
+
+async def test_without_the_permission_groups_are_not_asked_for(slack: WireSlack, web: SlackWeb) -> None:
+    directory = Directory(web, Identity("T1", "", "UBOT", "B1", scopes=frozenset({"chat:write"})))
+
+    assert await directory.group_name("S1") == "S1"
+    assert slack.asked == []
+
+
+async def test_all_that_a_text_mentions_is_named_at_once(slack: WireSlack, directory: Directory) -> None:
+    slack.script["usergroups.list"] = [GROUPS]
+    slack.script["users.info"] = [refused("user_not_found")]
+    slack.script["conversations.info"] = [{"ok": True, "channel": {"name": "general"}}]
+
+    named = await directory.names(mentions_in("<@U1> in <#C1> with <!subteam^S1>"))
+
+    assert named == {"U1": "U1", "C1": "general", "S1": "ops"}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from bridge.inbound import Notice
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
+from bridge.queue.inbox import Queued
 from bridge.slack.parts import Place
-from support.harness import POST, READ, Harness
+from support.harness import POST, READ, WHISPER, Harness
 from support.store import message, ts
 
 REFUSALS = (
@@ -67,3 +69,32 @@ async def test_the_answer_is_kept_as_a_dead_letter_and_the_next_one_is_posted(ha
     assert [words for words in harness.seen.words if words != notice.words] == ["re: second"]
     assert await harness.store.entries() == 0, "nobody waits"
     assert b"bridge_dead_letters_total 1.0" in harness.metrics.exposition()
+
+
+def private_line(**changes: object) -> Notice:
+    said = message("hello")
+    told = {"team": said.team, "channel": said.channel, "user": said.user, "what": "thread_full", "ts": said.ts}
+    return Notice.model_validate(told | changes)
+
+
+async def test_a_private_line_that_slack_refuses_is_a_direct_message(harness: Harness) -> None:
+    harness.slack.faults.on(WHISPER, Error("not_in_channel"))
+    put = await harness.store.process().inbox.put(private_line(), event="e1")
+
+    await harness.work()
+
+    (told,) = harness.seen.messages
+    assert (told.place, "wait in this thread already" in told.words) == (Place(DM_ALICE), True)
+    assert isinstance(put, Queued)
+    assert await harness.store.field(put.turn, "what") == "told in a direct message: not_in_channel"
+
+
+async def test_an_offer_that_slack_refuses_is_left_unsaid(harness: Harness) -> None:
+    harness.slack.faults.on(WHISPER, Error("not_in_channel"))
+    put = await harness.store.process().inbox.put(private_line(is_offer=True), event="e1")
+
+    await harness.work()
+
+    assert harness.seen.messages == []
+    assert isinstance(put, Queued)
+    assert await harness.store.field(put.turn, "what") == "not shown: not_in_channel"

@@ -90,8 +90,8 @@ async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 @agents.shortcut("ask_about", "Ask an agent about this", "Ask an agent about this message.", "message")
 async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to ask an agent about a message, which is quoted as people read it."""
-    names = {user: await deps.directory.user_name(user) for user in mentions_in(shortcut.text).users}
-    about = message_text(shortcut.text, bot_user="", user_names=names, channel_names={})
+    names = await deps.directory.names(mentions_in(shortcut.text))
+    about = message_text(shortcut.text, bot_user="", names=names)
     if shortcut.parts:
         about = await deps.parts.described_below(about, shortcut.parts)
     files = tuple(file.id for file in files_in(shortcut.parts) if file.id)

@@ -164,6 +164,13 @@ class Receiver:
             return Received("ignored", f"its app, {app}, has posted more in a minute than may count")
         return Received("queued") if isinstance(put, Queued) else _received(put)
 
+    async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
+        """Tell the person who mentioned the bot in a canvas that it can't answer there.
+
+        Raises `StoreUnavailable`, and `SlackError` where the person cannot be judged.
+        """
+        return await self._tell(message, await self.access.refusal(message) or "canvas", "refused")
+
     async def edited(self, message: InboundMessage, *, is_mention: bool = False) -> Received:
         """The text of a message was changed: while it waits, the new text is what will be sent; else it is offered.
 

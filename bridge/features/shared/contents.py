@@ -28,7 +28,6 @@ from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
 
-_MOST_NAMES: Final = 30  # that are looked up for one message's parts; beyond, people are called by their ids
 _MOST_READ: Final = 5  # files of one message
 _TRIES: Final = (1.0, 3.0)  # seconds, before a file is fetched once more
 _TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds, before Slack is asked once more whether it is done
@@ -78,10 +77,8 @@ class PartReader:
     async def text(self, text: str) -> str:
         """Write a message's own *text* as people read it: names, links as Markdown, and no mention of the bot."""
         if "<" in text or "&" in text:
-            mentions = mentions_in(text)
-            users = {user: await self.directory.user_name(user) for user in mentions.users if user != self.bot_user}
-            channels = {channel: await self.directory.channel_name(channel) for channel in mentions.channels}
-            text = message_text(text, bot_user=self.bot_user, user_names=users, channel_names=channels)
+            names = await self.directory.names(mentions_in(text, but=self.bot_user))
+            text = message_text(text, bot_user=self.bot_user, names=names)
         return text.strip()
 
     async def below(self, text: str, parts: Sequence[MessagePart]) -> Whole:
@@ -255,16 +252,8 @@ class PartReader:
 
     async def _resolve(self, parts: Sequence[MessagePart]) -> content_words.Resolve:
         """Look up who is named in *parts*."""
-        mentions = mentions_in("\n".join(_words_in(parts)))
-        users, channels = mentions.users[:_MOST_NAMES], mentions.channels[:_MOST_NAMES]
-        user_names = await asyncio.gather(*map(self.directory.user_name, users))
-        channel_names = await asyncio.gather(*map(self.directory.channel_name, channels))
-        return partial(
-            message_text,
-            bot_user=self.bot_user,
-            user_names=dict(zip(users, user_names, strict=True)),
-            channel_names=dict(zip(channels, channel_names, strict=True)),
-        )
+        names = await self.directory.names(mentions_in("\n".join(_words_in(parts))))
+        return partial(message_text, bot_user=self.bot_user, names=names)
 
 
 def transcript(vtt: str) -> str:

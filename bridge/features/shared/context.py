@@ -9,9 +9,8 @@ quotation (`bridge.slack.blockkit.quotation`). A thread that cannot be read is n
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +21,7 @@ from bridge.inbound import InboundMessage
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
-from bridge.slack.blockkit.quotation import MESSAGE, Quoted, spoken, with_quotation
+from bridge.slack.blockkit.quotation import MESSAGE, Quoted, looking_at, spoken, with_quotation
 from bridge.slack.history import ThreadMessage, ThreadRead
 from bridge.slack.parts import Place
 from bridge.slack.people import Directory
@@ -30,7 +29,7 @@ from bridge.slack.post import Say
 
 log = logging.getLogger(__name__)
 
-_MOST_NAMES: Final = 30  # that are looked up for one quotation; beyond, people are called by their ids
+_MOST_READ: Final = 6 * MESSAGE  # Slack's escapes are longer than what they stand for, hardly ever six times
 _NOTHING: Final = ThreadRead()
 
 
@@ -69,6 +68,8 @@ class Context:
         others = said is not None and any(one.user != message.user and not one.is_own for one in said.all)
         if turn.conversation.is_several or others:
             text = spoken(message.app_name or await self.directory.user_name(message.user), text)
+        if self.is_on and message.looks_at:
+            text = looking_at(await self.directory.channel_name(message.looks_at), text)
         return await self._around(text, said, is_since=bool(after)) if said and said.all else text
 
     async def quoting(self, thread: ThreadKey, before: str, text: str) -> str:
@@ -77,15 +78,11 @@ class Context:
         return await self._around(text, said, is_since=False) if said.all else text
 
     async def _around(self, text: str, said: ThreadRead, *, is_since: bool) -> str:
-        mentioned = [mentions_in(one.text) for one in said.all]
-        users = _first(one.user for one in said.all) | _first(user for some in mentioned for user in some.users)
-        places = _first(channel for some in mentioned for channel in some.channels)
-        names = await asyncio.gather(*map(self.directory.user_name, list(users)[:_MOST_NAMES]))
-        channel_names = await asyncio.gather(*map(self.directory.channel_name, list(places)[:_MOST_NAMES]))
-        people = dict(zip(users, names, strict=False))
-        channels = dict(zip(places, channel_names, strict=False))
-        root = self._quoted(said.root, people, channels) if said.root else None
-        newest = [self._quoted(one, people, channels) for one in said.newest]
+        mentioned = mentions_in("\n".join(kit.cut(one.text, _MOST_READ) for one in said.all), but=self.bot_user)
+        authors = (one.user for one in said.all if one.user)
+        names = await self.directory.names(mentioned._replace(users=tuple(dict.fromkeys((*authors, *mentioned.users)))))
+        root = self._quoted(said.root, names) if said.root else None
+        newest = [self._quoted(one, names) for one in said.newest]
         is_beginning = said.cut_short is not None
         return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since, is_beginning=is_beginning)
 
@@ -96,14 +93,7 @@ class Context:
             log.info("a thread could not be read for its agent", extra={"detail": exc.detail})
             return _NOTHING
 
-    def _quoted(self, said: ThreadMessage, people: Mapping[str, str], channels: Mapping[str, str]) -> Quoted:
-        # Slack's escapes are longer than what they stand for, hardly ever six times.
-        raw = kit.cut(said.text, 6 * MESSAGE)
-        text = message_text(raw, bot_user=self.bot_user, user_names=people, channel_names=channels)
-        name = said.app or people.get(said.user) or said.user or kit.SOMEBODY
+    def _quoted(self, said: ThreadMessage, names: Mapping[str, str]) -> Quoted:
+        text = message_text(kit.cut(said.text, _MOST_READ), bot_user=self.bot_user, names=names)
+        name = said.app or names.get(said.user) or said.user or kit.SOMEBODY
         return Quoted(f"{name} (this bot)" if said.is_own else name, text, said.files)
-
-
-def _first(ids: Iterable[str]) -> dict[str, None]:
-    """Take each id once, in their order."""
-    return dict.fromkeys(one for one in ids if one)

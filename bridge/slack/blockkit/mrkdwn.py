@@ -15,37 +15,40 @@ _TOKEN: Final = re.compile(r"<(?P<inside>[@#!][^<>\n]*|[A-Za-z][A-Za-z0-9+.-]*:[
 _CODE: Final = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _PERSON: Final = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 _CHANNEL: Final = re.compile(r"<#([CDG][A-Z0-9]+)(?:\|[^<>]*)?>")
+_UNNAMED_GROUP: Final = re.compile(r"<!subteam\^(S[A-Z0-9]+)\|?>")
 _ENTITY: Final = re.compile(r"&(amp|lt|gt);")
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">"}
 
 
 class Mentions(NamedTuple):
-    """The ids of people and channels in a text, each once, in their order."""
+    """The ids of people, channels and user groups without a label in a text, each once, in their order."""
 
     users: tuple[str, ...]
     channels: tuple[str, ...]
+    groups: tuple[str, ...] = ()
 
 
 def plain_command_text(raw: str, names: Mapping[str, str] | None = None) -> str:
     """Undo Slack's escapes in what was typed behind a command, as the person saw it: a link becomes its address.
 
-    *names* are those of people and channels by their ids; Slack's own label stands in for one that is not there.
+    *names* are those of people, channels and groups by their ids; Slack's own label stands in for one that is missing.
     """
     return _read(raw, names or {}, lambda target, _label: _address(target))
 
 
-def mentions_in(raw: str) -> Mentions:
-    """Find whom and what a text mentions, to look up their names."""
-    return Mentions(tuple(dict.fromkeys(_PERSON.findall(raw))), tuple(dict.fromkeys(_CHANNEL.findall(raw))))
+def mentions_in(raw: str, *, but: str = "") -> Mentions:
+    """Find whom and what a text mentions, to look up their names; *but* is a person who needs none."""
+    found = ([one for one in kind.findall(raw) if one != but] for kind in (_PERSON, _CHANNEL, _UNNAMED_GROUP))
+    return Mentions(*(tuple(dict.fromkeys(ids)) for ids in found))
 
 
-def message_text(raw: str, *, bot_user: str, user_names: Mapping[str, str], channel_names: Mapping[str, str]) -> str:
-    """Make the text that an agent gets: without mentions of the bot, with names in place of ids, links as Markdown."""
+def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
+    """Make the text that an agent gets: without mentions of the bot, with *names* for ids, links as Markdown."""
     if f"<@{bot_user}" in raw:  # it goes with the blank, colon or comma that belongs to it
         mention = rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>"
         raw = re.sub(rf"^\s*(?:{mention}[:,]?(?:\s+|$))+", "", raw)
         raw = re.sub(rf"[ \t]?{mention}", "", raw)
-    names, parts, at = {**user_names, **channel_names}, [], 0
+    parts, at = [], 0
     for code in _CODE.finditer(raw):
         parts.append(_read(raw[at : code.start()], names, _markdown_link))
         parts.append(_read(code[0], names, lambda target, label: label or _address(target)))
@@ -72,7 +75,7 @@ def _read(raw: str, names: Mapping[str, str], link: Callable[[str, str], str]) -
         kind, _, key = key.partition("^")  # <!here>, <!subteam^S1|@group>, <!date^…|Monday>
         if kind == "date":
             return label
-        return "@" + (label.removeprefix("@") or (key if kind == "subteam" else kind))
+        return "@" + (label.removeprefix("@") or (names.get(key, key) if kind == "subteam" else kind))
 
     return _TOKEN.sub(shown, raw)
 

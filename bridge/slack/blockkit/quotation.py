@@ -37,6 +37,11 @@ def spoken(name: str, text: str) -> str:
     return f"{kit.one_line(name, _NAME)}: {text}"
 
 
+def looking_at(channel: str, text: str) -> str:
+    """Say what the person has open in Slack beside their direct message with the bot: "this channel"."""
+    return f"[In Slack, this person is looking at #{kit.one_line(channel, _NAME)}.]\n{text}"
+
+
 def with_quotation(
     text: str,
     root: Quoted | None,
