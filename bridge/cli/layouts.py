@@ -25,8 +25,9 @@ import bridge.features
 from bridge import errors
 from bridge.errors import BridgeError
 from bridge.features.reports.schedule import StoredReport, read_report
-from bridge.features.shared.numbers import PARTS, Changes
+from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
 from bridge.features.shared.recent import Spot
+from bridge.features.shared.statistics_layout import Trend
 from bridge.project.models import Workflow
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
@@ -197,7 +198,7 @@ _UGLY: Final = (
     "<!channel> @here <@U0BOB> <#C0GENERAL|x> *b* _i_ `c` ```f``` <https://example.com|label> [l](https://example.com) "
     "&amp; &lt;!here&gt; \u05e9\u05dc\u05d5\u05dd \u202eoverride\u2066 👩\u200d👧 🇩🇪 ✅ \x07\x00 | a | b |\n> line\n\n"
 )
-_SAMPLES: Final = (("Weekly report", 2), (" ", 1), (_UGLY, 3), (_UGLY * 40, 300))
+_SAMPLES: Final = (("Weekly report", 2), ("Weekly report", 0), (" ", 1), (_UGLY, 3), (_UGLY * 40, 300))
 """What stands in each place, and how many there are of what there are several of."""
 
 
@@ -217,6 +218,7 @@ _OURS: Final[Mapping[Any, Any]] = {
     "why_zone": " (your time zone)",
     StoredReport: StoredReport("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
     Style: ENGLISH,
+    Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
     Spot: Spot(channel="D0123456789", workflows=1, agents=1),
     Origin: Origin(
@@ -243,6 +245,8 @@ def samples() -> Iterator[Sample]:
         if returns(function) not in {Reply, View} or name.startswith(_BRICKS):
             continue
         for words, many in _SAMPLES[-1:] if BridgeError in typing.get_type_hints(function).values() else _SAMPLES:
+            if not many and name in _NEVER_EMPTY:
+                continue
             given = {**_OURS, Sequence: many, Block: kit.section(words), Sequence[Block]: [kit.section(words)] * 5}
             given[Sequence[Changes]] = [_made(Changes, words, given)] * 2
             for shown in results(function, words, given=given):
@@ -255,6 +259,10 @@ def samples() -> Iterator[Sample]:
 
 _BRICKS: Final = ("kit.", "charts.", "lists.", "modals.")
 """What layouts are made of: it is shown as part of them."""
+
+
+_NEVER_EMPTY: Final = ("menu.agent_menu",)
+"""What is shown only where there is something to choose."""
 
 
 def _as_sent(name: str, shown: Reply | View) -> Iterator[Sample]:

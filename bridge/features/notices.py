@@ -42,7 +42,7 @@ _WHY: Final = {
     "extra": "reading PDFs isn't set up here. Ask your admin to install the extra “documents”",
     "full": "a message and all that is in it may have 200 kB of text; the rest was left out",
     "gone": "Slack no longer shows it",
-    "image": "the agent can't see images. Describe what matters in words",
+    "image": "the agent can't see images, so describe what matters in words",
     "large": "it is larger than 10 MB",
     "link": "it is stored outside Slack, so only its link went along",
     "locked": "it is protected by a password",
@@ -53,10 +53,10 @@ _WHY: Final = {
     "part": "it is long, and only its beginning went along",
     "scope": "I'm not allowed to read files. Ask your admin to give the app the permission files:read",
     "silent": "Slack has no transcript of it",
-    "slack": "I couldn't get it from Slack. Send it again, or paste its text",
+    "slack": "I couldn't get it from Slack, so send it again or paste its text",
     "slow": "reading it took too long",
     "unfinished": "Slack hasn't transcribed it yet. Send it again in a minute",
-    "video": "the agent can't watch videos. Describe what matters in words",
+    "video": "the agent can't watch videos, so describe what matters in words",
 }
 """Why something of a message did not go along."""
 
