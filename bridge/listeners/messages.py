@@ -181,9 +181,13 @@ def _seen_channel(message: Mapping[str, Any]) -> str:
     for entity in map(mapping, items(mapping(message.get("app_context")).get("entities"))):
         match entity:
             case {"type": "slack#/types/channel_id", "value": str() as channel}:
-                return channel
+                pass
             case {"type": "slack#/types/message_context", "value": {"channel_id": str() as channel}}:
-                return channel
+                pass
+            case _:
+                continue
+        if channel.startswith(("C", "G")):
+            return channel
     return ""
 
 

@@ -96,6 +96,7 @@ def test_a_message_of_ones_own_app_is_ignored() -> None:
         ([{"type": "slack#/types/canvas_id", "value": "F1"}, {"type": "slack#/types/channel_id", "value": "C2"}], "C2"),
         ([{"type": "slack#/types/message_context", "value": {"channel_id": "C3", "message_ts": TS}}], "C3"),
         ([{"type": "slack#/types/list_id", "value": "F1"}], ""),
+        ([{"type": "slack#/types/channel_id", "value": "D1"}], ""),
         ([{"type": "slack#/types/channel_id", "value": 3}, "odd", None], ""),
         ("odd", ""),
     ],
