@@ -45,7 +45,7 @@ class ThreadRead:
     """What a thread says, read once: what the bot's own answers *recalled*, and what others said.
 
     The *root*, whoever wrote it, and the *newest* after it, oldest first; *left_out* were more (None: nobody knows how
-    many). A reading that was *cut_short* has only the beginning.
+    many). A reading that was *cut_short* has only the beginning; of one that *stops_early* the last ones are missing.
     """
 
     recalled: Recalled | None = None
@@ -53,6 +53,7 @@ class ThreadRead:
     newest: tuple[ThreadMessage, ...] = ()
     left_out: int | None = 0
     cut_short: SlackUnreachable | None = None
+    stops_early: bool = False
 
     @property
     def all(self) -> tuple[ThreadMessage, ...]:
@@ -125,7 +126,7 @@ class History:
         self, place: Place, after: str, before: str, begin: str, *, with_own: bool, is_one_page: bool
     ) -> ThreadRead:
         """Read from *begin* on."""
-        seen, root, count, replies, is_whole = 0, None, 0, 0, begin == after
+        seen, root, count, replies, is_whole, stops_early = 0, None, 0, 0, begin == after, False
         recalled, cut_short = None, None
         newest: deque[ThreadMessage] = deque(maxlen=NEWEST)
         try:
@@ -150,7 +151,7 @@ class History:
                         newest.append(replace(said, is_own=is_own))
                         count += 1
                 if has_more and is_one_page and self.pages.are_short:
-                    is_whole = False
+                    is_whole, stops_early = False, True
                     break
         except SlackUnreachable as exc:  # out of time, or 429 on a later page: what was read is better than nothing
             if not seen:
@@ -160,7 +161,7 @@ class History:
             left_out: int | None = count - len(newest)
         else:  # all replies but the one that asks
             left_out = max(replies - len(newest) - bool(before), 1) if replies and not after else None
-        return ThreadRead(recalled, root, tuple(newest), left_out, cut_short)
+        return ThreadRead(recalled, root, tuple(newest), left_out, cut_short, stops_early)
 
     async def _shortly_before_the_end(self, place: Place, before: str) -> str:
         """Choose from when on to read a thread of which only one page can be read; ``""`` for its beginning.

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from bridge.slack.blockkit.quotation import ALL, BEFORE, MESSAGE, NOW, SINCE, Quoted, spoken, with_quotation
+from bridge.slack.blockkit.quotation import (
+    ALL,
+    BEFORE,
+    FIRST,
+    MESSAGE,
+    NOW,
+    SINCE,
+    SOME,
+    Quoted,
+    spoken,
+    with_quotation,
+)
 
 ALICE = Quoted("Alice", "we ship on Friday", ("plan.pdf",))
 BOB = Quoted("Bob", "not before\nthe tests pass")
@@ -35,9 +46,10 @@ def test_where_nothing_was_said_the_question_stands_alone() -> None:
 
 
 def test_where_only_the_beginning_was_read_it_is_called_that() -> None:
-    words = with_quotation("so?", ALICE, [BOB], left_out=40, is_beginning=True)
+    words = with_quotation("so?", ALICE, [BOB], left_out=40, called=FIRST)
 
     assert "> [showing the first 1 of 41 messages]" in words
+    assert "> [showing 1 of 41 messages]" in with_quotation("so?", ALICE, [BOB], left_out=40, called=SOME)
 
 
 def test_where_nobody_knows_how_many_there_are_that_is_said() -> None:

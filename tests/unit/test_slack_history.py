@@ -250,7 +250,7 @@ async def test_where_pages_are_short_one_page_is_all_that_is_asked_for(slack: Wi
     await say.read_thread(HERE, before=at(41))
     read = await say.read_thread(HERE, before=at(41))
 
-    assert (len(read.newest), read.left_out, read.cut_short) == (14, 25, None)
+    assert (len(read.newest), read.left_out, read.cut_short, read.stops_early) == (14, 25, None, True)
     assert len(slack.calls(REPLIES)) == 3
 
 

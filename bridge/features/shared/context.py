@@ -21,7 +21,7 @@ from bridge.inbound import InboundMessage
 from bridge.queue.turn import Turn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
-from bridge.slack.blockkit.quotation import MESSAGE, Quoted, looking_at, spoken, with_quotation
+from bridge.slack.blockkit.quotation import FIRST, MESSAGE, NEWEST, SOME, Quoted, looking_at, spoken, with_quotation
 from bridge.slack.history import ThreadMessage, ThreadRead
 from bridge.slack.parts import Place
 from bridge.slack.people import Directory
@@ -83,8 +83,8 @@ class Context:
         names = await self.directory.names(mentioned._replace(users=tuple(dict.fromkeys((*authors, *mentioned.users)))))
         root = self._quoted(said.root, names) if said.root else None
         newest = [self._quoted(one, names) for one in said.newest]
-        is_beginning = said.cut_short is not None
-        return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since, is_beginning=is_beginning)
+        called = FIRST if said.cut_short else SOME if said.stops_early else NEWEST
+        return with_quotation(text, root, newest, left_out=said.left_out, is_since=is_since, called=called)
 
     async def _read(self, thread: ThreadKey, after: str, before: str, *, with_own: bool) -> ThreadRead:
         try:

@@ -16,6 +16,11 @@ BEFORE: Final = "What was said in this Slack thread before, as a quotation:"
 SINCE: Final = "What was said in this Slack thread since your last answer, as a quotation:"
 NOW: Final = "And this is said to you now:"
 
+NEWEST: Final = "the newest "
+FIRST: Final = "the first "
+SOME: Final = ""
+"""Which of the messages of a thread a quotation shows."""
+
 MESSAGE: Final = 2000  # characters of one message
 ALL: Final = 8000
 _NAME: Final = 80
@@ -49,12 +54,12 @@ def with_quotation(
     *,
     left_out: int | None,
     is_since: bool = False,
-    is_beginning: bool = False,
+    called: str = NEWEST,
 ) -> str:
     """Put what was said before *text*: the *root* always, and of the *newest* as many as there is room for.
 
-    *left_out* are those that were not read (None: nobody knows how many). Where no more than the beginning could be
-    read, which *is_beginning*, that is what they are.
+    *left_out* are those that were not read (None: nobody knows how many). What the others are *called* is not always
+    the newest, where Slack did not let more be read.
     """
     entries = [_entry(one) for one in newest]
     first = [_entry(root)] if root else []
@@ -65,12 +70,12 @@ def with_quotation(
         dropped += 1
     if not (first or entries):
         return text
-    shown, kind = len(entries), "first" if is_beginning and not dropped else "newest"
+    shown = len(entries)
     if left_out is None:
         gap = [f"> [showing {kit.counted(shown, 'message')}; there are more]"]
     else:
         total = shown + dropped + left_out
-        gap = [f"> [showing the {kind} {shown} of {kit.counted(total, 'message')}]"] if total > shown else []
+        gap = [f"> [showing {called}{shown} of {kit.counted(total, 'message')}]"] if total > shown else []
     what = SINCE if is_since else BEFORE
     return "\n".join([what, *first, *gap, *entries, "", NOW, text])
 
