@@ -13,7 +13,7 @@ import pkgutil
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from importlib import import_module
@@ -46,6 +46,9 @@ class _Everything(frozenset[Any]):
 
 _CARRIED: Final = {"id", "kept", "key", "slip", "turn", "value"}
 """Names of arguments that are ours, and go into a button."""
+
+_CHOSEN: Final = {"answers": "mentions", "replies": "all"}
+"""Arguments that are one of a few words, with one of them."""
 
 LAYOUTS: Final = frozenset({
     "answers", "asking", "buttons", "forms", "layout", "menu", "notices", "run_card", "statistics_layout", "stops",
@@ -133,8 +136,8 @@ def _errors(words: str) -> Iterator[BridgeError]:
 
 def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> Any:
     """Make a value of the type *hint*."""
-    if hint is str and name in given:
-        return given[name]
+    if hint is str and (name in given or name in _CHOSEN):
+        return given.get(name, _CHOSEN.get(name))
     if hint in given and given[hint] is not None:
         return given[hint]
     plain: dict[Any, Any] = {
@@ -169,6 +172,18 @@ def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
     raise AssertionError(f"teach this file how to make {kind}")
 
 
+def _numbered(one: Any, number: int) -> Any:
+    """Give one of several an id of its own, where it has one."""
+    id_ = getattr(one, "id", None)
+    if isinstance(one, BaseModel) and isinstance(id_, int):
+        return one.model_copy(update={"id": id_ + number})
+    if isinstance(id_, str) and is_dataclass(one) and not isinstance(one, type):
+        return replace(one, id=f"{id_}{number}")
+    if isinstance(id_, str) and isinstance(one, tuple):
+        return one._replace(id=f"{id_}{number}")  # type: ignore[attr-defined]
+    return one
+
+
 def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if isinstance(hint, typing.NewType):
@@ -182,9 +197,8 @@ def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
     if origin is tuple:
         return tuple(_made(one, words, given) for one in arguments if one is not Ellipsis)
     if origin in {list, Sequence, Iterable, Iterator}:
-        one, several = _made(arguments[0], words, given), range(given.get(Sequence, 2))
-        is_listed = isinstance(one, BaseModel) and isinstance(getattr(one, "id", None), int)
-        return [one.model_copy(update={"id": 7 + number}) if is_listed else one for number in several]
+        one = _made(arguments[0], words, given)
+        return [_numbered(one, number) for number in range(given.get(Sequence, 2))]
     if origin in {AbstractSet, Collection}:
         return _Everything()
     if origin in {dict, Mapping}:
@@ -209,6 +223,7 @@ _REPORT: Final = read_report(f'cron "*/5 8-18 1-31 * mon-fri" {_ZONE} --compare 
 )
 _OURS: Final[Mapping[Any, Any]] = {
     "channel": "C0123456789",
+    "id": "A0123456789",
     "user": "U0123456789",
     "message_ts": "1700000000.123456",
     "thread_ts": "1700000000.123456",
@@ -249,7 +264,12 @@ def samples() -> Iterator[Sample]:
                 continue
             given = {**_OURS, Sequence: many, Block: kit.section(words), Sequence[Block]: [kit.section(words)] * 5}
             given[Sequence[Changes]] = [_made(Changes, words, given)] * 2
-            for shown in results(function, words, given=given):
+            both = (
+                [True, False]
+                if bool in typing.get_type_hints(function).values() and words == "Weekly report"
+                else [True]
+            )
+            for shown in (one for is_so in both for one in results(function, words, given={**given, bool: is_so})):
                 for sample in _as_sent(name, shown):
                     text = json.dumps(sample.payload, sort_keys=True)
                     if text not in seen:
