@@ -28,7 +28,9 @@ _PLACEHOLDER: Final = "https://YOUR-HOST"
 
 def manifest(
     *,
-    url: Annotated[str, typer.Option("--url", metavar="URL", help="Public address of the bridge, for HTTP.")] = "",
+    url: Annotated[
+        str, typer.Option("--url", metavar="URL", help="Public address of the bridge, where Slack sends everything.")
+    ] = "",
     socket: Annotated[
         bool, typer.Option("--socket", help="Use Socket Mode; Slack doesn't need to reach the bridge.")
     ] = False,

@@ -39,7 +39,7 @@ _WHY: Final = {
     "broken": "no text could be read in it",
     "cut": "only the first 100 kB went along",
     "empty": "it has no text, only pictures perhaps",
-    "extra": "reading PDFs isn't set up here. Ask your admin to install the extra “documents”",
+    "extra": "I can't read PDFs until your admin installs the extra “documents”",
     "full": "a message and all that is in it may have 200 kB of text; the rest was left out",
     "gone": "Slack no longer shows it",
     "image": "the agent can't see images, so describe what matters in words",
@@ -51,11 +51,11 @@ _WHY: Final = {
     "off": "files don't go to agents here",
     "other": "the agent can't read this kind of file",
     "part": "it is long, and only its beginning went along",
-    "scope": "I'm not allowed to read files. Ask your admin to give the app the permission files:read",
+    "scope": "I can't read files until your admin gives the app the permission files:read",
     "silent": "Slack has no transcript of it",
     "slack": "I couldn't get it from Slack, so send it again or paste its text",
     "slow": "reading it took too long",
-    "unfinished": "Slack hasn't transcribed it yet. Send it again in a minute",
+    "unfinished": "Slack hasn't transcribed it yet, so send it again in a minute",
     "video": "the agent can't watch videos, so describe what matters in words",
 }
 """Why something of a message did not go along."""

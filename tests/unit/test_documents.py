@@ -175,7 +175,7 @@ async def test_without_the_extra_the_person_is_told(bench: Bench) -> None:
 
     assert "The lamp" in bench.service.messages[0]
     ((_, told),) = bench.say.whispers
-    assert "a.pdf: reading PDFs isn't set up here" in told.text
+    assert "a.pdf: I can't read PDFs until your admin" in told.text
 
 
 @pytest.mark.parametrize(
