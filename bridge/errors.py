@@ -264,10 +264,12 @@ class SeveralFit(CommandError):
 
 
 class BadSchedule(CommandError):
-    """What is *typed* as a *part* of a scheduled report is not understood, or cannot be.
+    """What is *typed* as a *part* of a schedule can't be understood, or can't be done.
 
-    *part* is ``often``, ``time``, ``weekday``, ``monthday``, ``cron``, ``zone``, ``channel``, ``compare``, ``only``,
-    ``option`` or ``many`` (too many are kept). *choices* are what it could be.
+    *part* is ``often``, ``time``, ``times`` (more than one), ``weekday``, ``monthday``, ``cron``, ``zone``,
+    ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option``, ``many`` (the limit, *typed*, is reached)
+    or ``since`` (of `/stats since`).
+    *choices* are what it could be.
     """
 
     def __init__(self, part: str, typed: str, choices: Sequence[str] = ()) -> None:

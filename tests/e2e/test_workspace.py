@@ -219,15 +219,15 @@ async def test_a_thumb_under_an_answer_is_taken(opens: Opens) -> None:
         await window.sees(window.private_line.get_by_text("Thank you, this is noted."))
 
 
-async def test_a_report_that_is_kept_is_listed_and_can_be_deleted(opens: Opens) -> None:
+async def test_a_scheduled_report_is_listed_and_can_be_deleted(opens: Opens) -> None:
     async with opens(ALICE, "random") as window:
         await window.write("/stats report weekdays 08:30 Europe/Berlin #general")
-        await window.sees(window.private_line.get_by_text("weekdays 08:30"))
+        await window.sees(window.private_line.get_by_text("every weekday at 08:30"))
         await window.sees(window.private_line.get_by_text("#general"))
 
         await window.write("/stats reports")
         await window.sees(window.private_line.get_by_text("Scheduled reports"))
-        for name in ("Pause", "Run now"):
+        for name in ("Pause", "Post now"):
             await window.sees(window.private_line.get_by_role("button", name=name))
         await window.private_line.get_by_role("button", name="Delete").click()
         await window.page.get_by_role("dialog").get_by_role("button", name="Delete").click()

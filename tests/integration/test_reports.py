@@ -69,7 +69,7 @@ async def test_one_of_two_bridges_posts_a_slot_and_discusses_it(world: World) ->
     await wait_until(lambda: reports(world, GENERAL), "the report is posted")
     (post,) = reports(world, GENERAL)
     assert float(post.ts) - due < 2, "it was found within a second"
-    assert "Report daily 09:00, Europe/Berlin" in words_of(post)
+    assert "Schedule: every day at 09:00 (Europe/Berlin)" in words_of(post)
 
     await world.mention(ALICE, GENERAL, "1: why so many?", thread_ts=post.ts)
     await world.answered(GENERAL, post.ts, 2)  # the report itself is the first
@@ -90,7 +90,7 @@ async def test_a_report_for_an_archived_channel_pauses_and_tells_its_owner(world
     await world.slack.ui.command(ALICE, GENERAL, "/stats", "reports")
 
     listed = await world.whispered(ALICE, 2)
-    assert "paused: its channel is archived" in listed
+    assert "Paused: its channel is archived" in listed
     assert len(told(world)) == 1
     world.slack.workspace.change_channel(channel, is_archived=False)
 
@@ -98,7 +98,7 @@ async def test_a_report_for_an_archived_channel_pauses_and_tells_its_owner(world
 async def test_a_channel_without_the_bot_is_refused_at_once(world: World) -> None:
     await world.slack.ui.command(ALICE, NOBOT, "/stats", "report daily 09:00")
 
-    assert "I am not in that channel" in await world.whispered(ALICE)
+    assert "I'm not a member" in await world.whispered(ALICE)
 
 
 async def test_a_channel_is_found_by_each_of_its_names(world: World) -> None:
@@ -135,9 +135,9 @@ async def test_a_form_keeps_a_report_without_words(world: World) -> None:
 
     wrong = await world.slack.ui.submit(view.id, {"often": "cron", "cron": "every day"}, ALICE)
     assert "cron" in (wrong.json or {})["errors"]
-    await world.slack.ui.submit(view.id, {"often": "weekly fri", "time": "16:45"}, ALICE)
+    await world.slack.ui.submit(view.id, {"often": "every Friday", "time": "16:45"}, ALICE)
 
-    assert "\nweekly fri 16:45\n" in await world.whispered(ALICE)
+    assert "every Friday at 16:45" in await world.whispered(ALICE)
 
 
 def told(world: World) -> list[str]:

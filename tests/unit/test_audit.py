@@ -147,7 +147,7 @@ async def test_each_command_is_named_with_object_and_outcome(door: FrontDoor, re
         ("message", "agent 7", "", "answered"),
         ("/agents", "", "", "unknown_command"),
         ("/agents show", "", "", "bad_usage"),
-        ("/stats report", None, "", "report_kept"),
+        ("/stats report", None, "", "report_scheduled"),
         ("/workflows run", "workflow 3", "Import", "bad_input"),
         ("/workflows run", "workflow 3", "Import", "form_opened"),
         ("!agents show", "agent 7", "Support", "shown"),

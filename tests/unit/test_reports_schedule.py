@@ -6,10 +6,20 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given, strategies as st
 
 from bridge.errors import BadSchedule
 from bridge.features.reports.layout import COMPARED, CRON, HOW_OFTEN
-from bridge.features.reports.schedule import is_too_late, last_due, next_due, read_report, span_of
+from bridge.features.reports.schedule import (
+    ReportSpec,
+    Schedule,
+    StoredReport,
+    is_too_late,
+    last_due,
+    next_due,
+    read_report,
+    span_of,
+)
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 DUE = [
@@ -20,6 +30,7 @@ DUE = [
     ("daily 9:00", BERLIN, "2026-07-21T06:00", "2026-07-21T07:00"),
     ("daily 00:00", NEW_YORK, "2026-11-21T04:59", "2026-11-21T05:00"),
     ("daily 5:30pm", "Asia/Kolkata", "2026-11-21T11:00", "2026-11-21T12:00"),
+    ("daily 9", "UTC", "2026-11-21T08:59", "2026-11-21T09:00"),
     # weekdays and weeks
     ("weekdays 08:30", "UTC", "2026-11-20T08:30", "2026-11-23T08:30"),
     ("weekly mon 09:00", "UTC", "2026-11-21T00:00", "2026-11-23T09:00"),
@@ -35,6 +46,10 @@ DUE = [
     ("monthly 29 09:00", "UTC", "2028-02-01T00:00", "2028-02-29T09:00"),
     ("monthly 29 09:00", "UTC", "2028-02-29T09:00", "2028-03-29T09:00"),
     ("monthly last 09:00", "UTC", "2028-02-10T00:00", "2028-02-29T09:00"),
+    # one Monday, or Friday, of each month
+    ("first monday of the month at 9", "UTC", "2026-11-21T00:00", "2026-12-07T09:00"),
+    ("last friday of the month 17:00", "UTC", "2026-11-21T00:00", "2026-11-27T17:00"),
+    ("monthly 1,15 9", "UTC", "2026-11-01T09:00", "2026-11-15T09:00"),
     # cron, down to each minute, and the leap day
     ('cron "* * * * *"', "UTC", "2026-11-21T07:00:00.001", "2026-11-21T07:01"),
     ('cron "*/15 8-9 * * 1-5"', "UTC", "2026-11-20T09:45", "2026-11-23T08:00"),
@@ -76,7 +91,7 @@ MISSED = [
     ("monthly 1 09:00", "2026-01-01T09:00", "2026-11-21T09:00", "2026-11-01T09:00"),
 ]
 WRONG = [
-    ("", "often"), ("hourly", "often"), ("daily", "time"), ("daily 24:00", "time"), ("daily 9", "time"),
+    ("", "often"), ("hourly", "often"), ("daily", "time"), ("daily 24:00", "time"),
     ("daily 13:00pm", "time"), ("daily ٩:٠٠", "time"),  # noqa: RUF001 - digits that are no digits here
     ("weekly 09:00", "weekday"), ("weekly monk 9:00", "weekday"),
     ("monthly 0 09:00", "monthday"), ("monthly 32 09:00", "monthday"), ("monthly ² 09:00", "monthday"),
@@ -85,6 +100,64 @@ WRONG = [
     ("daily 09:00 ../../etc/passwd", "zone"), ("daily 09:00 --compare", "compare"),
     ("daily 09:00 --compare 0d", "compare"), ("daily 09:00 --compare 401d", "compare"),
     ("daily 09:00 --only cats", "only"), ("daily 09:00 --loud", "option"),
+    ("9:00", "often"), ("tomorrow at 9", "often"), ("every 2 weeks at 9", "often"), ("every other monday 9", "often"),
+    ("every second monday at 9", "often"), ("every day monday 9", "often"), ("5th friday 9", "often"),
+    ("every month at 9", "monthday"), ("the 32nd at 9", "monthday"), ("monday 13pm", "time"),
+    ("monday 9 and 17:00", "times"), ("monday 9 GMT+5", "zone"), ("monday 9 pacific", "zone"),
+    ('cron "0 9 * * 1" cron "0 9 * * 2"', "cron"), ("cron 0 9 * * FRI-SUN", "cron"),
+]  # fmt: skip
+SAID = [
+    # typed, shown, and in which time zone
+    ("every monday at 9", "every Monday at 09:00", ""),
+    ("monday 9am", "every Monday at 09:00", ""),
+    ("mon 9", "every Monday at 09:00", ""),
+    ("Mondays at 9:30", "every Monday at 09:30", ""),
+    ("weekly mon 09:00", "every Monday at 09:00", ""),
+    ("9 a.m. each Monday", "every Monday at 09:00", ""),
+    ("every week on monday at 9 o'clock", "every Monday at 09:00", ""),
+    ("daily 9", "every day at 09:00", ""),
+    ("EVERY DAY AT 0930", "every day at 09:30", ""),
+    ("daily noon", "every day at 12:00", ""),
+    ("every day at midnight", "every day at 00:00", ""),
+    ("weekdays 8:30", "every weekday at 08:30", ""),
+    ("every weekday at 8.30", "every weekday at 08:30", ""),
+    ("mon-fri 9", "every weekday at 09:00", ""),
+    ("from monday to friday at 5 pm", "every weekday at 17:00", ""),
+    ("mon – sun 9", "every day at 09:00", ""),  # noqa: RUF001 - as phones write it
+    ("every monday and thursday at 9", "every Monday and Thursday at 09:00", ""),
+    ("mon,thu 9", "every Monday and Thursday at 09:00", ""),
+    ("mon, wed & fri 9", "every Monday, Wednesday and Friday at 09:00", ""),
+    ("every weekend at 10", "every Saturday and Sunday at 10:00", ""),
+    ("fri-mon 9", "every Monday, Friday, Saturday and Sunday at 09:00", ""),
+    ("monthly 1 9", "every month on the 1st at 09:00", ""),
+    ("every month on the 1st at 9", "every month on the 1st at 09:00", ""),
+    ("1st of the month at 9", "every month on the 1st at 09:00", ""),
+    ("monthly at 9 on the 22nd", "every month on the 22nd at 09:00", ""),
+    ("25 of the month at 9", "every month on the 25th at 09:00", ""),
+    ("last day of the month 17:00", "every month on the last day at 17:00", ""),
+    ("monthly last 09:00", "every month on the last day at 09:00", ""),
+    ("monthly 30 9", "every month on the 30th at 09:00", ""),
+    ("1st, 15th and last day 9", "every month on the 1st, 15th and last day at 09:00", ""),
+    ("first monday of the month at 9", "every month on the first Monday at 09:00", ""),
+    ('cron "0 9 * * 1-5"', "every weekday at 09:00", ""),
+    ("cron 00 09 * * MON,THU", "every Monday and Thursday at 09:00", ""),
+    ('"0 9 * * 5L"', "every month on the last Friday at 09:00", ""),
+    ("cron 0 9 1-7 * 1", "cron 0 9 1-7 * 1", ""),
+    ("cron 0 9 30 * *", "cron 0 9 30 * *", ""),  # not in February, which the words would add
+    ("daily 9 berlin", "every day at 09:00", BERLIN),
+    ("daily 9 (Europe/Berlin)", "every day at 09:00", BERLIN),
+    ("every monday in New York at 9", "every Monday at 09:00", NEW_YORK),
+    ("daily 9 utc", "every day at 09:00", "UTC"),
+    ("daily 9, port of spain", "every day at 09:00", "America/Port_of_Spain"),
+    ("daily 9 istanbul", "every day at 09:00", "Europe/Istanbul"),  # which is in the tables twice
+    ("cron 0 9 1-7 * 1 berlin", "cron 0 9 1-7 * 1", BERLIN),
+]
+PIECES = [
+    "every", "each", "at", "on", "the", "of", "and", ",", "to", "-", "–", "monday", "Mondays", "mon", "thu", "mon-fri",  # noqa: RUF001
+    "sun-", "weekdays", "weekend", "daily", "day", "weekly", "week", "monthly", "month", "1st", "31st", "99th", "last",
+    "first", "second", "other", "9", "09:30", "8.30", "24:00", "31", "0", "5pm", "am", "p.m.", "noon", "midnight",
+    "o'clock", "berlin", "new", "york", "utc", "pacific", "(Europe/Berlin)", "#ops", "--compare", "7d", "--only runs",
+    "--", "—only=tags", "cron", '"', "“", "*", "0 9 * * 1-5", '"0 9 L * *"', "1#1", "5L", "\n", "²", "٩", "\x00",
 ]  # fmt: skip
 
 
@@ -137,13 +210,92 @@ def test_what_is_not_understood_is_named(words: str, part: str) -> None:
     assert refused.value.part == part
 
 
+@pytest.mark.parametrize(("typed", "shown", "zone"), SAID)
+def test_a_schedule_is_understood_as_people_say_it(typed: str, shown: str, zone: str) -> None:
+    spec = read_report(typed)
+
+    assert (spec.schedule.words, spec.zone) == (shown, zone)
+
+
+@pytest.mark.parametrize(
+    ("typed", "quoted", "near"),
+    [
+        ("every mnoday at 9", "mnoday", []),
+        ("daily 9 berln", "berln", ["Europe/Berlin"]),
+        ("daily 9 Europe/Berln", "Europe/Berln", ["Europe/Berlin", "Europe/Dublin"]),
+        ("daily berln 9", "berln", ["Europe/Berlin"]),
+        ("daily 9 pacific", "pacific", ["Canada/Pacific", "US/Pacific"]),
+        ("daily 9 GMT+5", "GMT+5", []),  # Etc/GMT+5 is five hours behind
+        ("daily 9 sales team", "sales team", []),
+        ("daily 9 --onyl runs", "--onyl", ["--only"]),
+        ("daily 25:00", "25:00", []),
+    ],
+)
+def test_an_error_quotes_its_part_and_names_what_is_near(typed: str, quoted: str, near: list[str]) -> None:
+    with pytest.raises(BadSchedule) as refused:
+        read_report(typed)
+
+    assert (refused.value.typed, list(refused.value.choices)) == (quoted, near)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "crons", "shown"),
+    [
+        ("weekly mon 09:00", ("0 9 * * 1",), "every Monday at 09:00"),
+        ("monthly 29 09:00", ("0 9 29 * *", "0 9 L 2 *"), "every month on the 29th at 09:00"),
+        ('cron "*/5 * * * *"', ("*/5 * * * *",), "cron */5 * * * *"),
+    ],
+)
+def test_a_report_of_an_earlier_release_is_shown_in_words(earlier: str, crons: tuple[str, ...], shown: str) -> None:
+    spec = ReportSpec(schedule=Schedule(earlier, crons), zone="UTC")
+
+    assert StoredReport("r1", spec, utc("2026-11-21T09:00")).called == f"{shown} (UTC)"
+
+
+@given(typed=st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=9).map(" ".join))
+def test_a_schedule_reads_or_is_refused_and_shown_reads_the_same(typed: str) -> None:
+    try:
+        spec = read_report(typed)
+    except BadSchedule:
+        return
+
+    again = read_report(f"{spec.schedule.words} ({spec.zone})" if spec.zone else spec.schedule.words)
+
+    assert (again.schedule, again.zone) == (spec.schedule, spec.zone)
+    assert next_due(spec.schedule, ZoneInfo("UTC"), utc("2026-11-21T09:00"))
+
+
+@given(
+    minute=st.sampled_from(["0", "05", "59", "*/15", "0,30"]),
+    hour=st.sampled_from(["0", "9", "09", "23", "*", "8-17"]),
+    of_month=st.sampled_from(["*", "1", "L", "1,15", "15,L", "29", "30", "31", "1-7", "28"]),
+    of_week=st.sampled_from(
+        ["*", "1", "7", "0", "1-5", "MON-FRI", "sun", "1,4", "5-7", "0-6", "1#1", "3#5", "5L", "*/2"]
+    ),
+)
+def test_a_cron_expression_shown_in_words_is_due_at_the_same_times(
+    minute: str, hour: str, of_month: str, of_week: str
+) -> None:
+    typed = f"{minute} {hour} {of_month} * {of_week}"
+    spec = read_report(f"cron {typed}")
+
+    again = read_report(spec.schedule.words)
+
+    at, clock = utc("2026-11-21T09:00"), ZoneInfo("UTC")
+    assert again.schedule == spec.schedule
+    for _ in range(40):
+        due = next_due(Schedule("", (typed,)), clock, at)
+        assert next_due(spec.schedule, clock, at) == due
+        at = due
+
+
 def test_the_options_follow_in_any_order_with_the_dashes_that_phones_make() -> None:
     first = read_report("daily 9 am europe/berlin #sales --compare 7d --only tags,runs")
     second = read_report("daily 09:00 —only=runs,tags #sales –compare 7D Europe/Berlin")  # noqa: RUF001 - phones
 
     assert first == second
     assert (first.zone, first.channel, first.compare, first.only) == (BERLIN, "#sales", "7d", ("runs", "tags"))
-    assert first.schedule.words == "daily 09:00"
+    assert first.schedule.words == "every day at 09:00"
     assert span_of("2w") == timedelta(days=14)
 
 

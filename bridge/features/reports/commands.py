@@ -10,9 +10,10 @@ from bridge.errors import BadSchedule, NotAllowed
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.reports import layout as blocks
-from bridge.features.reports.keeping import due_post, store_of
+from bridge.features.reports.keeping import MOST_KEPT, due_post, store_of
+from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.reporter import due, post
-from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, read_report, zone_called
+from bridge.features.reports.schedule import ReportSpec, StoredReport, next_due, read_report
 from bridge.features.results import Form, HomeChanged, PostedReport, Result, shown
 from bridge.features.shared.lookups import check_runner
 from bridge.ids import ThreadKey
@@ -28,33 +29,36 @@ _DIGITS: Final = 5
 _CHANGES: Final = {blocks.PAUSE: "paused", blocks.RESUME: "resumed"}
 
 reports = Feature("reports")
-reports.notice(blocks.PAUSED)(blocks.told_paused)
+reports.notice(blocks.PAUSED)(blocks.report_paused)
 reports.slots(due)
 
 
 @reports.command(
     "/stats report [schedule]",
-    "Have the statistics posted on time: daily 09:00, weekly mon 09:00, …; without words, a form asks.",
+    "Post the statistics on a schedule, such as every monday at 9. Without one, a form opens.",
 )
-async def keep_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
-    """Have the statistics posted on time: daily 09:00, weekly mon 09:00, …; without words, a form asks."""
+async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
+    """Post the statistics on a schedule, such as every monday at 9. Without one, a form opens."""
     await check_runner(deps, turn.user)
     if not schedule:
         return await open_report_form(deps, turn)
-    wanted = read_report(schedule)
-    return await _keep(deps, turn, wanted, await _meant(deps, wanted, turn))
+    try:
+        wanted = read_report(schedule)
+        return await _schedule(deps, turn, wanted, await _channel_of(deps, wanted, turn))
+    except BadSchedule as exc:
+        return shown(blocks.not_scheduled(sentence(exc)), what=type(exc).__name__)
 
 
-@reports.command("/stats reports", "List the scheduled reports, to pause, run or delete them.")
+@reports.command("/stats reports", "List scheduled reports, to pause, post or delete them.")
 async def list_reports(deps: Deps, turn: Turn) -> Result:  # noqa: ARG001 - every command gets a turn
-    """List the scheduled reports, to pause, run or delete them."""
+    """List scheduled reports, to pause, post or delete them."""
     return shown(blocks.report_list(await _listed(deps, 0)))
 
 
 async def open_report_form(deps: Deps, turn: Turn) -> Result:
-    """Open the form, for who may keep reports."""
+    """Open the form, for people who may schedule reports."""
     await check_runner(deps, turn.user)
-    zone, _why = await _zone_of(deps, turn.user)
+    zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
     origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
     return Form(blocks.report_form(origin, zone), otherwise=blocks.offer_report_form())
@@ -70,14 +74,17 @@ def read_report_form(values: Mapping[str, Any]) -> ReportSpec | FormErrors:
 
 @reports.form(blocks.FORM, reader=read_report_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ReportSpec) -> Result:
-    """Keep the report that a form asks for."""
+    """Schedule the report that a form describes."""
     await check_runner(deps, turn.user)
-    return await _keep(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
+    try:
+        return await _schedule(deps, turn, wanted, str(submission.values.get(blocks.CHANNEL) or ""))
+    except BadSchedule as exc:
+        return shown(blocks.not_scheduled(sentence(exc)), what=type(exc).__name__)
 
 
 @reports.button(*blocks.BUTTONS)
 async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Do what a button of the reports says."""
+    """Handle a button of the reports."""
     match click.action_id:
         case blocks.OPEN:
             return await open_report_form(deps, turn)
@@ -90,11 +97,11 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Do what a button of a report says, if this person may."""
+    """Handle a button of one report, if this person may."""
     page, id_ = _page(click.value), click.value.partition(":")[2]
     kept = await store_of(deps).get(id_)
     if kept is None:
-        return HomeChanged() if click.view else shown(blocks.report_not_kept())
+        return HomeChanged() if click.view else shown(blocks.report_gone())
     if click.user != kept.spec.owner and not await deps.access.may_run(click.user):
         raise NotAllowed("not_yours")
     about, what = named("report", kept.id), _CHANGES.get(click.action_id, "deleted")
@@ -125,27 +132,29 @@ def _page(value: str) -> int:
     return int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
 
 
-async def _keep(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> Result:
+async def _schedule(deps: Deps, turn: Turn, spec: ReportSpec, channel: str) -> Result:
     """Schedule a report, once for each turn. Raises `BadSchedule` and `StoreUnavailable`."""
     store, allowed = store_of(deps), deps.access.allowed_channels
     is_open = not allowed or channel in allowed
     if not (channel and is_open and await deps.directory.may_post(channel)):  # as far as Slack tells
-        raise BadSchedule("channel", spec.channel or blocks.THIS_CHANNEL)
-    zone, why_zone = (spec.zone, "") if spec.zone else await _zone_of(deps, turn.user)
+        raise BadSchedule("channel", spec.channel)
+    known = spec.zone or await _zone_of(deps, turn.user)
+    zone = known or "UTC"
     if await store.is_full():
-        raise BadSchedule("many", "")
+        raise BadSchedule("many", f"{MOST_KEPT:,}")
     spec = spec.model_copy(update={"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone})
     report = StoredReport(turn.id, spec, next_due(spec.schedule, ZoneInfo(zone), deps.now()))
     turn.stage(*store.keep(report.id, spec, report.due, deps.now()))
-    return shown(blocks.report_kept(report, why_zone), what="report kept", about=named("report", report.id))
+    reply = blocks.report_scheduled(report, knows_zone=bool(known))
+    return shown(reply, what="report scheduled", about=named("report", report.id))
 
 
-async def _zone_of(deps: Deps, user: str) -> tuple[str, str]:
-    """Look up a person's time zone, UTC if Slack doesn't tell, and the words that say which of both it is."""
+async def _zone_of(deps: Deps, user: str) -> str:
+    """Look up a person's time zone, ``""`` if Slack doesn't tell it."""
     try:
-        return zone_called(await deps.directory.time_zone(user)), f" {blocks.YOUR_TIME_ZONE}"
+        return find_zone(await deps.directory.time_zone(user))
     except BadSchedule:
-        return "UTC", f" {blocks.SLACK_TELLS_NO_ZONE}"
+        return ""
 
 
 async def _listed(deps: Deps, page: int) -> list[tuple[StoredReport, str]]:
@@ -159,10 +168,10 @@ async def _listed(deps: Deps, page: int) -> list[tuple[StoredReport, str]]:
     return [(report, names.get(place, "")) for place, report in enumerate(reports)]
 
 
-async def _meant(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
-    """Find the channel that is meant. Raises `BadSchedule`.
+async def _channel_of(deps: Deps, wanted: ReportSpec, turn: Turn) -> str:
+    """Find the channel that was typed. Raises `BadSchedule`.
 
-    Mostly Slack has put its id behind the name that was typed; where it hasn't, the name is looked up.
+    Slack usually sends its id with the name; where it doesn't, the name is looked up.
     """
     if not wanted.channel:
         return turn.channel
@@ -191,7 +200,7 @@ async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:  # noqa:
 
 @reports.once_posted(PostedReport)
 async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -> None:
-    """Keep what a later report and the first question in its thread need of one that stands in Slack as *ts*."""
+    """Store what the next report, and the first question in its thread, need of a report posted as *ts*."""
     if not ts:
         return
     store = store_of(deps)
@@ -201,7 +210,7 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
 
 @reports.once_refused(PostedReport)
 async def report_refused(deps: Deps, turn: Turn, report: PostedReport, error: str) -> None:
-    """Pause a report that Slack does not take, and tell its owner in a direct message: once, in a turn."""
+    """Pause a report that Slack refuses, and notify its owner in a direct message: once, in a turn."""
     what = blocks.pause_notice(report.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
     pause = store_of(deps).pause(report.report, error)

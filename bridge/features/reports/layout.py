@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.schedule import StoredReport
 from bridge.features.shared.numbers import PARTS
 from bridge.slack.blockkit import kit
@@ -49,89 +50,88 @@ NO_CLOCK: Final = "no clock"
 PAUSED: Final = "report_paused"
 """The notice to the owner of a report that could not be posted."""
 
-THIS_CHANNEL: Final = "this channel"
-YOUR_TIME_ZONE: Final = "(your time zone)"
-SLACK_TELLS_NO_ZONE: Final = "(Slack does not tell your time zone)"
-
 HOW_OFTEN: Final = {
-    "daily": "Every day",
-    "weekdays": "Monday to Friday",
-    "weekly mon": "Every Monday",
-    "weekly tue": "Every Tuesday",
-    "weekly wed": "Every Wednesday",
-    "weekly thu": "Every Thursday",
-    "weekly fri": "Every Friday",
-    "weekly sat": "Every Saturday",
-    "weekly sun": "Every Sunday",
-    "monthly 1": "On the 1st of the month",
-    "monthly 15": "On the 15th of the month",
-    "monthly last": "On the last day of the month",
-    CRON: "As the cron expression says",
+    "every day": "Every day",
+    "every weekday": "Every weekday",
+    "every Monday": "Every Monday",
+    "every Tuesday": "Every Tuesday",
+    "every Wednesday": "Every Wednesday",
+    "every Thursday": "Every Thursday",
+    "every Friday": "Every Friday",
+    "every Saturday": "Every Saturday",
+    "every Sunday": "Every Sunday",
+    "every month on the 1st": "Every month on the 1st",
+    "every month on the 15th": "Every month on the 15th",
+    "every month on the last day": "Every month on the last day",
+    CRON: "Custom (cron expression)",
 }
 """What the form offers, by what it writes; so is `COMPARED`."""
 
 COMPARED: Final = {
-    "-": "The last report",
-    "1d": "The day before",
-    "7d": "A week before",
-    "28d": "Four weeks before",
-    "365d": "A year before",
+    "-": "The previous report",
+    "1d": "A day earlier",
+    "7d": "A week earlier",
+    "28d": "Four weeks earlier",
+    "365d": "A year earlier",
 }
 
 _CRON_HINT: Final = (
-    "Minute, hour, day of the month, month, day of the week: 0 9 * * 1-5. With one, what is chosen above is left aside."
+    "Minute, hour, day of the month, month, day of the week, such as 0 9 * * 1-5. Overrides the choices above."
 )
 _WHY_PAUSED: Final = {
     "is_archived": "its channel is archived",
-    "channel_not_found": "I am not in its channel any more",
-    "not_in_channel": "I am not in its channel any more",
-    "restricted_action": "I may not write in its channel",
-    "missing_scope": "the app lacks a permission",
-    NO_CLOCK: "the machine that the bridge runs on does not know its time zone",
+    "channel_not_found": "I'm no longer in its channel",
+    "not_in_channel": "I'm no longer in its channel",
+    "restricted_action": "I'm not allowed to post in its channel",
+    "missing_scope": "the app is missing a permission",
+    NO_CLOCK: "the bridge's server doesn't know its time zone",
 }
-_NOT_ALLOWED: Final = "Slack does not allow it"
+_NOT_ALLOWED: Final = "Slack didn't allow it"
 _DELETE: Final = "Delete"
+_POST_NOW: Final = "Post now"
 _A_PAGE: Final = 15  # of three blocks each
 _MOST_IN_HOME: Final = 5
 _FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
 
 
 def small_print(report: StoredReport) -> list[Block]:
-    """Say below the statistics which report this is, and that slots before it were skipped."""
-    below = [
-        kit.context(f"Report {report.called}, {report.spec.zone}. Mention me in this thread to ask an agent about it.")
-    ]
+    """Name the report below the statistics, and say that slots before it were skipped."""
+    below = [kit.context(f"Schedule: {report.called}. Mention me in this thread to ask an agent about these numbers.")]
     if report.skipped is None:
         return below
-    return [
-        kit.trusted_context("Not posted since {moment}, because it would have been too late.", moment=report.skipped),
-        *below,
-    ]
+    return [kit.trusted_context("Reports since {moment} were skipped: it was too late.", moment=report.skipped), *below]
 
 
-def report_kept(report: StoredReport, why_zone: str) -> Reply:
-    """Say that a report is scheduled, when it comes first, and *why_zone* it has that time zone."""
-    called, zone = kit.words(report.called, bold=True), f"{report.spec.zone}{why_zone}"
+def report_scheduled(report: StoredReport, *, knows_zone: bool) -> Reply:
+    """Say that a report is scheduled, and when it comes first."""
+    when, ending = kit.words(report.when, bold=True), f" ({report.spec.zone}) in "
+    notes = [] if knows_zone else [kit.context("Slack doesn't share your time zone, so this one is in UTC.")]
     return kit.reply(
-        f"Scheduled: {report.called}, {zone}.",
-        kit.rich(kit.paragraph("Scheduled: ", called, f", {zone}, in ", _where(report.spec.channel), ".")),
-        kit.trusted_context("First time: {moment}", moment=report.due),
+        f"Scheduled: {report.called}.",
+        kit.rich(kit.paragraph("Scheduled: ", when, ending, _where(report.spec.channel), ".")),
+        kit.trusted_context("First report: {moment}", moment=report.due),
+        *notes,
         kit.actions(
-            kit.button("Post one now", NOW, f"0:{report.id}"),
+            kit.button(_POST_NOW, NOW, f"0:{report.id}"),
             delete_button(report.called, f"{ALONE}:{report.id}"),
             kit.button("All reports", PAGE, "0"),
         ),
     )
 
 
+def not_scheduled(why: str) -> Reply:
+    """Say what is wrong with a schedule, and offer the form."""
+    return kit.ask(why, kit.button(OPEN_THE_FORM, OPEN, "-"))
+
+
 def delete_button(called: str, value: str) -> Block:
     """Make the button that deletes a report, after asking."""
-    asks = kit.confirm("Delete this report?", f"{called} will not be posted any more.", _DELETE, "Keep it")
-    return kit.button(_DELETE, DELETE, value, asks=asks)
+    text = f"Schedule: {called}. You can't undo this."
+    return kit.button(_DELETE, DELETE, value, asks=kit.confirm("Delete this report?", text, _DELETE, "Cancel"))
 
 
 def report_deleted() -> Reply:
-    """Replace the message that said that a report was scheduled."""
+    """Replace the message about a new report."""
     return kit.reply("Deleted. This report won't be posted again.", replaces_original=True)
 
 
@@ -142,15 +142,15 @@ def report_list(
     places = shown_on(page, len(reports))
     page, last = places.start // _A_PAGE, max(0, (len(reports) - 1) // _A_PAGE)
     shown = [reports[place] for place in places]
-    turns = [kit.button("Earlier", PAGE, str(page - 1))] if page > 0 else []
-    turns += [kit.button("More", NEXT_PAGE, str(page + 1))] if page < last else []
+    turns = [kit.button("Previous", PAGE, str(page - 1))] if page > 0 else []
+    turns += [kit.button("Next", NEXT_PAGE, str(page + 1))] if page < last else []
     text = f"Scheduled reports: {len(reports):,}" if reports else "No reports are scheduled yet."
-    lines = [f"{report.called}, {report.spec.zone}, {_standing(report)}" for report, _owner in shown]
+    lines = [f"{report.called}, {_standing(report)}" for report, _owner in shown]
     return kit.reply(
         "\n".join([text, *lines]),
         kit.header("Scheduled reports") if reports else kit.section(text),
         *(block for report, owner in shown for block in _shown(report, owner, page)),
-        kit.actions(kit.button("New report", OPEN, "-"), *turns),
+        kit.actions(kit.button("Schedule a report…", OPEN, "-"), *turns),
         replaces_original=replaces_original,
     )
 
@@ -159,10 +159,9 @@ def home_section(reports: Sequence[StoredReport]) -> list[Block]:
     """Show in the Home tab a person's own *reports*."""
     blocks = [kit.header("Your reports")] if reports else []
     for report in reports[:_MOST_IN_HOME]:
-        called, channel = kit.one_line(report.called, 100), report.spec.channel
-        where = [" in ", _where(channel)] if _is_channel(channel) else [" in our direct message"]
-        ending = " · paused" if report.paused else ""
-        blocks.append(kit.rich(kit.paragraph(kit.words(called, bold=True), *where, ending)))
+        sign, ending = ("⏸️ ", " · paused") if report.paused else ("", "")
+        when, zone = kit.words(kit.one_line(report.when, 100), bold=True), f" ({report.spec.zone}) in "
+        blocks.append(kit.rich(kit.paragraph(sign, when, zone, _where(report.spec.channel), ending)))
         delete = delete_button(report.called, f"home:{report.id}")
         blocks.append(kit.actions(delete) | {"block_id": f"report:{report.id}"})
     return blocks
@@ -177,12 +176,12 @@ def shown_on(page: int, count: int) -> range:
 
 def posting_now() -> Reply:
     """Say that a report is being posted."""
-    return kit.reply("The report is being posted now.")
+    return kit.reply("Posting the report now.")
 
 
-def report_not_kept() -> Reply:
+def report_gone() -> Reply:
     """Say that a report was deleted before."""
-    return kit.reply("This report is not kept any more.")
+    return kit.ask("This report was already deleted.", kit.button("All reports", PAGE, "0"))
 
 
 def offer_report_form() -> Reply:
@@ -191,23 +190,24 @@ def offer_report_form() -> Reply:
 
 
 def pause_notice(called: str, channel: str, error: str) -> str:
-    """Name, for `told_paused`, why a report was paused."""
+    """Name, for `report_paused`, why a report was paused."""
     return f"{PAUSED}:" + json.dumps([called, channel, error])
 
 
-def told_paused(facts: str = "") -> Reply:
-    """Notify the owner of a report, in a direct message, that it could not be posted and what to do."""
+def report_paused(facts: str = "") -> Reply:
+    """Notify the owner of a report, in a direct message, that it couldn't be posted and what to do."""
     try:
         called, channel, error = (str(fact) for fact in json.loads(facts))
     except ValueError:
-        called, channel, error = "of yours", "", ""
+        called, channel, error = "", "", ""
     why = _WHY_PAUSED.get(error, f"{_NOT_ALLOWED} ({kit.one_line(error, 60)})")
-    text = f"Your report {kit.one_line(called, 120)} could not be posted and is paused: {why}."
-    was_for = [kit.paragraph("It was for ", _where(channel))] if _is_channel(channel) else []
+    which = f"Your report ({kit.one_line(called, 120)})" if called else "One of your reports"
+    where: list[Block | str] = [" in ", _where(channel)] if _is_channel(channel) else []
+    ending = f" couldn't be posted and is paused: {why}."
     return kit.reply(
-        text,
-        kit.rich(kit.paragraph(text), *was_for),
-        kit.actions(kit.button("Show my reports", PAGE, "0")),
+        which + ending,
+        kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
+        kit.actions(kit.button("All reports", PAGE, "0")),
         audience=Audience.CHANNEL,
     )
 
@@ -227,21 +227,22 @@ def report_form(origin: Origin, zone: str) -> View:
         kit.input_block(OFTEN, "How often", kit.select(OFTEN, "Choose", often, often[0])),
         kit.input_block(CLOCK, "Time of day", clock),
         kit.input_block(CRON, "Cron expression", expression, hint=_CRON_HINT, optional=True),
-        kit.input_block(ZONE, "Time zone", place, hint="Such as Europe/Berlin."),
-        kit.input_block(CHANNEL, "Channel", channel, hint="I have to be a member of it."),
+        kit.input_block(ZONE, "Time zone", place, hint="Such as Berlin or Europe/Berlin."),
+        kit.input_block(CHANNEL, "Channel", channel, hint="I need to be a member."),
         kit.input_block(COMPARE, "Compare with", kit.select(COMPARE, "Choose", compared, compared[0])),
-        kit.input_block(ONLY, "What it shows", ticks),
+        kit.input_block(ONLY, "Include", ticks),
     ]
-    return modal(FORM, "Scheduled report", "Keep", blocks, origin)
+    return modal(FORM, "Schedule a report", "Schedule", blocks, origin)
 
 
 def form_words(values: Mapping[str, Any]) -> str:
-    """Write what a form says in the words of the command."""
+    """Write what a form says in the words of the command. Raises `BadSchedule` for its time zone."""
     often, cron = str(values.get(OFTEN) or ""), str(values.get(CRON) or "").replace('"', " ")
     is_cron = often == CRON or bool(cron.strip())
     when = f'cron "{cron}"' if is_cron else f"{often} {values.get(CLOCK) or '-'}"
     compare, only = str(values.get(COMPARE) or "-"), str(values.get(ONLY) or "")
-    said = [when, "".join(str(values.get(ZONE) or "").split())]
+    zone = str(values.get(ZONE) or "")
+    said = [when, find_zone(zone) if zone.strip() else ""]
     said += [f"--compare {compare}"] if compare != "-" else []
     said += [f"--only {only}"] if only and set(only.split(",")) != set(PARTS) else []
     return " ".join(word for word in said if word)
@@ -253,19 +254,19 @@ def field_of(part: str) -> str:
 
 
 def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
-    value, called = f"{page}:{report.id}", kit.words(report.called, bold=True)
-    to, by = f", {report.spec.zone}, to ", f", kept by {kit.named(owner, 80)}"
+    value, when = f"{page}:{report.id}", kit.words(report.when, bold=True)
+    ending = f" · {kit.named(owner, 80)}"
     next_is = kit.trusted_context("Next: {moment}", moment=report.due)
     rest = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
     return [
-        kit.rich(kit.paragraph(called, to, _where(report.spec.channel), by)),
-        kit.context(_standing(report)) if report.paused else next_is,
-        kit.actions(rest, kit.button("Run now", NOW, value), delete_button(report.called, value)),
+        kit.rich(kit.paragraph(when, f" ({report.spec.zone}) in ", _where(report.spec.channel), ending)),
+        kit.context(f"⏸️ {_standing(report).capitalize()}") if report.paused else next_is,
+        kit.actions(rest, kit.button(_POST_NOW, NOW, value), delete_button(report.called, value)),
     ]
 
 
 def _where(channel: str) -> Block:
-    """Name a channel so that Slack hides its name from whoever may not know it."""
+    """Name a channel so that Slack hides its name from people who can't see it."""
     return {"type": "channel", "channel_id": channel} if _is_channel(channel) else kit.words("a direct message")
 
 

@@ -62,7 +62,7 @@ async def post(deps: Deps, report: Report) -> Result:
     except RecordNotUnderstood:
         return Done("a newer release wrote this report")
     if kept is None:
-        return Done("the report is not kept any more")
+        return Done("the report was deleted")
     if kept.paused and not report.is_asked_for:
         return Done("the report is paused")
     if report.is_asked_for:

@@ -1,8 +1,7 @@
 """Reports as they are asked for in words, and when they are due. Pure.
 
-A person writes ``weekly mon 09:00 Europe/Berlin #sales --compare 7d --only runs,tags``: first how often, then the
-options in any order. `bridge.errors.BadSchedule` names the part that is not understood, so that a form can show it at
-the right field.
+A person types ``every monday at 9 berlin #sales --compare 7d --only runs,tags``, in any order.
+`bridge.errors.BadSchedule` names the part that isn't understood, so that a form can show it at the right field.
 
 A report is due by the wall clock of a time zone. A schedule is one or more cron expressions, and each of their times
 on the wall clock is one **slot**:
@@ -16,52 +15,46 @@ So the moment at which a slot is due names it: no two slots of a schedule share 
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bridge.errors import BadSchedule, RecordNotUnderstood
+from bridge.features.reports.phrases import find_zone, read_schedule, same_in_words, say
 from bridge.features.shared.numbers import PARTS
 
 _MINUTE: Final = timedelta(minutes=1)
 _CRON_FIELDS: Final = 5
 _LONGEST_CRON: Final = 100  # characters, which is room enough for any expression that somebody means
 _LONGEST_SPAN: Final = timedelta(days=400)  # for which snapshots are kept
-_NOON: Final = 12
-_DAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-_WEEKDAYS: Final = {day[:length]: day[:3] for day in _DAYS for length in range(3, len(day) + 1)}
-_CRONS: Final = {
-    "daily": ("* * *",),
-    "weekdays": ("* * 1-5",),
-    **{f"weekly {day[:3]}": (f"* * {number}",) for number, day in enumerate(_DAYS)},
-    **{f"monthly {day}": (f"{day} * *",) for day in range(1, 29)},
-    "monthly 29": ("29 * *", "L 2 *"),  # a month that does not have the day takes its last one
-    "monthly 30": ("30 * *", "L 2 *"),
-    "monthly 31": ("L * *",),
-    "monthly last": ("L * *",),
-}
-"""How often, in words and as the last three fields of cron expressions."""
-
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
-_OPTIONS: Final = ("--compare 7d", "--only runs,tags")
-_OPTION = re.compile(r"(?:--|—|–)(\w+)(?:=|\s+)?(\S*)")  # noqa: RUF001 - the dashes that phones make of two hyphens
-_OPTION_BEGINS = ("--", "—", "–")  # noqa: RUF001
-_QUOTED = re.compile(r"[\"“”„‟'‘’]([^\"“”„‟'‘’]*)[\"“”„‟'‘’]\s*")  # noqa: RUF001 - as phones write them
-_TIME = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s*(am|pm)?", re.IGNORECASE | re.ASCII)
+_OPTIONS: Final = ("compare", "only")
+_QUOTES: Final = "\"“”„‟'‘’"  # noqa: RUF001 - as phones write them
+_PIECE: Final = re.compile(
+    rf"""
+    (?P<blank> [\s;()]+ )
+    | (?: cron (?= \s | $ | [{_QUOTES}] ) \s* )? [{_QUOTES}] (?P<quoted> [^{_QUOTES}]* ) [{_QUOTES}]
+    | cron (?= \s | $ ) \s* (?P<bare> (?: \S+ \s* ){{0,5}} )
+    | (?: --|—|– ) (?P<option> \w+ ) (?: = | \s+ )? (?P<value> [^\s()]* )  # the dashes that phones make of two hyphens
+    | (?P<channel> \# [^\s;,()]+ )
+    | (?P<word> , | [^\s;,()]+ )
+    """,  # noqa: RUF001
+    re.IGNORECASE | re.VERBOSE,
+)
 _SPAN = re.compile(r"(\d{1,4})([hdw])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How often, in *words* (``weekly mon 09:00``) and as the *crons* that they mean."""
+    """How often, in *words* (``every Monday at 09:00``) and as the *crons* that they mean."""
 
     words: str
     crons: tuple[str, ...]
@@ -120,8 +113,13 @@ class StoredReport:
 
     @property
     def called(self) -> str:
-        """What people call it: ``daily 09:00``."""
-        return self.spec.schedule.words
+        """When it is posted, as people read it: ``every Monday at 09:00 (Europe/Berlin)``."""
+        return f"{self.when} ({self.spec.zone})"
+
+    @property
+    def when(self) -> str:
+        """When it is posted, without the time zone. Earlier releases stored other words for the same expressions."""
+        return say(self.spec.schedule.crons)
 
     @property
     def clock(self) -> ZoneInfo:
@@ -174,36 +172,37 @@ def _slots(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
 
 def read_report(typed: str) -> ReportSpec:
     """Read what a person wrote. Raises `BadSchedule`."""
-    schedule, rest = _schedule(typed)
-    zone = channel = compare = ""
+    zone = channel = compare = cron = ""
     only: tuple[str, ...] = ()
-    while rest:
-        word, left = _word(rest)
-        if rest.startswith(_OPTION_BEGINS):
-            found = _OPTION.match(rest)
-            name, value = (found[1].casefold(), found[2]) if found else ("", "")
-            if name == "compare":
-                span_of(value)
-                compare = value.casefold()
-            elif name == "only":
-                only = only_of(value)
-            else:
-                raise BadSchedule("option", word, _OPTIONS)
-            rest = rest[found.end() if found else 0 :].strip()
-            continue
-        if word.startswith("#"):
-            channel = word
-        else:
-            zone = zone_called(word)
-        rest = left
-    return ReportSpec(schedule=schedule, zone=zone, channel=channel, compare=compare, only=only)
-
-
-def zone_called(name: str) -> str:
-    """Find a time zone, in whatever case it is written. Raises `BadSchedule`."""
-    if found := _zones().get(name.casefold()):
-        return found
-    raise BadSchedule("zone", name)
+    words: list[str] = []
+    at = 0
+    while found := _PIECE.match(typed, at):
+        at = found.end()
+        match found.lastgroup:
+            case "quoted" | "bare":
+                if cron:
+                    raise BadSchedule("cron", found[0])
+                cron = _cron(found[found.lastgroup])
+            case "value":
+                name, value = found["option"].casefold(), found["value"].rstrip(",;")
+                if name == "compare":
+                    span_of(value)
+                    compare = value.casefold()
+                elif name == "only":
+                    only = only_of(value)
+                else:
+                    near = difflib.get_close_matches(name, _OPTIONS, n=1)
+                    raise BadSchedule("option", f"--{name}", [f"--{one}" for one in near])
+            case "channel":
+                channel = found["channel"]
+            case "word":
+                words.append(found["word"])
+    if cron:
+        crons: tuple[str, ...] = same_in_words(cron)
+        zone = find_zone(" ".join(words)) if words else ""
+    else:
+        crons, zone = read_schedule(words)
+    return ReportSpec(schedule=Schedule(say(crons), crons), zone=zone, channel=channel, compare=compare, only=only)
 
 
 def span_of(typed: str) -> timedelta:
@@ -224,28 +223,9 @@ def only_of(typed: str) -> tuple[str, ...]:
     return tuple(part for part in PARTS if part in wanted)
 
 
-def _schedule(typed: str) -> tuple[Schedule, str]:
-    """Read how often, and give the rest of what was typed."""
-    word, rest = _word(typed)
-    kind, part = word.casefold(), "often"
-    if kind == "cron":
-        return _cron(rest)
-    if kind == "weekly":
-        word, rest = _word(rest)
-        kind, part = f"weekly {_WEEKDAYS.get(word.casefold(), '')}", "weekday"
-    elif kind == "monthly":
-        word, rest = _word(rest)
-        kind, part = f"monthly {word.casefold().removeprefix('0')}", "monthday"
-    if kind not in _CRONS:
-        raise BadSchedule(part, word, _OPTIONS)
-    hour, minute, rest = _clock(rest)
-    return Schedule(f"{kind} {hour:02}:{minute:02}", tuple(f"{minute} {hour} {days}" for days in _CRONS[kind])), rest
-
-
-def _cron(rest: str) -> tuple[Schedule, str]:
+def _cron(typed: str) -> str:
     """Read an expression of five fields that comes true one day; there are no seconds in it."""
-    quoted = _QUOTED.match(rest)
-    fields = quoted[1].split() if quoted else rest.split()[:_CRON_FIELDS]
+    fields = typed.split()
     expression = " ".join(fields)
     try:
         is_cron = len(fields) == _CRON_FIELDS and len(expression) <= _LONGEST_CRON
@@ -253,34 +233,4 @@ def _cron(rest: str) -> tuple[Schedule, str]:
             raise BadSchedule("cron", expression)
     except CronSimError as exc:
         raise BadSchedule("cron", expression) from exc
-    rest = rest[quoted.end() :] if quoted else " ".join(rest.split()[_CRON_FIELDS:])
-    return Schedule(f'cron "{expression}"', (expression,)), rest
-
-
-def _clock(rest: str) -> tuple[int, int, str]:
-    """Read a time of day, and give the rest."""
-    word, rest = _word(rest)
-    if rest[:2].casefold() in {"am", "pm"} and not rest[2:3].strip():  # 9 am
-        word, rest = word + rest[:2], rest[2:].strip()
-    found = _TIME.fullmatch(word)
-    if found is None or not (found[2] or found[3]):
-        raise BadSchedule("time", word)
-    hour, minute, half = int(found[1]), int(found[2] or 0), (found[3] or "").casefold()
-    if half and not 1 <= hour <= _NOON:
-        raise BadSchedule("time", word)
-    hour = hour % _NOON + (_NOON if half == "pm" else 0) if half else hour
-    if hour > 23 or minute > 59:  # noqa: PLR2004 - a day's hours and an hour's minutes
-        raise BadSchedule("time", word)
-    return hour, minute, rest
-
-
-def _word(text: str) -> tuple[str, str]:
-    """Take the first word off."""
-    word, _, rest = text.strip().partition(" ")
-    return word, rest.strip()
-
-
-@cache
-def _zones() -> dict[str, str]:
-    """Every time zone by its folded name; read from the system's tables when the first report is made."""
-    return {name.casefold(): name for name in available_timezones()}
+    return expression

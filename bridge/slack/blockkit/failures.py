@@ -54,23 +54,30 @@ _TOO_OFTEN: Final = {
     "the agent. Please send it again then.",
     "runs": "You have started as many runs as one person may in an hour, so nothing was started.",
 }
+_EXPECTED: Final = {
+    "often": "a schedule, such as every Monday at 09:00",
+    "time": "a time, such as 09:00",
+    "weekday": "a day of the week, such as Monday",
+    "monthday": "a day of the month, such as 1st or last day",
+    "cron": "five cron fields that some date matches, such as 0 9 * * 1-5",
+    "zone": "a time zone, such as Europe/Berlin",
+    "since": "an age or a day, such as 7d or 2026-11-01 (up to 400 days ago)",
+}
+"""What a part of a schedule, or of `/stats since`, has to be."""
+
+_TAKES: Final = {
+    "compare": "--compare takes an age such as 24h, 7d or 2w (up to 400 days).",
+    "only": "--only takes any of {choices}, such as runs,tags.",
+}
+"""What an option of a schedule takes."""
+
 _BAD_SCHEDULE: Final = {
-    "often": "{typed}. A report is daily 09:00, weekdays 08:30, weekly mon 09:00, monthly 1 09:00 or "
-    'cron "0 9 * * 1-5"; a time zone, a #channel, {choices} may follow.',
-    "time": "{typed}: the time of day comes here, such as 09:00 or 5:30pm.",
-    "weekday": "{typed}: the day of the week comes here, such as mon.",
-    "monthday": "{typed}: the day of the month comes here, from 1 to 31, or last.",
-    "cron": "{typed}: a cron expression has five fields (minute, hour, day of the month, month, day of the week), "
-    'in quotation marks, such as "0 9 * * 1-5", and has to come true one day.',
-    "zone": "{typed}: a time zone is written like Europe/Berlin or America/New_York; options begin with --.",
-    "channel": "I could not post in {name}: I am not in that channel, or it is archived or not open for me. "
-    "Choose one from the list that Slack offers after #, and invite me there with /invite.",
-    "name": "I can't find {name} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
+    "times": "A schedule has one time of day, so I can't add {typed}. Schedule another report for that.",
+    "channel": "I can't post in {typed}: I'm not a member, or it's archived or not allowed. "
+    "Invite me there with /invite, or pick another channel.",
+    "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
-    "compare": "{typed}: --compare takes a time that has passed since, such as 24h, 7d or 2w, 400 days at most.",
-    "only": "{typed}: --only takes any of {choices}, with commas between them.",
-    "option": "{typed}: the options of a report are {choices}.",
-    "many": "There are as many reports as the bridge keeps. Please delete one first.",
+    "many": "There are already {typed} reports, which is the limit. Delete one first.",
 }
 
 _MOST_NAMES: Final = 10
@@ -120,11 +127,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.BadInput():
             return f"This input isn't JSON, so nothing was started. {where_json_breaks(error)}"
         case errors.BadSchedule():
-            name = kit.quoted(error.typed, 80)
-            typed = f"I do not understand {name}" if error.typed else "Something is missing"
-            choices = " and ".join([", ".join(error.choices[:-1]), *error.choices[-1:]])
-            told = _BAD_SCHEDULE.get(error.part, _BAD_SCHEDULE["often"])
-            return told.format(typed=typed, name=name, choices=choices)
+            return _bad_schedule(error)
         case errors.NotAllowed():
             return _NOT_ALLOWED.get(error.reason, "You may not do this here.")
         case errors.TooOften():
@@ -132,6 +135,23 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             return f"{why} It goes on {_soon(max(error.wait, timedelta(seconds=1)))}."
         case _:
             return next(_SENTENCES[base] for base in type(error).__mro__ if base in _SENTENCES)
+
+
+def _bad_schedule(error: errors.BadSchedule) -> str:
+    typed = kit.quoted(error.typed, 80) if error.typed or error.part != "channel" else "this channel"
+    if error.part in _BAD_SCHEDULE:
+        return _BAD_SCHEDULE[error.part].format(typed=typed)
+    if error.part == "option":
+        near = f"Did you mean {' or '.join(error.choices)}?" if error.choices else "A report has --compare and --only."
+        return f"I don't recognize the option {typed}. {near}"
+    if error.part == "zone" and error.choices:
+        return f"I don't recognize the time zone {typed}. Did you mean {' or '.join(error.choices)}?"
+    if error.part in _TAKES:
+        choices = " and ".join([", ".join(error.choices[:-1]), *error.choices[-1:]])
+        takes = _TAKES[error.part].format(choices=choices)
+        return f"I don't understand {typed}: {takes}" if error.typed else takes
+    expected = _EXPECTED.get(error.part, _EXPECTED["often"])
+    return f"I don't understand {typed}: expected {expected}." if error.typed else f"Add {expected}."
 
 
 def where_json_breaks(error: errors.BadInput) -> str:

@@ -172,6 +172,11 @@ def section(text: str) -> Block:
     return {"type": "section", "text": plain(text)}
 
 
+def divider() -> Block:
+    """Make a line between two sections."""
+    return {"type": "divider"}
+
+
 def fields(pairs: Iterable[tuple[str, str]]) -> Block:
     """Make up to ten short texts in two columns, each with its name above."""
     texts = [plain(f"{name}\n{one_line(value, 300) or _NOTHING}", FIELD_TEXT) for name, value in pairs]

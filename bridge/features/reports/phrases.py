@@ -1,0 +1,360 @@
+"""Schedules and time zones the way people say them: ``every monday at 9``, ``new york``. Pure.
+
+`read_schedule` gives the cron expressions that words mean, and `say` gives the words for cron expressions: what is
+shown is always made by `say`, and typed again it means the same. Cron expressions for which there are no words are
+shown as they are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+from zoneinfo import available_timezones
+
+from bridge.errors import BadSchedule
+
+Crons = tuple[str, ...]
+
+_DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")  # as cron counts them
+_SHORTER: Final = {"tues": 2, "weds": 3, "thur": 4, "thurs": 4}
+_DAY_OF: Final = {
+    **{word: number for number, day in enumerate(_DAYS) for word in (day.lower(), f"{day.lower()}s", day.lower()[:3])},
+    **_SHORTER,
+}
+_DAY_SETS: Final = {
+    **dict.fromkeys(("weekday", "weekdays", "workday", "workdays"), range(1, 6)),
+    **dict.fromkeys(("weekend", "weekends"), (6, 0)),
+}
+_WORKING_DAYS: Final = (1, 2, 3, 4, 5)
+_LAST: Final = 31  # the day of a month, or of a month's Mondays, that is its last
+_COUNTED: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": _LAST}
+_MOST_COUNTED: Final = 4
+_TOO_LONG_FOR_SOME: Final = (29, 30)  # days of the month; a month without one takes its last day
+
+_DAILY: Final = frozenset({"daily", "day", "days", "everyday"})
+_WEEKLY: Final = frozenset({"weekly", "week", "weeks"})
+_MONTHLY: Final = frozenset({"monthly", "month", "months"})
+_UNITS: Final = _DAILY | _WEEKLY | _MONTHLY
+_EACH: Final = frozenset({"every", "each"})
+_JOINS: Final = frozenset({"and", "&", ","})
+_TO: Final = frozenset({"to", "-", "through", "thru", "until", "till"})
+_FILLERS: Final = frozenset({"at", "on", "the", "of", "in", "a", "an", "from", "time", "o'clock", "oclock"})
+_HALVES: Final = re.compile(r"[ap]\.?m", re.IGNORECASE)
+
+_TIME: Final = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?([ap]\.?m)?|(\d{2})(\d{2})", re.IGNORECASE | re.ASCII)
+_NUMBER: Final = re.compile(r"\d{1,2}", re.ASCII)
+_ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.IGNORECASE | re.ASCII)
+_BEGINS_AS_TIME: Final = re.compile(r"\d", re.ASCII)
+_TIMES_OF_DAY: Final = {"noon": (12, 0), "midday": (12, 0), "midnight": (0, 0)}
+_NOON: Final = 12
+
+_ONE_TIME: Final = re.compile(r"0?(\d|[1-5]\d) 0?(\d|1\d|2[0-3]) (\S+) \* (\S+)", re.ASCII)
+_COUNTED_DAY: Final = re.compile(r"([0-6])(?:#([1-4])|L)", re.ASCII)
+_RANGE: Final = re.compile(r"([0-6])-([0-7])", re.ASCII)
+_DAY_LIST: Final = re.compile(r"(?:[0-6]|[0-6]-[0-7]|7)(?:,(?:[0-6]|[0-6]-[0-7]|7))*", re.ASCII)
+_MONTH_DAYS: Final = re.compile(r"(?:[1-9]|[12]\d|30|L)(?:,(?:[1-9]|[12]\d|30|L))*", re.ASCII)
+
+_REGIONS: Final = frozenset({
+    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"
+})  # fmt: skip
+_NO_ZONES: Final = frozenset({"localtime", "Factory"})  # which name no place
+_MOST_WORDS_OF_A_ZONE: Final = 4
+_LONGEST_ZONE: Final = 60
+_MOST_NEAR: Final = 2
+
+
+class _Days(NamedTuple):
+    """The days of a schedule: some of each month, some of each week, or one *counted* (``first Monday``)."""
+
+    of_month: tuple[int, ...] = ()
+    of_week: tuple[int, ...] = ()
+    counted: int = 0
+
+    def crons(self) -> Crons:
+        """Write them as the last three fields of cron expressions."""
+        if self.counted:
+            day = self.of_week[0]
+            return (f"* * {day}L" if self.counted == _LAST else f"* * {day}#{self.counted}",)
+        if self.of_month:
+            listed = ",".join("L" if day == _LAST else str(day) for day in self.of_month)
+            takes_last = set(self.of_month) & set(_TOO_LONG_FOR_SOME) and _LAST not in self.of_month
+            return (f"{listed} * *", "L 2 *") if takes_last else (f"{listed} * *",)
+        if not self.of_week or len(self.of_week) == len(_DAYS):
+            return ("* * *",)
+        if self.of_week == _WORKING_DAYS:
+            return ("* * 1-5",)
+        return (f"* * {','.join(map(str, self.of_week))}",)
+
+    def words(self) -> str:
+        """Say them: ``every Monday and Thursday``."""
+        if self.counted:
+            count = next(word for word, number in _COUNTED.items() if number == self.counted)
+            return f"every month on the {count} {_DAYS[self.of_week[0]]}"
+        if self.of_month:
+            days = ["last day" if day == _LAST else _ordinal(day) for day in self.of_month]
+            return f"every month on the {_listed(days)}"
+        if not self.of_week or len(self.of_week) == len(_DAYS):
+            return "every day"
+        if self.of_week == _WORKING_DAYS:
+            return "every weekday"
+        return f"every {_listed([_DAYS[day] for day in sorted(self.of_week, key=lambda day: (day - 1) % 7)])}"
+
+
+def say(crons: Crons) -> str:
+    """Say what cron expressions mean: ``every Monday at 09:00``; where there are no words, the expression itself."""
+    found = _ONE_TIME.fullmatch(crons[0]) if crons else None
+    days = _days_of(found[3], found[4]) if found else None
+    if found is None or days is None:
+        return f"cron {' '.join(crons[:1])}"
+    minute, hour = int(found[1]), int(found[2])
+    same = _at(hour, minute, days)
+    if same[1:] != crons[1:]:  # the 30th of those months alone that have one
+        return f"cron {crons[0]}"
+    return f"{days.words()} at {hour:02}:{minute:02}"
+
+
+def same_in_words(cron: str) -> Crons:
+    """Write an expression for which there are words as those words would have it; any other stays as it is."""
+    found = _ONE_TIME.fullmatch(cron)
+    days = _days_of(found[3], found[4]) if found else None
+    written = _at(int(found[2]), int(found[1]), days) if found and days else ()
+    return written if len(written) == 1 else (cron,)
+
+
+def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
+    """Read what was typed, but for options and channels: cron expressions, and a time zone or ``""``.
+
+    Raises `BadSchedule`.
+    """
+    said = _Said(_joined_halves([word.replace("–", "-").replace("—", "-").rstrip(".") for word in words]))  # noqa: RUF001
+    at = 0
+    while at < len(said.words):
+        at += said.take(at)
+    return said.result()
+
+
+def find_zone(name: str) -> str:
+    """Find a time zone by its name or its city's, in whatever case it is written. Raises `BadSchedule`."""
+    key = _key(name)
+    found = _zones().get(key, ())
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise BadSchedule("zone", name, found)
+    places = [one for one in _zones() if one[:1] == key[:1] and not re.search(r"[\d+]", key)]
+    near = difflib.get_close_matches(key[:_LONGEST_ZONE], places, n=4, cutoff=0.75)
+    raise BadSchedule("zone", name, list(dict.fromkeys(zone for one in near for zone in _zones()[one]))[:_MOST_NEAR])
+
+
+class _Said:
+    """The words of a schedule, and what was read of them so far."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.folded = [word.casefold().replace("’", "'") for word in words]  # noqa: RUF001 - as phones write it
+        self.of_week: list[int] = []
+        self.of_month: list[int] = []
+        self.counted = 0
+        self.named: set[str] = set()  # of "daily", "weekly" and "monthly"
+        self.time: tuple[int, int] | None = None
+        self.zone = ""
+        self.unknown: list[list[str]] = []
+        self.before = ""  # what the word before was: a day of the week or of the month, or unknown
+        self.joined = False  # by "and" or a comma
+        self.reaches = False  # by "to" or a hyphen
+
+    def take(self, at: int) -> int:
+        """Read the word at a place; gives how many words that were."""
+        word = self.folded[at]
+        if word in _JOINS:
+            self.joined = True
+            return 1
+        if word in _TO:
+            self.reaches = self.before == "weekday"
+            return 1
+        if word in _FILLERS | _EACH:
+            return 1
+        kind, count = self._read(word, at)
+        self.before, self.joined, self.reaches = kind, False, False
+        return count
+
+    def _read(self, word: str, at: int) -> tuple[str, int]:
+        """Read a word that means something: what it is, and how many words it has."""
+        first, hyphen, last = word.partition("-")
+        if word == "other" and set(self.folded[:at]) & _EACH:
+            raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every other Monday
+        if word in _UNITS:
+            if not (word in _DAILY and self.before == "monthday"):  # the last day
+                self.named.add("daily" if word in _DAILY else "weekly" if word in _WEEKLY else "monthly")
+            return "unit", 1
+        if word in _DAY_SETS:
+            self.of_week += _DAY_SETS[word]
+            return "days", 1
+        if word in _DAY_OF or (hyphen and first in _DAY_OF and last in _DAY_OF):
+            self._weekday(_DAY_OF[first], at)
+            if hyphen:
+                self.of_week += _through(_DAY_OF[first], _DAY_OF[last])
+            return "weekday", 1
+        ordinal = _ORDINAL.fullmatch(word)
+        if word in _COUNTED or ordinal or (_NUMBER.fullmatch(word) and self._is_day(at)):
+            day = int(ordinal[1]) if ordinal else _COUNTED.get(word) or int(word)
+            if not 1 <= day <= _LAST:
+                raise BadSchedule("monthday", word)
+            self.of_month.append(day)
+            return "monthday", 1
+        if word in _TIMES_OF_DAY or _BEGINS_AS_TIME.match(word):
+            self._time(word, at)
+            return "time", 1
+        return self._zone(at)
+
+    def _weekday(self, day: int, at: int) -> None:
+        if self.reaches:
+            self.of_week += _through(self.of_week[-1], day)
+        elif self.before == "monthday" and not self.joined:
+            self.counted = self.of_month.pop()  # the first Monday
+            is_each_second = self.folded[at - 2] in _EACH and not set(self.folded) & _MONTHLY
+            if is_each_second or _MOST_COUNTED < self.counted < _LAST:
+                raise BadSchedule("often", " ".join(self.words[at - 1 : at + 1]))
+        self.of_week.append(day)
+
+    def _is_day(self, at: int) -> bool:
+        """Whether a number is a day of the month and not a time: ``monthly 1 9``, ``1 and 15 of the month``."""
+        before, behind = (self.folded[at - 1] if at else ""), self.folded[at + 1 : at + 2]
+        if before in _EACH and set(behind) & _UNITS:
+            raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every 2 weeks
+        if before == "at" or self.counted:
+            return False
+        is_listed = self.before == "monthday" and self.joined
+        return behind == ["of"] or is_listed or ("monthly" in self.named and not self.of_month)
+
+    def _time(self, word: str, at: int) -> None:
+        time = _TIMES_OF_DAY.get(word) or _time_of_day(word)
+        if time is None:
+            raise BadSchedule("time", self.words[at])
+        if self.time not in {None, time}:
+            raise BadSchedule("times", self.words[at])
+        self.time = time
+
+    def _zone(self, at: int) -> tuple[str, int]:
+        for count in range(min(_MOST_WORDS_OF_A_ZONE, len(self.words) - at), 0, -1):
+            name = " ".join(self.folded[at : at + count])
+            if _key(name) in _zones():
+                self.zone = find_zone(name)
+                return "zone", count
+        if self.before != "unknown":
+            self.unknown.append([])
+        self.unknown[-1].append(self.words[at])
+        return "unknown", 1
+
+    def result(self) -> tuple[Crons, str]:
+        """Put together what was read. Raises `BadSchedule` for what is missing, and for what isn't understood."""
+        strange, phrase = " ".join(self.unknown[0]) if self.unknown else "", " ".join(self.words)
+        if not (self.named or self.of_week or self.of_month):
+            raise BadSchedule("often", strange or phrase)
+        if "weekly" in self.named and not self.of_week:
+            raise BadSchedule("weekday", strange)
+        if "monthly" in self.named and not (self.of_month or self.counted):
+            raise BadSchedule("monthday", strange)
+        if sum(map(bool, ("daily" in self.named, self.of_week, self.of_month))) > 1:
+            raise BadSchedule("often", phrase)
+        if self.counted and len(self.of_week) > 1:
+            raise BadSchedule("often", phrase)
+        if self.time is None:
+            raise BadSchedule("time", strange)
+        if strange:
+            find_zone(strange)
+        days = _Days(tuple(sorted(set(self.of_month))), tuple(sorted(set(self.of_week))), self.counted)
+        return _at(*self.time, days), self.zone
+
+
+def _joined_halves(words: Sequence[str]) -> list[str]:
+    """Put ``9`` and ``am`` together."""
+    joined: list[str] = []
+    for word in words:
+        if joined and _HALVES.fullmatch(word) and joined[-1][-1:].isdigit():
+            joined[-1] += word
+        elif word:
+            joined.append(word)
+    return joined
+
+
+def _time_of_day(word: str) -> tuple[int, int] | None:
+    """Read ``9``, ``9:30``, ``8.30``, ``0930``, ``5pm`` or ``5:30 p.m.``; None if it is no time of a day."""
+    found = _TIME.fullmatch(word)
+    if found is None:
+        return None
+    hour, minute = int(found[1] or found[4]), int(found[2] or found[5] or 0)
+    if half := (found[3] or "").casefold():
+        if not 1 <= hour <= _NOON:
+            return None
+        hour = hour % _NOON + (_NOON if half.startswith("p") else 0)
+    return (hour, minute) if hour <= 23 and minute <= 59 else None  # noqa: PLR2004 - a day's hours, an hour's minutes
+
+
+def _at(hour: int, minute: int, days: _Days) -> Crons:
+    return tuple(f"{minute} {hour} {fields}" for fields in days.crons())
+
+
+def _days_of(of_month: str, of_week: str) -> _Days | None:
+    """Read what two fields of a cron expression say, if there are words for it."""
+    if of_month == "*" == of_week:
+        return _Days()
+    if of_week == "*":
+        is_known = _MONTH_DAYS.fullmatch(of_month)
+        days = (_LAST if day == "L" else int(day) for day in of_month.split(",")) if is_known else ()
+        return _Days(of_month=tuple(sorted(set(days)))) if is_known else None
+    if of_month != "*":
+        return None
+    if counted := _COUNTED_DAY.fullmatch(of_week):
+        return _Days(of_week=(int(counted[1]),), counted=int(counted[2] or _LAST))
+    named = re.sub(r"[A-Za-z]{3}", lambda found: str(_DAY_OF.get(found[0].casefold(), found[0])), of_week)
+    if not _DAY_LIST.fullmatch(named):
+        return None
+    found: list[int] = []
+    for part in named.split(","):
+        spread = _RANGE.fullmatch(part)
+        found += range(int(spread[1]), int(spread[2]) + 1) if spread else [int(part)]
+    return _Days(of_week=tuple(sorted({day % 7 for day in found}))) if found else None
+
+
+def _through(first: int, last: int) -> list[int]:
+    """List the days from one to another, across the end of a week if need be."""
+    return [(first + place) % 7 for place in range((last - first) % 7 + 1)]
+
+
+def _ordinal(day: int) -> str:
+    ending = "th" if 11 <= day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")  # noqa: PLR2004 - English
+    return f"{day}{ending}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([*[", ".join(words[:-1])][: len(words) > 1], words[-1]])
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", name.strip().casefold())
+
+
+@cache
+def _zones() -> dict[str, Sequence[str]]:
+    """Every time zone by its name and by its city's; read from the system's tables when the first report is made.
+
+    A name of several zones in the same part of the world is that of one zone and of its older names.
+    """
+    names = sorted(available_timezones() - _NO_ZONES)
+    cities: dict[str, list[str]] = {}
+    for name in names:
+        region, _, city = name.rpartition("/")
+        if region and not region.startswith("Etc"):  # where GMT+5 is five hours behind
+            cities.setdefault(_key(city), []).append(name)
+    return {key: _same(zones) for key, zones in cities.items()} | {_key(name): (name,) for name in names}
+
+
+def _same(zones: Collection[str]) -> Sequence[str]:
+    """Choose among the zones of one city; zones of different countries with the same name all stay."""
+    real: Iterable[str] = [zone for zone in zones if zone.partition("/")[0] in _REGIONS]
+    best = max(real, key=lambda zone: (zone.count("/"), zone), default="")
+    return (best,) if best else tuple(zones)
