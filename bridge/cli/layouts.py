@@ -27,7 +27,7 @@ from bridge.errors import BridgeError
 from bridge.features.reports.schedule import StoredReport, read_report
 from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
 from bridge.features.shared.recent import Spot
-from bridge.features.shared.statistics_layout import Trend
+from bridge.features.shared.statistics_layout import Note, Trend
 from bridge.project.models import Workflow
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
@@ -227,13 +227,12 @@ _OURS: Final[Mapping[Any, Any]] = {
     "user": "U0123456789",
     "message_ts": "1700000000.123456",
     "thread_ts": "1700000000.123456",
-    "note": "Asked for was 13 Nov 2026, 12:00 UTC; the nearest numbers that were kept are of 12 Nov 2026, 12:00 UTC",
     "called": "yesterday",
     "zone": _ZONE,
-    "why_zone": " (your time zone)",
     StoredReport: StoredReport("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
     Style: ENGLISH,
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
+    Note: Note("The recorded numbers nearest to {wanted} are from {found}.", {"wanted": _MOMENT, "found": _MOMENT}),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
     Spot: Spot(channel="D0123456789", workflows=1, agents=1),
     Origin: Origin(

@@ -74,7 +74,7 @@ async def looks_at_home(alice: Window) -> None:
     await alice.write('/workflows run "Greet a customer" Grace')
     await alice.sees(alice.message("good to see you!"))
     await alice.turn_to("Home")
-    await alice.sees(alice.home.get_by_role("heading", name="Your conversations"))
+    await alice.sees(alice.home.get_by_role("heading", name="Your recent conversations"))
     await alice.sees(alice.home.get_by_role("heading", name="Workflows (12)"))
 
 

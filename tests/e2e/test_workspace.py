@@ -157,7 +157,7 @@ async def test_home_lists_the_workflows_and_runs_one_from_its_form(opens: Opens)
         await window.form.get_by_label("Input (optional)").fill("Grace")
         await window.form.get_by_test_id("modal-submit").click()
 
-        await window.sees(window.home.get_by_role("heading", name="Your last runs"))
+        await window.sees(window.home.get_by_role("heading", name="Your recent runs"))
         await window.turn_to("Messages")
         await window.sees(window.message("Hello Grace, good to see you!"))
 

@@ -74,7 +74,7 @@ async def test_chat_in_home_begins_a_conversation_in_the_direct_message(world: W
     await world.answered(DM_ALICE, root.ts, 2)
 
     assert world.chats() == ["What do you <remember> & why?"]
-    await wait_until(lambda: "Your conversations" in shown(world.slack.workspace.homes[ALICE]), "home shows it")
+    await wait_until(lambda: "Your recent conversations" in shown(world.slack.workspace.homes[ALICE]), "home shows it")
 
 
 async def test_a_run_from_home_keeps_its_card_in_the_direct_message(world: World) -> None:
@@ -84,7 +84,7 @@ async def test_a_run_from_home_keeps_its_card_in_the_direct_message(world: World
     wrong = await world.slack.ui.submit(form.id, {"input": "{", "kind": "json"}, ALICE)
     await world.slack.ui.submit(form.id, {"input": '{"a": 1}', "kind": "json", "remember": ["yes"]}, ALICE)
     await a_root(world, DM_ALICE, "completed")
-    await wait_until(lambda: "Your last runs" in shown(world.slack.workspace.homes[ALICE]), "home shows the run")
+    await wait_until(lambda: "Your recent runs" in shown(world.slack.workspace.homes[ALICE]), "home shows the run")
 
     await world.slack.ui.click_in_view(ALICE, home.id, "run:form", block_id="recent:0")
     again = await modal_of(world, ALICE, "run")

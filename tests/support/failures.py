@@ -50,7 +50,7 @@ EXAMPLES = [
         for typed in ("5 o'clock", "")
         for part in ("often", "time", "weekday", "monthday", "cron", "zone", "channel", "compare", "only", "option")
     ),
-    errors.BadSchedule("many", ""),
+    errors.BadSchedule("many", "1,000"),
     errors.BadSchedule("of a later release", ""),
     errors.BadInput("Expecting value", 1, 2),
     *(

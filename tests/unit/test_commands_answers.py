@@ -11,12 +11,13 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import BadUsage, NoSuch, NotAllowed, UnknownCommand
+from bridge.errors import BadSchedule, BadUsage, NoSuch, NotAllowed, UnknownCommand
 from bridge.features.results import Done, Form, NewThread, Outcome, Result
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB
+from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.reply import Audience, Reply
 from support.store import CHANNEL, TEAM, THREAD, USER, message, ts
 from support.turns import Bench, a_bench
@@ -310,12 +311,27 @@ async def test_a_session_is_told_while_the_service_is_away(bench: Bench) -> None
     assert "Agent 1 answers here" in shown(await said(bench, "!session", 1)).text
 
 
-@pytest.mark.parametrize("line", ["/stats since tuesday", "/stats since 2999-01-01", "/stats since"])
-async def test_a_time_that_cannot_be_compared_with_is_answered_with_one_that_can(bench: Bench, line: str) -> None:
+@pytest.mark.parametrize("when", ["tuesday", "2999-01-01"])
+async def test_a_time_that_cannot_be_compared_with_is_answered_with_one_that_can(bench: Bench, when: str) -> None:
+    with pytest.raises(BadSchedule) as refused:
+        await typed(bench, f"/stats since {when}")
+
+    assert sentence(refused.value).startswith(f"I don't understand “{when}”: expected an age or a day, such as 7d or ")
+
+
+async def test_a_missing_time_to_compare_with_is_answered_with_the_usage(bench: Bench) -> None:
     bench.command_prefix = "acme-"
 
-    with pytest.raises(BadUsage, match=r"/acme-stats since (7d|<when>)"):
-        await typed(bench, line)
+    with pytest.raises(BadUsage, match="/acme-stats since <when>"):
+        await typed(bench, "/stats since")
+
+
+@pytest.mark.parametrize("is_runner", [True, False])
+async def test_statistics_lead_to_a_scheduled_report(bench: Bench, *, is_runner: bool) -> None:
+    card = shown(await typed(bench, "/stats", USER if is_runner else STRANGER))
+
+    for form in (card.blocks, *card.plainer):
+        assert ('"report:form"' in json.dumps(form)) is is_runner
 
 
 async def test_numbers_are_written_as_the_person_is_used_to(bench: Bench) -> None:

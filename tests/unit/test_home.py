@@ -68,7 +68,7 @@ async def test_home_shows_numbers_workflows_and_agents(harness: Harness) -> None
     assert buttons(view, "run:form")
     assert buttons(view, "workflow:details")[0]["value"] == "3"
     assert [button["value"] for button in buttons(view, "ask:form")] == ["", "7"]
-    assert "Everything works" in words(view)
+    assert "All systems are working." in words(view)
 
 
 async def test_home_drawn_twice_asks_the_service_once(harness: Harness) -> None:
@@ -80,12 +80,12 @@ async def test_home_drawn_twice_asks_the_service_once(harness: Harness) -> None:
     assert harness.seen.homes[1]["view"] == harness.seen.homes[0]["view"]
 
 
-async def test_home_says_that_the_service_tells_less(harness: Harness) -> None:
+async def test_home_says_that_information_is_unavailable(harness: Harness) -> None:
     harness.service.always = httpx.Response(401)
 
     view = await home_of(harness)
 
-    assert "does not tell everything" in words(view)
+    assert "Some information is unavailable right now." in words(view)
     assert not buttons(view, "workflow:details")
 
 
@@ -101,6 +101,14 @@ async def test_workflows_come_in_pages_which_home_remembers(harness: Harness) ->
     assert buttons(second, "home:workflows:previous")
     again = await home_of(harness)
     assert Spot.parse(again["private_metadata"]) == Spot(channel=DM_ALICE, workflows=1)
+
+
+async def test_home_shows_agents_before_workflows_between_dividers(harness: Harness) -> None:
+    view = await home_of(harness)
+
+    kinds = [block["text"]["text"] if block["type"] == "header" else block["type"] for block in view["blocks"]]
+    sections = [kinds[place + 1] for place, kind in enumerate(kinds) if kind == "divider"]
+    assert sections == ["Agents (1)", "Workflows (1)"]
 
 
 @pytest.mark.parametrize("size", [0, 1, 12, 13, 1000])
@@ -137,13 +145,13 @@ async def test_a_conversation_appears_once_however_long(harness: Harness) -> Non
 
     assert len(harness.seen.homes) == 2, "the second answer changes nothing"
     assert words(harness.seen.homes[-1]["view"]).count(harness.slack.permalink(CHANNEL, ROOT)) == 1
-    assert "Your conversations" in words(harness.seen.homes[-1]["view"])
+    assert "Your recent conversations" in words(harness.seen.homes[-1]["view"])
 
 
 async def test_runs_of_another_person_are_not_shown(harness: Harness) -> None:
     await run(harness, BOB)
 
-    assert "Your last runs" not in words(await home_of(harness))
+    assert "Your recent runs" not in words(await home_of(harness))
 
 
 async def test_home_never_opened_is_not_drawn(harness: Harness) -> None:
@@ -202,7 +210,7 @@ async def test_a_tab_that_slack_refuses_is_left(harness: Harness, fault: Fault) 
 
     assert harness.seen.homes == []
     assert harness.seen.whispers == []
-    assert "Everything works" in words(await home_of(harness))
+    assert "All systems are working." in words(await home_of(harness))
 
 
 async def test_details_open_a_page_with_a_run_button(harness: Harness) -> None:

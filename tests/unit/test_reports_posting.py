@@ -67,7 +67,7 @@ async def test_each_slot_is_posted_with_one_call_to_the_service(harness: Harness
 
     assert [post.place for post in posts(harness)] == [Place(CHANNEL), Place(CHANNEL)]
     assert harness.service.requests == 2
-    assert "since the last report" in posts(harness)[1].words
+    assert "Compared with the last report" in posts(harness)[1].words
     assert (await kept(harness)).due == SLOT + timedelta(days=2)
 
 

@@ -109,9 +109,9 @@ async def test_a_card_compares_with_yesterday_and_a_week_ago(
 
     reply = await shown(statistics)
 
-    assert "1,192 runs (+24, +2.1 %)" in reply.text
-    assert "Changes are since yesterday" in reply.text
-    assert "+168, +16.4 % since a week ago" in str(reply.blocks)
+    assert "1,192 runs (+24, +2.1%)" in reply.text
+    assert "Compared with yesterday" in reply.text
+    assert "+168, +16.4% since last week" in str(reply.blocks)
     assert kinds(reply)[0] == "line"
 
 
@@ -131,19 +131,19 @@ async def test_since_names_the_nearest_snapshot_it_takes(
     near = await shown(statistics, since=clock.time - 3 * HOUR)
     far = await shown(statistics, since=clock.time - 7 * DAY)
 
-    assert "1,005 runs (+3, +0.3 %)" in near.text
-    assert "Asked for was" not in near.text
-    assert "1,005 runs (+5, +0.5 %)" in far.text
+    assert "1,005 runs (+3, +0.3%)" in near.text
+    assert "nearest to" not in near.text
+    assert "1,005 runs (+5, +0.5%)" in far.text
     assert "New tags: shipping (1)" in far.text
-    assert "Vanished tags: billing (4)" in far.text
-    assert "Asked for was 25 Feb 2026, 17:00 UTC; the nearest numbers that were kept are of 04 Mar 2026" in far.text
+    assert "Removed tags: billing (4)" in far.text
+    assert "The recorded numbers nearest to 2026-02-25 17:00 UTC are from 2026-03-04" in far.text
     assert kinds(far)[0] == "line"
 
 
 async def test_since_says_that_there_is_no_snapshot_yet(statistics: Statistics) -> None:
     reply = await shown(statistics, since=statistics.now() - DAY)
 
-    assert "Nothing to compare with yet: numbers are kept since 04 Mar 2026, 12:00 UTC" in reply.text
+    assert "Nothing to compare with yet. Numbers have been recorded since 2026-03-04 12:00 UTC" in reply.text
 
 
 async def test_a_report_compares_with_the_last_one(statistics: Statistics, service: Service, clock: Clock) -> None:
@@ -153,8 +153,8 @@ async def test_a_report_compares_with_the_last_one(statistics: Statistics, servi
 
     reply = await shown(statistics, last=Snapshot.from_text(last.to_text()))
 
-    assert "1,010 runs (+10, +1.0 %)" in reply.text
-    assert "Changes are since the last report" in reply.text
+    assert "1,010 runs (+10, +1.0%)" in reply.text
+    assert "Compared with the last report" in reply.text
 
 
 async def test_statistics_are_shown_without_redis(statistics: Statistics, service: Service, redis: Redis) -> None:

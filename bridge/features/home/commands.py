@@ -1,7 +1,7 @@
-"""What the Home tab shows, and what its buttons do. https://docs.slack.dev/surfaces/app-home.
+"""Draws the Home tab and handles its buttons. https://docs.slack.dev/surfaces/app-home.
 
-The service is asked for everything at once, and not more often than every few seconds (`Catalog`), however often the
-tab is drawn. What it does not tell is left out.
+The service is asked for everything at once, and at most every few seconds (`Catalog`), however often the tab is drawn.
+What it doesn't answer is left out.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ T = TypeVar("T")
 home = Feature("home")
 
 PATIENCE = timedelta(seconds=6)
-"""How long Home waits for what the service has; a tab that shows less is better than one that shows nothing."""
+"""How long Home waits for the service; a tab that shows less is better than one that shows nothing."""
 
 
 @home.event("app_home_opened")
 def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
-    """Read that somebody looks at Home. https://docs.slack.dev/reference/events/app_home_opened.
+    """Read that a person opened Home. https://docs.slack.dev/reference/events/app_home_opened.
 
     Slack doesn't say which workspace the person is from, and Home shows the project's contents: until they are looked
-    up, they count as somebody of another workspace.
+    up, they count as a person from another workspace.
     """
     if event.get("tab") != "home":
         return None
@@ -48,7 +48,7 @@ def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
 
 @home.kind(HomeOpened)
 async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
-    """Draw Home for who has opened it, where they were; for who may not, only why."""
+    """Draw Home where its person left it; for a person without access, only the reason."""
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
     before = await deps.recent.home(turn.team, turn.user)
@@ -64,7 +64,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 async def _drawn(deps: Deps, turn: Turn, spot: Spot, view_hash: str) -> Result:
-    """Draw Home at *spot*, and keep where that is."""
+    """Draw Home at *spot*, and store where that is."""
     await deps.recent.keep_home(turn.team, turn.user, spot)
     return HomeView(layout.home_view(await _gathered(deps, turn), spot, __version__), view_hash)
 
@@ -95,7 +95,7 @@ async def _gathered(deps: Deps, turn: Turn) -> layout.Home:
 
 
 async def _told(asked: Awaitable[T]) -> T | None:
-    """Wait for the service, but not for long."""
+    """Wait for the service, for `PATIENCE` at most."""
     try:
         async with asyncio.timeout(PATIENCE.total_seconds()):
             return await asked

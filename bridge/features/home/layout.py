@@ -1,7 +1,7 @@
-"""The Home tab: the project, what can be done, and what the person did recently. https://docs.slack.dev/surfaces/app-home.
+"""The Home tab: the project, the main actions, and what the person did recently. https://docs.slack.dev/surfaces/app-home.
 
 Long lists come in pages, of which the tab itself carries the numbers, so that it always stays far below Slack's
-hundred blocks. What the service did not answer is left out, and the line about its health says why.
+hundred blocks. What the service didn't answer is left out, and the line about its health says so.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_RECENT: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """All that the tab shows; None is what the service did not answer. *workspace* is its address in Slack."""
+    """All that the tab shows; None is what the service didn't answer. *workspace* is its address in Slack."""
 
     project: Project | None
     stats: Stats | None
@@ -65,26 +65,25 @@ def home_view(home: Home, spot: Spot, version: str) -> View:
             "agents": clamped(spot.agents, len(agents), AGENTS_A_PAGE),
         }
     )
-    health = "Everything works: I am here, and so is the service of the project."
+    health = "✅ All systems are working."
     if not home.is_whole:
-        health = "The service does not tell everything just now. Messages are kept, and answered when it is back."
+        health = "⚠️ Some information is unavailable right now. Messages are queued and answered once it's back."
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
     default = [channel_choice()] if home.may_run else []
     blocks = [
         *_project(home.project, home.stats),
         kit.context(f"{health} Version {version}."),
         kit.actions(*run, ask_button(None, "Ask an agent…"), *default),
-        *_runs(home),
-        *_talks(home),
-        *home.of_features,
-        *_workflows(workflows, spot, may_run=home.may_run),
-        *_agents(agents, spot),
     ]
+    sections: list[Sequence[Block]] = [_runs(home), _talks(home), home.of_features]
+    sections += [_agents(agents, spot), _workflows(workflows, spot, may_run=home.may_run)]
+    for section in filter(None, sections):
+        blocks += [kit.divider(), *section]
     return _view(blocks, spot)
 
 
 def refused_view(why: str) -> View:
-    """Draw the tab for somebody who may not use the bridge: only why."""
+    """Draw the tab for a person without access: only the reason."""
     return _view([kit.section(why)], Spot())
 
 
@@ -105,7 +104,7 @@ def _project(project: Project | None, stats: Stats | None) -> list[Block]:
 
 
 def _runs(home: Home) -> list[Block]:
-    blocks = [kit.header("Your last runs")] if home.runs else []
+    blocks = [kit.header("Your recent runs")] if home.runs else []
     for number, run in enumerate(home.runs[:MOST_RECENT]):
         when = _moment(run.at, permalink(home.workspace, run.channel, run.ts))
         ended = f" · {kit.one_line(run.ended, 60)} · "
@@ -123,11 +122,11 @@ def _talks(home: Home) -> list[Block]:
         agent = kit.words(kit.one_line(names.get(talk.agent, ""), 80) or "An agent", bold=True)
         when = _moment(talk.at, permalink(home.workspace, talk.thread.channel, talk.thread.root))
         lines.append(kit.paragraph(agent, *_place(talk.thread.channel), " · ", when))
-    return [kit.header("Your conversations"), kit.rich(kit.bullets(lines))] if lines else []
+    return [kit.header("Your recent conversations"), kit.rich(kit.bullets(lines))] if lines else []
 
 
 def permalink(workspace: str, channel: str, ts: str) -> str:
-    """Write the address of a message; nothing where what it is made of is not what it has to be."""
+    """Write the address of a message; ``""`` where a part of it isn't what Slack sends."""
     if not (_WORKSPACE.fullmatch(workspace) and _ID.fullmatch(channel) and _TS.fullmatch(ts)):
         return ""
     return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
@@ -174,12 +173,12 @@ def _bold(name: str) -> Block:
 
 def _place(channel: str) -> list[Block | str]:
     if channel.startswith("D"):
-        return [" in our direct message"]
+        return [" in a direct message"]
     return [" in ", {"type": "channel", "channel_id": channel}] if _ID.fullmatch(channel) else []
 
 
 def _moment(moment: datetime, url: str) -> Block:
-    """Write a moment in the reader's own time zone, as a link where there is something to be seen."""
+    """Write a moment in the reader's own time zone, as a link where there is a message to open."""
     shown: Block = {
         "type": "date", "timestamp": int(moment.timestamp()), "format": kit.MOMENT,
         "fallback": kit.DATE_AND_TIME.format(moment=moment),

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from bridge.features.reports.phrases import find_zone
 from bridge.features.reports.schedule import StoredReport
+from bridge.features.shared.buttons import REPORT_FORM
 from bridge.features.shared.numbers import PARTS
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
@@ -26,7 +27,7 @@ NOW: Final = "report:now"
 DELETE: Final = "report:delete"
 PAGE: Final = "report:page"
 NEXT_PAGE: Final = "report:page:next"
-OPEN: Final = "report:form"
+OPEN: Final = REPORT_FORM
 
 BUTTONS: Final = frozenset({PAUSE, RESUME, NOW, DELETE, PAGE, NEXT_PAGE, OPEN})
 

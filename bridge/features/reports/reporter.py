@@ -1,10 +1,10 @@
 """The way of a report to its channel.
 
-`due` says which slots are due; one process claims each (`bridge.features.clock`). From then on the post is a turn:
-`post` says what is shown about it, and the journal sees to it that it is posted once, whoever is killed in between.
+`due` lists the slots that are due; one process claims each (`bridge.features.clock`). From then on the post is a turn:
+`post` makes what is shown, and the journal makes sure that it is posted once, even if a process is killed in between.
 
-A slot that everybody missed is posted late if less than half of the time to the next one is over; else it is skipped,
-and the next post says so.
+A slot that every process missed is posted late if less than half of the time to the next one is over; else it is
+skipped, and the next post says so.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from bridge.features.reports.schedule import is_too_late, last_due, next_due, sp
 from bridge.features.results import Done, Outcome, PostedReport, Result, TryLater
 from bridge.features.shared.numbers import PARTS
 from bridge.features.shared.snapshots import Snapshot, snapshot_of
+from bridge.features.shared.statistics_layout import with_below
 from bridge.inbound import Report
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit.mrkdwn import plain_command_text
@@ -31,7 +32,7 @@ from bridge.slack.blockkit.reply import Audience
 log = logging.getLogger(__name__)
 
 MARK: Final = "bridge_report"
-_ASKED_FOR: Final = timedelta(hours=1)  # how late one may be that somebody wanted at once
+_ASKED_FOR: Final = timedelta(hours=1)  # how late one may be that was requested by its button
 _LONGEST_PAUSE: Final = timedelta(minutes=5)
 _SHORTEST_PAUSE: Final = timedelta(seconds=5)
 
@@ -43,7 +44,7 @@ async def due(deps: Deps, most: int) -> list[Slot]:
         try:
             schedule, zone = kept.spec.schedule, kept.clock
         except RecordNotUnderstood:
-            log.warning("this machine does not know the time zone of a report", extra={"report": kept.id})
+            log.warning("a report's time zone is unknown to this machine", extra={"report": kept.id})
             found.append(Slot(kept.id, None, store.pause(kept.id, NO_CLOCK)))
             continue
         slot = last_due(schedule, zone, kept.due, now)
@@ -99,7 +100,5 @@ async def post(deps: Deps, report: Report) -> Result:
         numbers=snapshot_of(stats, deps.now()).to_text(),
         binds=default is not None or bool(deps.default_agent),
     )
-    below = small_print(kept)  # below each form that the card may take
-    plainer = tuple((*form, *below) for form in card.plainer)
-    reply = card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
+    reply = with_below(card, *small_print(kept))
     return Outcome(what="report", reply=reply, mark=MARK, after=(posted,), concerns=f"report {kept.id}")

@@ -28,8 +28,11 @@ OPEN_ASK: Final = "ask:form"
 OPEN_DEFAULT: Final = "default:form"
 """Opens the form *Who answers here*, for the channel that is the value, or where the button is."""
 
+REPORT_FORM: Final = "report:form"
+"""Opens the form that schedules a report."""
+
 FEEDBACK: Final = "answer:feedback"
-"""What a person thinks of an agent's answer."""
+"""A person's vote on an agent's answer."""
 
 CHOOSE_AN_AGENT: Final = "Choose an agent"
 
@@ -54,7 +57,7 @@ def channel_choice() -> Block:
     """
     return {
         "type": "conversations_select", "action_id": OPEN_DEFAULT, "filter": {"include": ["public", "private", "mpim"]},
-        "placeholder": kit.plain("Who answers in a channel…", kit.PLACEHOLDER),
+        "placeholder": kit.plain("Channel settings…", kit.PLACEHOLDER),
     }  # fmt: skip
 
 
@@ -80,7 +83,7 @@ class Answered:
 
 
 def feedback_buttons(of: Answered) -> Block:
-    """Ask what people think of an answer, with Slack's own pair of buttons.
+    """Make Slack's own pair of buttons for a vote on an answer.
 
     https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element
     """

@@ -22,13 +22,13 @@ from bridge.features.shared.snapshots import (
     too_many,
 )
 from bridge.features.shared.statistics_layout import (
-    A_WEEK_AGO,
+    LAST_WEEK,
     THE_LAST_REPORT,
     YESTERDAY,
     Trend,
+    nearest_note,
     nothing_yet,
     stats_card,
-    taken,
 )
 from bridge.project.client import ProjectClient
 from bridge.project.models import Stats
@@ -42,7 +42,7 @@ _LEAST_POINTS: Final = 3
 _TREND: Final = timedelta(days=30)
 _USUAL: Final = (
     (YESTERDAY, timedelta(days=1), timedelta(hours=12)),
-    (A_WEEK_AGO, timedelta(days=7), timedelta(hours=36)),
+    (LAST_WEEK, timedelta(days=7), timedelta(hours=36)),
 )
 """What is compared with where nobody says: its name, how long ago, and how far from that a snapshot may be."""
 
@@ -76,7 +76,7 @@ class Statistics:
             if await self.store.keep(hour_of(now), snapshot_of(stats, now)):
                 await self.store.drop(too_many(await self.store.hours(), now))
         except StoreUnavailable as exc:
-            log.warning("a snapshot of the statistics was not kept", extra={"reason": exc.reason})
+            log.warning("a snapshot of the statistics was not stored", extra={"reason": exc.reason})
 
     async def card(
         self,
@@ -90,7 +90,7 @@ class Statistics:
     ) -> Reply:
         """Show *stats*, which were read just now, compared with the *last* report and with what was at *since*.
 
-        Without *since*, with yesterday and a week ago, as far as that is known.
+        Without *since*, with yesterday and last week, as far as they are known.
         """
         try:
             past = await self._look_back(since)
@@ -99,9 +99,9 @@ class Statistics:
             past = _Past(self.now())
         changes = [compare(stats, last, called=THE_LAST_REPORT)] if last else []
         changes += [compare(stats, then, called=called) for called, then in past.compared]
-        note = ""
+        note = None
         if since is not None:
-            note = taken(since, past.compared[0][1].at) if past.compared else nothing_yet(past.kept_since)
+            note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.kept_since)
         trend = self._trend(stats, past.followed, only)
         return stats_card(stats, changes=changes, trend=trend, only=only, style=style, note=note, audience=audience)
 

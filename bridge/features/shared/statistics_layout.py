@@ -6,10 +6,10 @@ take charts everywhere: `Reply.plainer` has the same with tables in their place,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from bridge.features.shared.numbers import (
     GROUPS,
@@ -29,14 +29,14 @@ from bridge.slack.blockkit.untyped_json import NAMES_AND_MORE
 
 STATISTICS: Final = "Statistics"
 YESTERDAY: Final = "yesterday"
-A_WEEK_AGO: Final = "a week ago"
+LAST_WEEK: Final = "last week"
 THE_LAST_REPORT: Final = "the last report"
 
 _MOST_NAMED: Final = 30
 _MOST_IN_LINE: Final = 10
 _MOST_CHANGED: Final = 10
 _NAME: Final = 60
-_LEAST_SHARE: Final = 0.0005  # less would be written as 0.0 %
+_LEAST_SHARE: Final = 0.0005  # less would be written as 0.0%
 _ABOUT: Final = timedelta(hours=1)
 _A_FEW_DAYS: Final = timedelta(days=3)
 _MOST_OF_A_YEAR: Final = timedelta(days=300)
@@ -48,6 +48,17 @@ class Trend:
 
     of: Number
     points: Sequence[tuple[datetime, int]]
+
+
+class Note(NamedTuple):
+    """A sentence with *moments* in it, which each reader sees in their own time zone."""
+
+    template: str
+    moments: Mapping[str, datetime]
+
+    def __str__(self) -> str:
+        """Write it for where nothing is known of the reader."""
+        return self.template.format(**{name: _utc(moment) for name, moment in self.moments.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,7 @@ def stats_card(
     trend: Trend | None = None,
     only: Collection[str] = PARTS,
     style: Style = ENGLISH,
-    note: str = "",
+    note: Note | None = None,
     audience: Audience = Audience.PRIVATE,
 ) -> Reply:
     """Show the statistics, or *only* some of `PARTS`, with what changed, and a *note* below.
@@ -126,25 +137,31 @@ def stats_card(
     forms = [(*top, *form, *end) for form in (pictured, tabled, written)]
     plainer = tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]
 
-    lines = [*came_and_went, *(one.line(style) for one in [*groups, *trends]), *([note] if note else [])]
+    lines = [*came_and_went, *(one.line(style) for one in [*groups, *trends]), *([str(note)] if note else [])]
     text = "\n".join([*_spoken_numbers(numbers, changes, style), *lines])
     return kit.reply(text, *forms[0], audience=audience).model_copy(update={"plainer": plainer})
 
 
-def taken(wanted: datetime, found: datetime) -> str:
-    """Say which snapshot was compared with, where it is not of about the time that was asked for."""
+def nearest_note(wanted: datetime, found: datetime) -> Note | None:
+    """Name the snapshot that was compared with, unless it is from about the time that was asked for."""
     if abs(wanted - found) <= _ABOUT:
-        return ""
-    return f"Asked for was {_utc(wanted)}; the nearest numbers that were kept are of {_utc(found)}"
+        return None
+    return Note("The recorded numbers nearest to {wanted} are from {found}.", {"wanted": wanted, "found": found})
 
 
-def nothing_yet(since: datetime) -> str:
+def nothing_yet(since: datetime) -> Note:
     """Say that there is nothing to compare with."""
-    return f"Nothing to compare with yet: numbers are kept since {_utc(since)}"
+    return Note("Nothing to compare with yet. Numbers have been recorded since {since}.", {"since": since})
+
+
+def with_below(card: Reply, *below: Block) -> Reply:
+    """Put blocks below the statistics, in each form that the card may take."""
+    plainer = tuple((*form, *below) for form in card.plainer)
+    return card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
 
 
 def change(difference: Difference, style: Style = ENGLISH) -> str:
-    """Say how a number changed: ``+56, +4.8 %``."""
+    """Say how a number changed: ``+56, +4.8%``."""
     if not difference.by:
         return "no change"
     share = difference.by / difference.then if difference.then > 0 else 0
@@ -163,7 +180,7 @@ def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str
 def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
     """List what came and what went: ``New tags: alpha (3), beta (1)``."""
     lines = []
-    for title, counts in (("New", changes.new), ("Vanished", changes.vanished)):
+    for title, counts in (("New", changes.new), ("Removed", changes.vanished)):
         listed = [
             f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({whole(count, style)})"
             for name, count in counts[:_MOST_CHANGED]
@@ -189,16 +206,20 @@ def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Cha
         changed = [f" ({by})" for by, _since in _changed(number, changes[:1], style)]
         said.append(f"{whole(value, style)} {number.noun(value)}{''.join(changed)}")
     first = f"{STATISTICS}: {', '.join(said)}" if said else STATISTICS
-    return [first, *(f"Changes are {_since(one)}." for one in changes[:1])]
+    return [first, *(f"Compared with {_then(one)}." for one in changes[:1])]
 
 
 def _changed(number: Number, changes: Sequence[Changes], style: Style) -> list[tuple[str, str]]:
     """Say how a number changed, and since when, by each of *changes* that know it."""
-    return [(change(one.numbers[number.name], style), _since(one)) for one in changes if number.name in one.numbers]
+    return [
+        (change(one.numbers[number.name], style), f"since {_then(one)}")
+        for one in changes
+        if number.name in one.numbers
+    ]
 
 
-def _since(changes: Changes) -> str:
-    return f"since {changes.called or _utc(changes.since)}"
+def _then(changes: Changes) -> str:
+    return changes.called or _utc(changes.since)
 
 
 def _over_time(trend: Trend) -> _Listing:
@@ -212,21 +233,20 @@ def _over_time(trend: Trend) -> _Listing:
     return _Listing(title, head, points, charts.line(title, points), most_in_line=len(points))
 
 
-def _small_print(stats: Stats, changes: Sequence[Changes], note: str) -> list[Block]:
-    """Say of when the numbers are, in the reader's own time zone."""
-    if not changes:
-        dates = kit.trusted_context("Last updated {updated}", updated=stats.lastUpdated)
-    else:
+def _small_print(stats: Stats, changes: Sequence[Changes], note: Note | None) -> list[Block]:
+    """Say when the numbers are from, in the reader's own time zone."""
+    if changes:
+        called = f"{changes[0].called} ({{since}})" if changes[0].called else "{since}"
         dates = kit.trusted_context(
-            "Last updated {updated} · Changes since {since}", updated=stats.lastUpdated, since=changes[0].since
+            f"Last updated {{updated}} · Compared with {called}", updated=stats.lastUpdated, since=changes[0].since
         )
-    notes = [f"Compared with {one.called}" for one in changes[:1] if one.called]
-    notes += [note] if note else []
-    return [dates, *([kit.context(*notes)] if notes else [])]
+    else:
+        dates = kit.trusted_context("Last updated {updated}", updated=stats.lastUpdated)
+    return [dates, *([kit.trusted_context(note.template, **note.moments)] if note else [])]
 
 
 def _utc(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%d %b %Y, %H:%M} UTC"
+    return kit.DATE_AND_TIME.format(moment=moment.astimezone(UTC))
 
 
 def _name(name: str) -> str:

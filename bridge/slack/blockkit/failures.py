@@ -77,7 +77,7 @@ _BAD_SCHEDULE: Final = {
     "Invite me there with /invite, or pick another channel.",
     "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
     "there with /invite and try again.",
-    "many": "There are already {typed} reports, which is the limit. Delete one first.",
+    "many": "There are already {limit} reports, which is the limit. Delete one first.",
 }
 
 _MOST_NAMES: Final = 10
@@ -140,7 +140,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
 def _bad_schedule(error: errors.BadSchedule) -> str:
     typed = kit.quoted(error.typed, 80) if error.typed or error.part != "channel" else "this channel"
     if error.part in _BAD_SCHEDULE:
-        return _BAD_SCHEDULE[error.part].format(typed=typed)
+        return _BAD_SCHEDULE[error.part].format(typed=typed, limit=error.typed)
     if error.part == "option":
         near = f"Did you mean {' or '.join(error.choices)}?" if error.choices else "A report has --compare and --only."
         return f"I don't recognize the option {typed}. {near}"
@@ -149,7 +149,7 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
     if error.part in _TAKES:
         choices = " and ".join([", ".join(error.choices[:-1]), *error.choices[-1:]])
         takes = _TAKES[error.part].format(choices=choices)
-        return f"I don't understand {typed}: {takes}" if error.typed else takes
+        return f"I don't understand {typed}: {takes}" if error.typed else f"The option {takes}"
     expected = _EXPECTED.get(error.part, _EXPECTED["often"])
     return f"I don't understand {typed}: expected {expected}." if error.typed else f"Add {expected}."
 

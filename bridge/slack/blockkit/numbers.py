@@ -47,8 +47,8 @@ def signed(number: int, style: Style = ENGLISH) -> str:
 
 
 def per_cent(share: float, style: Style = ENGLISH) -> str:
-    """Write a relative difference with its sign: ``+4.8 %``; a large one without the fraction."""
+    """Write a relative difference with its sign: ``+4.8%``; a large one without the fraction."""
     percentage = 100 * share
     if abs(percentage) >= _HUGE_PER_CENT:
-        return f"{signed(round(percentage), style)} %"
-    return f"{percentage:+.1f} %".replace(".", style.point)
+        return f"{signed(round(percentage), style)}%"
+    return f"{percentage:+.1f}%".replace(".", style.point)
