@@ -76,7 +76,7 @@ def read(message: Json) -> Contents:
     The text of a message that an app posted is what it shows, where its ``text`` only stands in for that.
     """
     written, blocks = text(message, "text"), items(message.get("blocks"))
-    is_plain = all(isinstance(block, dict) and block.get("type") in _RICH for block in blocks)
+    is_plain = all(isinstance(block, dict) and text(block, "type") in _RICH for block in blocks)
     is_app = bool(message.get("bot_id") or message.get("app_id"))
     is_own = is_plain and not is_app and written.strip() != "" and not _is_preview(written, blocks)
     if is_own and not message.get("attachments") and not message.get("files"):
@@ -153,9 +153,9 @@ class _Reading:
             written = ""
             parts.append(Alert(text=shown, is_cut=self._was_cut()))
         else:
-            others = self._blocks([one for one in blocks if mapping(one).get("type") not in _RICH])
+            others = self._blocks([one for one in blocks if text(mapping(one), "type") not in _RICH])
             if not written.strip():
-                written = self._blocks([one for one in blocks if mapping(one).get("type") in _RICH])
+                written = self._blocks([one for one in blocks if text(mapping(one), "type") in _RICH])
             if others.strip() not in written:
                 parts.append(Alert(text=others, is_cut=self._was_cut()))
         parts += self._tables_since()
@@ -232,7 +232,7 @@ class _Reading:
         """Give the words of blocks of all kinds; tables are kept apart."""
         said = []
         for block in map(mapping, blocks[:_MOST_LOOKS]):
-            if block.get("type") in _TABLES:
+            if text(block, "type") in _TABLES:
                 caption = self._take(escape(text(block, "caption")))
                 said.append(caption)
                 self._table(block)
@@ -441,7 +441,7 @@ def _kind_of(file: Json) -> FileKind:
         return "mail"
     ending = PurePath(text(file, "name")).suffix[1:].casefold()
     is_clip = text(file, "subtype") == "slack_audio" or mimetype.startswith("audio/")
-    if is_clip or mapping(file.get("transcription")).get("status") in {"processing", "complete"}:
+    if is_clip or text(mapping(file.get("transcription")), "status") in {"processing", "complete"}:
         return "clip"
     if _format_of(file):
         return "document"

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from bridge.inbound import Alert, InboundMessage, LeftOut, MessageFile, Quotation, Table, from_json, to_json
 from bridge.slack.contents import MOST, Contents, escape, read, read_file, summary
@@ -296,6 +296,7 @@ ANYTHING = st.recursive(
 
 
 @given(st.dictionaries(NAMES, ANYTHING, max_size=8), st.booleans())
+@example({"blocks": [{"type": []}]}, False)
 def test_anything_is_read_and_kept(payload: Json, is_app: bool) -> None:  # noqa: FBT001 - hypothesis gives it
     contents = read({**payload, **(APP if is_app else {})})
 
