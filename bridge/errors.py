@@ -17,7 +17,7 @@ is without one.
     │   ├── NamespaceTaken, LaneLost, RecordNotUnderstood
     │   └── StoreUnavailable: StoreWiped
     ├── CommandError            what a person typed
-    │   └── UnknownCommand, BadUsage, NoSuch, SeveralFit, BadSchedule, BadInput
+    │   └── UnknownCommand, UnknownOption, BadUsage, NoSuch, SeveralFit, BadSchedule, BadInput
     └── NotAllowed, TooOften    what a person may not, or not so often
 """
 
@@ -231,6 +231,16 @@ class UnknownCommand(CommandError):
         super().__init__(typed)
         self.typed = typed
         self.nearest = tuple(nearest)
+
+
+class UnknownOption(CommandError):
+    """An option, as *typed*, that the *command* doesn't have; *nearest* is one that it has, or ``""``."""
+
+    def __init__(self, typed: str, command: str, nearest: str = "") -> None:
+        super().__init__(f"{command}: {typed}")
+        self.typed = typed
+        self.command = command
+        self.nearest = nearest
 
 
 class BadUsage(CommandError):

@@ -49,6 +49,7 @@ RESULTS: Final = {
     "RecordNotUnderstood": "a record of another release",
     "CommandError": "not understood",
     "UnknownCommand": "no such command",
+    "UnknownOption": "no such option",
     "BadUsage": "words missing or too many",
     "NoSuch": "no such name",
     "SeveralFit": "several names fit",

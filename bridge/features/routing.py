@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from bridge.errors import BadUsage, BridgeError, NotAllowed, StoreError, UnknownCommand
+from bridge.errors import BadUsage, BridgeError, NotAllowed, StoreError, UnknownCommand, UnknownOption
 from bridge.features.deps import Deps
 from bridge.features.feature import HELP, Command, EventReader, Feature, ListedShortcut, add_command
 from bridge.features.notices import Slip, did_you_mean, help_lines
@@ -24,6 +24,7 @@ from bridge.slack.blockkit.reply import Audience, Reply
 
 _HELP_SHARE: Final = "Add --share to what only shows something, and the whole channel sees the answer."
 _SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
+_OPTION: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)([A-Za-z][\w-]*)\S*")  # noqa: RUF001 - typed by phones
 _BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
 _WORD: Final = re.compile(r"[a-z][\w-]*")
 _LONG: Final = 6  # letters of a name in which two slips are as likely as one in a shorter one
@@ -207,6 +208,8 @@ class Features:
             if said[-1:] == [HELP] and (reply := self._help(said, deps.command_prefix)):
                 return reply
             match = self._match(typed)
+        if unknown := self._unknown_option(unshared if is_shared else typed, match, deps.command_prefix):
+            raise unknown
         if match is None:
             raise self._not_understood(_words(typed), deps.command_prefix)
         command, rest = match
@@ -230,6 +233,18 @@ class Features:
                 values[name], *behind = rest.split(maxsplit=1)
                 rest = "".join(behind)
         return Typed(command, values, about, is_shared=is_shared)
+
+    def _unknown_option(self, typed: str, match: tuple[Command, str] | None, prefix: str) -> UnknownOption | None:
+        """Find an option that no command has: in a line that is a command without it, or in one that only reads.
+
+        What goes to a workflow or an agent may hold whatever it likes, and a report has options of its own.
+        """
+        option = _OPTION.search(typed)
+        command = (match or self._match(_OPTION.sub("", typed)) or (None,))[0] if option else None
+        if option is None or command is None or (match and not command.is_reading):
+            return None
+        near = difflib.get_close_matches(option[1].casefold(), ["share"], n=1) if command.is_reading else []
+        return UnknownOption(f"--{option[1]}", command.shown(prefix).split(" ")[0], "--share" if near else "")
 
     def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
         """The command that a message is or nearly is (``!stats`` → ``/stats``), mention or not; None: it is none."""

@@ -39,6 +39,8 @@ EXAMPLES = [
     errors.CommandError(),
     errors.UnknownCommand("/workflows rnu", ["/workflows run <workflow> [input]"]),
     errors.UnknownCommand("x"),
+    errors.UnknownOption("--shrae", "/stats", "--share"),
+    errors.UnknownOption("--loud", "/stats"),
     errors.BadUsage("/workflows show <workflow>"),
     errors.NoSuch("workflow", "Reprot", ["Report"]),
     errors.NoSuch("agent", "x"),

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import BadSchedule, BadUsage, NoSuch, NotAllowed, UnknownCommand
+from bridge.errors import BadSchedule, BadUsage, NoSuch, NotAllowed, UnknownCommand, UnknownOption
 from bridge.features.results import Done, Form, NewThread, Outcome, Result
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
@@ -164,6 +164,7 @@ async def test_missing_words_bring_the_usage(bench: Bench, line: str, usage: str
         ("/workflows run 1 <https://a.example/?x&amp;y|a.example>", 1, "https://a.example/?x&y"),
         ("/workflows run 1 {“a”: 1}", 1, {"a": 1}),
         ("/workflows run 1 true", 1, "true"),
+        ("/workflows run 1 --shrae it", 1, "--shrae it"),
         ("/workflows run 1 line\n  two", 1, "line\n  two"),
     ],
 )
@@ -309,6 +310,26 @@ async def test_a_session_is_told_while_the_service_is_away(bench: Bench) -> None
     bench.service.always = httpx.Response(418)
 
     assert "Agent 1 answers here" in shown(await said(bench, "!session", 1)).text
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "nearest"),
+    [
+        ("/stats --shrae", "--shrae", "--share"),
+        ("/stats —Shar", "--Shar", "--share"),
+        ("/stats since 7d --shrae", "--shrae", "--share"),
+        ("/workflows list --shared", "--shared", "--share"),
+        ("/workflows show 1 --share --loud", "--loud", ""),
+        ("/project --json=yes", "--json", ""),
+        ("/stats reports --share", "--share", ""),
+    ],
+)
+async def test_an_unknown_option_is_named_with_the_nearest(bench: Bench, line: str, option: str, nearest: str) -> None:
+    with pytest.raises(UnknownOption) as refused:
+        await typed(bench, line)
+
+    assert (refused.value.typed, refused.value.nearest) == (option, nearest)
+    assert refused.value.command == line.partition(" ")[0]
 
 
 @pytest.mark.parametrize("when", ["tuesday", "2999-01-01"])

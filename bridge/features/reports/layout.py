@@ -161,7 +161,7 @@ def home_section(reports: Sequence[StoredReport]) -> list[Block]:
     blocks = [kit.header("Your reports")] if reports else []
     for report in reports[:_MOST_IN_HOME]:
         sign, ending = ("⏸️ ", " · paused") if report.paused else ("", "")
-        when, zone = kit.words(kit.one_line(report.when, 100), bold=True), f" ({report.spec.zone}) in "
+        when, zone = kit.words(kit.one_line(_begun(report.when), 100), bold=True), f" ({report.spec.zone}) in "
         blocks.append(kit.rich(kit.paragraph(sign, when, zone, _where(report.spec.channel), ending)))
         delete = delete_button(report.called, f"home:{report.id}")
         blocks.append(kit.actions(delete) | {"block_id": f"report:{report.id}"})
@@ -255,7 +255,7 @@ def field_of(part: str) -> str:
 
 
 def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
-    value, when = f"{page}:{report.id}", kit.words(report.when, bold=True)
+    value, when = f"{page}:{report.id}", kit.words(_begun(report.when), bold=True)
     ending = f" · {kit.named(owner, 80)}"
     next_is = kit.trusted_context("Next: {moment}", moment=report.due)
     rest = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
@@ -264,6 +264,11 @@ def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
         kit.context(f"⏸️ {_standing(report).capitalize()}") if report.paused else next_is,
         kit.actions(rest, kit.button(_POST_NOW, NOW, value), delete_button(report.called, value)),
     ]
+
+
+def _begun(words: str) -> str:
+    """Write words at the beginning of a line."""
+    return words[:1].upper() + words[1:]
 
 
 def _where(channel: str) -> Block:

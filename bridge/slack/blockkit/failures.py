@@ -111,6 +111,9 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.UnknownCommand():
             near = f"Did you mean {' or '.join(error.nearest)}?" if error.nearest else "Try !help."
             return f"I do not know {kit.quoted(error.typed, 60)}. {near}"
+        case errors.UnknownOption():
+            near = f"Did you mean {error.nearest}?" if error.nearest else f"{error.command} help shows what it takes."
+            return f"I don't recognize the option {kit.quoted(error.typed, 60)}. {near}"
         case errors.BadUsage():
             return f"Please write it like this: {error.usage}"
         case errors.NoSuch():
