@@ -18,7 +18,6 @@ help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
 run: $(RUN) ## Try the bridge in the browser: a workspace, a project and Redis for whatever is not configured
-	@echo 'Starting the playground …'
 	@exec $(BIN)/bridge playground
 
 # A worker takes a whole file, and they begin in the order that tests/conftest.py says.
@@ -56,13 +55,14 @@ browser: $(STAMP) ## Install Chromium for the end-to-end tests, unless there is 
 screenshot: $(STAMP) browser ## Take the README's pictures of the playground
 	@PYTHONPATH=.:tests $(BIN)/python tests/e2e/screenshot.py docs/images
 
-check: $(STAMP) ## Look for what tools can see: format, lint, types, directions of imports
-	@$(BIN)/ruff format --check --quiet . || { echo 'make format mends this'; exit 1; }
+check: $(STAMP) ## Check what tools can see: format, lint (Python and JavaScript), types, directions of imports
+	@$(BIN)/ruff format --check --quiet . || { echo 'make format fixes this'; exit 1; }
 	@$(BIN)/ruff check --quiet .
+	@$(BIN)/oxlint --quiet --config .oxlintrc.json bridge/playground/page/static/js >$(VENV)/oxlint.txt || { cat $(VENV)/oxlint.txt; exit 1; }
 	@$(BIN)/mypy --strict --no-error-summary -p bridge
 	@$(BIN)/lint-imports --no-logo >$(VENV)/lint-imports.txt || { cat $(VENV)/lint-imports.txt; exit 1; }
 
-format: $(STAMP) ## Format the code and mend what can be mended
+format: $(STAMP) ## Format the code and fix what can be fixed automatically
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 
@@ -94,10 +94,10 @@ $(RUN): pyproject.toml constraints.txt
 	  { echo 'Python 3.11 or later is needed: make PYTHON=python3.12 …'; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo 'Python lacks venv: on Debian and Ubuntu, apt install python3-venv'; exit 1; }
-	@echo 'Making a Python environment in $(VENV) …'
+	@echo 'Creating a Python environment in $(VENV) …'
 	@$(PYTHON) -m venv --clear $(VENV)
-	@echo 'Installing the bridge and its playground, 50 packages: about half a minute …'
-	@$(PIP) --editable '.[playground]'
+	@echo 'Installing the bridge and its playground, about 50 packages. This takes 10 to 30 seconds …'
+	@$(PIP) --no-compile --editable '.[playground]'
 	@touch $@
 
 $(STAMP): $(RUN)

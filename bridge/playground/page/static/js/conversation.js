@@ -8,7 +8,7 @@ import { home } from "./home.js";
 import { icon } from "./icons.js";
 import { allMessages, hasOlder, listKey, messageList, olderButton } from "./messages.js";
 import { letAppPost, placeName } from "./others.js";
-import { bot, channelById, isTalk, isWithBot, page, person, shownChannel } from "./state.js";
+import { bot, channelById, isWithBot, page, person, shownChannel } from "./state.js";
 
 export function conversation() {
   const known = channelById(page.channel);

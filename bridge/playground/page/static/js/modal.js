@@ -12,7 +12,7 @@ import { icon } from "./icons.js";
 import { change, forget, page, remembered } from "./state.js";
 
 export function modal() {
-  const view = page.world.views.filter((one) => one.type === "modal").at(-1);
+  const view = page.world.views.findLast((one) => one.type === "modal");
   if (!view) return null;
   const sending = remembered(`sending ${view.id}`, { isBusy: false, error: "" });
   return h(
