@@ -32,10 +32,10 @@ if sys.platform != "win32":
     import fcntl
 
 NOT_INSTALLED: Final = "bridge playground needs its extra: pip install 'slack-project-bridge[playground]'"
-_DRAIN_SECONDS: Final = "1"  # of the bridge, where nothing else is set: whoever tries things out does not want to wait
+_DRAIN_SECONDS: Final = "1"  # of the bridge, unless set otherwise: stopping the playground is quick
 _SLACK: Final = {"SLACK_BOT_TOKEN": "xoxb-0", "SLACK_SIGNING_SECRET": "0" * 32}
 _ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - what BRIDGE_HOST may be
-_REAL: Final = {"Bridge": "starts; what it logs comes here"}
+_LAST_LINES: Final = 20  # of the log, where the bridge could not start
 _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0"}
 
 
@@ -53,7 +53,7 @@ def playground(
 ) -> None:
     """Try the bridge in a browser, without any account.
 
-    Whatever isn't configured (Slack, the project, Redis) has a stand-in.
+    Slack, the project and Redis are stand-ins unless you configure them.
     """
     try:
         plan = _plan(environment(os.environ, Path(".env")), over_socket=over_socket)
@@ -79,6 +79,11 @@ class Plan:
         """Where the stand-ins keep what outlives a restart."""
         return self.settings.data_dir / "playground"
 
+    @property
+    def log_file(self) -> Path:
+        """Where the bridge and its stand-ins log; started anew each time."""
+        return self.folder / "bridge.log"
+
 
 def _plan(environ: Mapping[str, str], *, over_socket: bool) -> Plan:
     """Read what is configured. Raises `ConfigurationError` where a part is configured by half, or wrongly."""
@@ -86,7 +91,7 @@ def _plan(environ: Mapping[str, str], *, over_socket: bool) -> Plan:
         say(f"warning: {line}")
     slack, project, redis = (_is_configured(environ, group) for group in ("SLACK_", "PROJECT_", "REDIS_"))
     if slack and over_socket:
-        raise ConfigurationError(["--socket is for the page's Slack; with the real one, set SLACK_APP_TOKEN"])
+        raise ConfigurationError(["--socket is for the page's Slack; for a real workspace, set SLACK_APP_TOKEN"])
     stand_ins = {**({} if slack else _SLACK), **({} if project else _PROJECT)}
     settings = load({**environ, **stand_ins}, embedded_redis=True)
     return Plan(settings, environ, slack, project, redis, over_socket)
@@ -98,14 +103,14 @@ def _is_configured(environ: Mapping[str, str], group: str) -> bool:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Have the stand-ins' data for this process alone; the kernel gives it back however the process ends."""
+    """Lock the stand-ins' data for this process; the kernel releases it however the process ends."""
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
         lock = (folder / "lock").open("w")
     except OSError as exc:
         raise ConfigurationError(
-            [f"BRIDGE_DATA_DIR: {folder} cannot be written to ({exc.strerror}): name a folder of your own"]
+            [f"BRIDGE_DATA_DIR: {folder} isn't writable ({exc.strerror}); set it to a folder you own, such as ~/bridge"]
         ) from exc
     with lock:
         if sys.platform != "win32":
@@ -113,7 +118,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ConfigurationError(
-                    [f"BRIDGE_DATA_DIR: another playground uses {folder}: end it, or name another folder"]
+                    [f"BRIDGE_DATA_DIR: another playground uses {folder}; stop it or set another folder"]
                 ) from None
         yield
 
@@ -127,22 +132,29 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
         if exc.name is None or exc.name.startswith("bridge"):
             raise
         raise ConfigurationError([f"{NOT_INSTALLED} ({exc.name} is missing)"]) from None
-    configure(plan.settings.log_format, plan.settings.log_level)
     until = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, until.set)
     try:
         require_free(port)
     except OSError as exc:
-        raise ConfigurationError([f"--port {port}: {exc.strerror}; free it or choose another"]) from exc
+        raise ConfigurationError([f"--port {port}: {exc.strerror}; choose another, such as --port 0"]) from exc
     async with AsyncExitStack() as stack:
+        plan.log_file.write_bytes(b"")
+        log_file = stack.enter_context(plan.log_file.open("a", encoding="utf-8"))
+        configure(plan.settings.log_format, plan.settings.log_level, log_file)
+        _print(f"Starting the bridge. Its log goes to {plan.log_file}")
         redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
         scene = await stack.enter_async_context(opened(_options(plan, port, redis)))
         _introduce(scene, plan)
         if open_browser and _has_display():
             # A daemon thread: a browser that takes its time must not keep anything from beginning or ending.
             threading.Thread(target=webbrowser.open, args=(scene.url,), daemon=True).start()
-        return await scene.run(until)
+        code = await scene.run(until)
+    if code:
+        for line in plan.log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_LINES:]:
+            say(line)
+    return code
 
 
 def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions:
@@ -166,6 +178,7 @@ def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions
     return SceneOptions(
         port=port,
         folder=plan.folder,
+        log_file=plan.log_file,
         environ=given | {"NO_PROXY": ",".join(filter(None, (given.get("NO_PROXY"), "127.0.0.1,localhost")))},
         bridge_url=f"http://{here}:{bridge_port}",
         drain=plan.settings.drain_timeout.total_seconds(),
@@ -177,22 +190,27 @@ def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions
 
 
 def _introduce(scene: Scene, plan: Plan) -> None:
-    """Say where the page is, first of all, and what is a stand-in."""
-    typer.echo(f"The playground: {scene.url}\n")
+    """Print what is a stand-in and how to look inside; the page's address comes last, and is the only one."""
+    lines = [""]
     for part in scene.backstage.parts():
         kind = "stand-in" if part.is_stand_in else "real"
-        detail = part.detail if part.is_stand_in else _REAL.get(part.name, "as configured")
-        typer.echo(f"  {part.name:<16} {kind:<9} {detail}")
+        detail = part.detail if part.is_stand_in else "starting" if part.name == "Bridge" else "as configured"
+        lines.append(f"  {part.name:<16} {kind:<9} {detail}")
     # The bridge's own: the stand-ins' where Slack is one and nothing else is configured.
     namespace = scene.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
-    typer.echo("\n".join(["", *_ways_to_look_inside(plan, namespace)]))
-    typer.echo(f"\nWhat is said here is kept in {plan.settings.data_dir}. Ctrl-C ends it.")
+    lines += ["", *_ways_to_look_inside(plan, namespace), ""]
+    lines += [f"Messages are stored in {plan.settings.data_dir}. Press Ctrl-C to stop.", "", f"Open {scene.url}"]
+    _print("\n".join(lines))
+
+
+def _print(text: str) -> None:
+    typer.echo(text)
     sys.stdout.flush()
 
 
 def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
     """Write commands for another terminal, which has nothing of our environment; no secret is shown."""
-    environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "Look inside from another terminal"
+    environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "To look inside from another terminal"
     folder = f"cd {shlex.quote(str(Path.cwd()))} && " if plan.is_redis_real else ""  # for its .env
     if not plan.is_redis_real:
         environ["BRIDGE_DATA_DIR"], flags = str(plan.settings.data_dir), " --embedded-redis"
@@ -200,7 +218,7 @@ def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
         environ["REDIS_URL_FILE"] = file
     elif url := os.environ.get("REDIS_URL"):
         if "@" in url or urlsplit(url).query:
-            heading += ", with REDIS_URL set as here"
+            heading += " where REDIS_URL is set as here"
         else:
             environ["REDIS_URL"] = url
     before = " ".join(f"{name}={shlex.quote(value)}" for name, value in environ.items())

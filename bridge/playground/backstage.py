@@ -77,8 +77,7 @@ class Backstage:
     def _service(self) -> PartStatus:
         if self._project is None:
             return self._as_the_bridge_says("Project service", "project")
-        detail = f"the sample project, {self._project.base_url}"
-        return PartStatus("Project service", is_stand_in=True, is_up=self._project.is_up, detail=detail)
+        return PartStatus("Project service", is_stand_in=True, is_up=self._project.is_up, detail="a sample project")
 
     def _store(self) -> PartStatus:
         if self._redis is None:

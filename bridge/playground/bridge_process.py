@@ -11,6 +11,7 @@ import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
@@ -26,15 +27,16 @@ _LONGEST_QUESTION: Final = 20.0  # seconds for a command that only reads
 class BridgeProcess:
     """``bridge serve`` with the settings *environ*, listening at *url*.
 
-    *drain* is how many seconds it may take to finish what is in flight.
+    *drain* is how many seconds it may take to finish its running work. Everything it prints is appended to *log_file*.
     """
 
-    def __init__(self, environ: Mapping[str, str], *, url: str, drain: float) -> None:
+    def __init__(self, environ: Mapping[str, str], *, url: str, drain: float, log_file: Path) -> None:
         self.environ = dict(environ)
         self.url = url
         self.is_ready = False
         self.reach: dict[str, Any] = {}  # what /readyz says
         self._drain = drain
+        self._log_file = log_file
         self._process: Process | None = None
         self._was_ever_ready = False
         self._failures = 0
@@ -51,17 +53,20 @@ class BridgeProcess:
         while True:
             code = await self._run_once()
             if code > 0 and not self._was_ever_ready:
-                return code  # it has said why
-            log.warning("the bridge has ended, another is started", extra={"code": code})
+                return code  # its log says why
+            log.warning("the bridge ended and is restarted", extra={"code": code})
             await asyncio.sleep(_PAUSES[min(self._failures, len(_PAUSES) - 1)])
 
     async def _run_once(self) -> int:
-        self._process = process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bridge.playground.child", "serve"),
-            env=self.environ,
-            stdin=PIPE,  # see bridge/playground/child.py
-            start_new_session=True,  # Ctrl-C in a terminal is for us, who then end it
-        )
+        with self._log_file.open("ab") as log_file:
+            self._process = process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "bridge.playground.child", "serve"),
+                env=self.environ,
+                stdin=PIPE,  # see bridge/playground/child.py
+                stdout=log_file,
+                stderr=log_file,
+                start_new_session=True,  # Ctrl-C in a terminal is for us, who then end it
+            )
         try:
             return await process.wait()
         finally:

@@ -30,11 +30,14 @@ _RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds and until it listens: whoever
 class SceneOptions:
     """What to open: the page at *port*, its data in *folder*, a bridge with the settings *environ* at *bridge_url*.
 
+    The bridge logs to *log_file*.
+
     Of *redis*, None means that it is real and that *environ* says where.
     """
 
     port: int
     folder: Path
+    log_file: Path
     environ: Mapping[str, str]
     bridge_url: str
     drain: float
@@ -73,7 +76,7 @@ class Scene:
 @asynccontextmanager
 async def opened(options: SceneOptions) -> AsyncIterator[Scene]:
     """Open the stand-ins that *options* ask for, the page first."""
-    bridge = BridgeProcess(options.environ, url=options.bridge_url, drain=options.drain)
+    bridge = BridgeProcess(options.environ, url=options.bridge_url, drain=options.drain, log_file=options.log_file)
     project = None if options.is_project_real else SampleProject(api_key=secrets.token_hex(16), kept_in=options.folder)
     backstage = Backstage(
         bridge, folder=options.folder, is_slack_real=options.is_slack_real, project=project, redis=options.redis

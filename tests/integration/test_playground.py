@@ -76,7 +76,7 @@ def pid_in(part: dict[str, Any]) -> int:
     return int(found[0])
 
 
-async def test_the_first_address_is_the_pages_and_it_says_what_stands_in(playground: Playground) -> None:
+async def test_the_first_address_is_the_pages_and_the_last_thing_printed(playground: Playground) -> None:
     async with httpx.AsyncClient() as http:
         page = await http.get(playground.url)
     parts = (await playground.state(ALICE))["parts"]
@@ -85,6 +85,17 @@ async def test_the_first_address_is_the_pages_and_it_says_what_stands_in(playgro
     assert {part["name"] for part in parts if part["is_stand_in"]} == {"Slack", "Project service", "Redis"}
     assert all(part["is_up"] for part in parts), parts
     assert playground.text.count("stand-in") == 3
+    assert playground.text.count("http://") == 1
+    assert playground.text.endswith(f"\nOpen {playground.url}\n")
+
+
+async def test_the_bridges_log_goes_to_the_file_that_is_named(playground: Playground) -> None:
+    first = playground.text.splitlines()[0]
+
+    log_file = playground.folder / "playground" / "bridge.log"
+
+    assert first == f"Starting the bridge. Its log goes to {log_file}"
+    assert "bridge" in log_file.read_text()
 
 
 async def test_commands_are_offered_with_their_usage(playground: Playground) -> None:
@@ -145,7 +156,7 @@ async def test_a_port_that_is_taken_is_refused_in_one_line(folder: Path) -> None
         code, said = await refused(folder, "--port", str(port))
 
     assert code == 2
-    assert said == f"--port {port}: Address already in use; free it or choose another\n"
+    assert said == f"--port {port}: Address already in use; choose another, such as --port 0\n"
 
 
 @pytest.mark.parametrize(
@@ -280,7 +291,7 @@ async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_
     assert "Slack is real here" in page
     assert page.count("<td>real</td>") == 4
     assert "stand-in" not in playground.text
-    assert "with REDIS_URL set as here" in playground.text
+    assert "where REDIS_URL is set as here" in playground.text
     assert "pass-word" not in playground.text
     assert aside.startswith(f"Looking at namespace test-playground-of-real-parts in {redis_server.url}: a bridge is ")
     assert code == 0
