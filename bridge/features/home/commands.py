@@ -73,10 +73,10 @@ async def _gathered(deps: Deps, turn: Turn) -> layout.Home:
     catalog = deps.catalog
     known, lately, may_run, added = await asyncio.gather(
         asyncio.gather(
-            _told(catalog.get_project()),
-            _told(catalog.get_stats()),
-            _told(catalog.get_workflows()),
-            _told(catalog.get_agents()),
+            _or_none(catalog.get_project()),
+            _or_none(catalog.get_stats()),
+            _or_none(catalog.get_workflows()),
+            _or_none(catalog.get_agents()),
         ),
         deps.recent.of(turn.team, turn.user),
         is_runner(deps, turn.user),
@@ -94,7 +94,7 @@ async def _gathered(deps: Deps, turn: Turn) -> layout.Home:
     )
 
 
-async def _told(asked: Awaitable[T]) -> T | None:
+async def _or_none(asked: Awaitable[T]) -> T | None:
     """Wait for the service, for `PATIENCE` at most."""
     try:
         async with asyncio.timeout(PATIENCE.total_seconds()):

@@ -151,9 +151,8 @@ def _agents(agents: Sequence[Agent], spot: Spot) -> list[Block]:
     begin = spot.agents * AGENTS_A_PAGE
     for agent in agents[begin : begin + AGENTS_A_PAGE]:
         about = kit.one_line(agent.description or agent.welcome_message or "", kit.DESCRIPTION)
-        name = kit.one_line(agent.name, 100) or kit.NO_NAME
-        row = kit.section(f"{name}\n{about}" if about else name)
-        blocks.append(row | {"block_id": f"agent:{agent.id}", "accessory": ask_button(agent, "Chat")})
+        blocks.append(kit.rich(kit.paragraph(_bold(agent.name), f"\n{about}" if about else "")))
+        blocks.append(kit.actions(ask_button(agent, "Chat")) | {"block_id": f"agent:{agent.id}"})
     has_more = begin + AGENTS_A_PAGE < len(agents)
     return blocks + _turns("agents", spot, PREVIOUS_AGENTS, NEXT_AGENTS if has_more else "")
 

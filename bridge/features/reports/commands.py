@@ -99,25 +99,25 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     """Handle a button of one report, if this person may."""
     page, id_ = _page(click.value), click.value.partition(":")[2]
-    kept = await store_of(deps).get(id_)
-    if kept is None:
+    stored = await store_of(deps).get(id_)
+    if stored is None:
         return HomeChanged() if click.view else shown(blocks.report_gone())
-    if click.user != kept.spec.owner and not await deps.access.may_run(click.user):
+    if click.user != stored.spec.owner and not await deps.access.may_run(click.user):
         raise NotAllowed("not_yours")
-    about, what = named("report", kept.id), _CHANGES.get(click.action_id, "deleted")
+    about, what = named("report", stored.id), _CHANGES.get(click.action_id, "deleted")
     match click.action_id:
         case blocks.NOW:
-            body, event = due_post(kept, deps.now(), is_asked_for=True), f"report:{kept.id}:asked:{turn.id}"
+            body, event = due_post(stored, deps.now(), is_asked_for=True), f"report:{stored.id}:asked:{turn.id}"
             await deps.inbox.put(body, event=event, why="somebody wants a report now")
             return shown(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
-            await deps.inbox.write(*store_of(deps).pause(kept.id, blocks.ASKED))
+            await deps.inbox.write(*store_of(deps).pause(stored.id, blocks.ASKED))
         case blocks.RESUME:
-            if kept.paused:
-                due_at = next_due(kept.spec.schedule, kept.clock, deps.now())
-                await deps.inbox.write(*store_of(deps).resume(kept, due_at))
+            if stored.paused:
+                due_at = next_due(stored.spec.schedule, stored.clock, deps.now())
+                await deps.inbox.write(*store_of(deps).resume(stored, due_at))
         case _:
-            await deps.inbox.write(*store_of(deps).forget(kept.id))
+            await deps.inbox.write(*store_of(deps).forget(stored.id))
     if click.view:
         return HomeChanged()
     if click.value.startswith(f"{blocks.ALONE}:"):
@@ -204,8 +204,8 @@ async def report_posted(deps: Deps, turn: Turn, report: PostedReport, ts: str) -
     if not ts:
         return
     store = store_of(deps)
-    kept = await store.get(report.report)
-    turn.stage(*store.posted(report, ThreadKey(turn.team, turn.channel, ts), kept.skipped if kept else None))
+    stored = await store.get(report.report)
+    turn.stage(*store.posted(report, ThreadKey(turn.team, turn.channel, ts), stored.skipped if stored else None))
 
 
 @reports.once_refused(PostedReport)

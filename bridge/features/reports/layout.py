@@ -46,7 +46,7 @@ ASKED: Final = "asked"
 """Why a report is paused: somebody paused it."""
 
 NO_CLOCK: Final = "no clock"
-"""Why a report is paused: the machine that the bridge runs on does not know its time zone."""
+"""Why a report is paused: the machine that the bridge runs on doesn't know its time zone."""
 
 PAUSED: Final = "report_paused"
 """The notice to the owner of a report that could not be posted."""
@@ -202,7 +202,7 @@ def report_paused(facts: str = "") -> Reply:
     except ValueError:
         called, channel, error = "", "", ""
     why = _WHY_PAUSED.get(error, f"{_NOT_ALLOWED} ({kit.one_line(error, 60)})")
-    which = f"Your report ({kit.one_line(called, 120)})" if called else "One of your reports"
+    which = f"Your report {kit.quoted(called, 120)}" if called else "One of your reports"
     where: list[Block | str] = [" in ", _where(channel)] if _is_channel(channel) else []
     ending = f" couldn't be posted and is paused: {why}."
     return kit.reply(

@@ -40,18 +40,18 @@ _SHORTEST_PAUSE: Final = timedelta(seconds=5)
 async def due(deps: Deps, most: int) -> list[Slot]:
     """List the slots that are due now: of each report the last one, unless it is too late for that."""
     store, now, found = store_of(deps), deps.now(), []
-    for kept, seen in await store.due(now, most):
+    for stored, seen in await store.due(now, most):
         try:
-            schedule, zone = kept.spec.schedule, kept.clock
+            schedule, zone = stored.spec.schedule, stored.clock
         except RecordNotUnderstood:
-            log.warning("a report's time zone is unknown to this machine", extra={"report": kept.id})
-            found.append(Slot(kept.id, None, store.pause(kept.id, NO_CLOCK)))
+            log.warning("a report's time zone is unknown to this machine", extra={"report": stored.id})
+            found.append(Slot(stored.id, None, store.pause(stored.id, NO_CLOCK)))
             continue
-        slot = last_due(schedule, zone, kept.due, now)
+        slot = last_due(schedule, zone, stored.due, now)
         is_late = is_too_late(schedule, zone, slot, now)
-        skipped = kept.due if is_late or kept.due < slot else None
-        writes = store.go_on(kept.id, seen, next_due(schedule, zone, slot), skipped)
-        found.append(Slot(f"report:{kept.id}:{epoch_ms(slot)}", None if is_late else due_post(kept, slot), writes))
+        skipped = stored.due if is_late or stored.due < slot else None
+        writes = store.go_on(stored.id, seen, next_due(schedule, zone, slot), skipped)
+        found.append(Slot(f"report:{stored.id}:{epoch_ms(slot)}", None if is_late else due_post(stored, slot), writes))
     return found
 
 
@@ -59,31 +59,31 @@ async def post(deps: Deps, report: Report) -> Result:
     """Make the post of a slot that was claimed. Raises `StoreUnavailable` and `TryLater`."""
     store, now = store_of(deps), deps.now()
     try:
-        kept = await store.get(report.report)
+        stored = await store.get(report.report)
     except RecordNotUnderstood:
         return Done("a newer release wrote this report")
-    if kept is None:
+    if stored is None:
         return Done("the report was deleted")
-    if kept.paused and not report.is_asked_for:
+    if stored.paused and not report.is_asked_for:
         return Done("the report is paused")
     if report.is_asked_for:
         is_late = now - report.slot > _ASKED_FOR
     else:
-        is_late = is_too_late(kept.spec.schedule, kept.clock, report.slot, now)
+        is_late = is_too_late(stored.spec.schedule, stored.clock, report.slot, now)
     if is_late:
         if not report.is_asked_for:
-            await deps.inbox.write(*store.skip(kept.id, report.slot))
+            await deps.inbox.write(*store.skip(stored.id, report.slot))
         return Done("it is too late for the report")
     try:
         stats = await deps.statistics.read()
     except ProjectError as exc:
         waited = now - report.slot
-        log.info("a report waits for the service", extra={"report": kept.id, "why": type(exc).__name__})
+        log.info("a report waits for the service", extra={"report": stored.id, "why": type(exc).__name__})
         raise TryLater(min(max(waited / 8, _SHORTEST_PAUSE), _LONGEST_PAUSE)) from exc
-    spec, last = kept.spec, None
-    if kept.numbers and not spec.compare:
+    spec, last = stored.spec, None
+    if stored.numbers and not spec.compare:
         with suppress(RecordNotUnderstood):
-            last = Snapshot.from_text(kept.numbers)
+            last = Snapshot.from_text(stored.numbers)
     card = await deps.statistics.card(
         stats,
         since=deps.now() - span_of(spec.compare) if spec.compare else None,
@@ -93,12 +93,12 @@ async def post(deps: Deps, report: Report) -> Result:
     )
     default = (await deps.channels.get(spec.team, report.channel)).agent
     posted = PostedReport(
-        report=kept.id,
-        called=kept.called,
+        report=stored.id,
+        called=stored.called,
         slot=report.slot,
         words=plain_command_text(card.text),
         numbers=snapshot_of(stats, deps.now()).to_text(),
         binds=default is not None or bool(deps.default_agent),
     )
-    reply = with_below(card, *small_print(kept))
-    return Outcome(what="report", reply=reply, mark=MARK, after=(posted,), concerns=f"report {kept.id}")
+    reply = with_below(card, *small_print(stored))
+    return Outcome(what="report", reply=reply, mark=MARK, after=(posted,), concerns=f"report {stored.id}")

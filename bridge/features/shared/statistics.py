@@ -50,7 +50,7 @@ _USUAL: Final = (
 class _Past(NamedTuple):
     """Since when there are snapshots, those to compare with, by name, and those that the trend follows."""
 
-    kept_since: datetime
+    recorded_since: datetime
     compared: Sequence[tuple[str, Snapshot]] = ()
     followed: Sequence[Snapshot] = ()
 
@@ -101,7 +101,7 @@ class Statistics:
         changes += [compare(stats, then, called=called) for called, then in past.compared]
         note = None
         if since is not None:
-            note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.kept_since)
+            note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.recorded_since)
         trend = self._trend(stats, past.followed, only)
         return stats_card(stats, changes=changes, trend=trend, only=only, style=style, note=note, audience=audience)
 

@@ -1,6 +1,6 @@
 """The project's statistics: the numbers with their changes, and below them each group once, as a chart or as a table.
 
-A chart stands where it says all that a table would: no name is cut or left out, and none has changed. Slack does not
+A chart stands where it says all that a table would: no name is cut or left out, and none has changed. Slack doesn't
 take charts everywhere: `Reply.plainer` has the same with tables in their place, and then as text.
 """
 
