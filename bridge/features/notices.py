@@ -19,13 +19,13 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
-SEND_IT_AGAIN: Final = "Send it again"
-SEND_IT_NOW: Final = "Send it now"
+SEND_IT_AGAIN: Final = "Send again"
+SEND_IT_NOW: Final = "Send now"
 _WHY_NOT_POSTED: Final = {
     "channel_not_found": "I'm not in the channel, or it no longer exists",
     "ekm_access_denied": "your organization's admins have suspended posting",
     "is_archived": "the channel is archived",
-    "missing_scope": "the app needs another permission",
+    "missing_scope": "the app is missing a permission",
     "not_in_channel": "I'm not in the channel",
     "restricted_action": "I'm not allowed to post in the channel",
     "restricted_action_non_threadable_channel": "the channel doesn't allow replies in threads",
@@ -35,22 +35,22 @@ _WHY_NOT_POSTED: Final = {
 }
 
 _WHY: Final = {
-    "beginning": "only the beginning of Slack's transcript went along",
-    "broken": "no text could be read in it",
-    "cut": "only the first 100 kB went along",
-    "empty": "it has no text, only pictures perhaps",
+    "beginning": "only the beginning of Slack's transcript was sent",
+    "broken": "I couldn't find any text in it",
+    "cut": "only the first 100 kB were sent",
+    "empty": "it has no text, perhaps only pictures",
     "extra": "I can't read PDFs until your admin installs the extra “documents”",
-    "full": "a message and all that is in it may have 200 kB of text; the rest was left out",
+    "full": "a message can hold 200 kB of text, so the rest was left out",
     "gone": "Slack no longer shows it",
     "image": "the agent can't see images, so describe what matters in words",
-    "large": "it is larger than 10 MB",
-    "link": "it is stored outside Slack, so only its link went along",
-    "locked": "it is protected by a password",
+    "large": "it's larger than 10 MB",
+    "link": "it's stored outside Slack, so only its link was sent",
+    "locked": "it's password-protected",
     "many": "only the first 5 files of a message are read",
-    "names": "only names of files go to agents here",
-    "off": "files don't go to agents here",
+    "names": "only the names of files are sent to agents here",
+    "off": "files aren't sent to agents here",
     "other": "the agent can't read this kind of file",
-    "part": "it is long, and only its beginning went along",
+    "part": "it's long, so only its beginning was sent",
     "scope": "I can't read files until your admin gives the app the permission files:read",
     "silent": "Slack has no transcript of it",
     "slack": "I couldn't get it from Slack, so send it again or paste its text",
@@ -81,7 +81,7 @@ def told_not_posted(facts: str = "") -> Reply:
     """Tell who asked, in a direct message: where the answer belongs, Slack would not take this either."""
     error, _, channel = facts.partition(":")
     base = "restricted_action" if error.startswith("restricted_action") else error
-    named = f"Slack does not allow it ({kit.one_line(error, 60)})"
+    named = f"Slack doesn't allow it ({kit.one_line(error, 60)})"
     why = _WHY_NOT_POSTED.get(error) or _WHY_NOT_POSTED.get(base, named)
     text = f"I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
     return kit.reply(text, _with_channel(text, channel), audience=Audience.CHANNEL)
@@ -98,11 +98,11 @@ def _with_channel(text: str, channel: str, ending: str = "") -> Block:
 def mention_without_text() -> Reply:
     """Answer a mention that says nothing."""
     ways = [
-        kit.paragraph("Begin with an agent's name to choose it: ", kit.words("Support: how do I …?", code=True)),
-        kit.paragraph("In the thread just go on writing; no mention is needed there."),
-        kit.paragraph(kit.words("!help", code=True), " shows all commands."),
+        kit.paragraph("Start with an agent's name to choose it: ", kit.words("Support: how do I …?", code=True)),
+        kit.paragraph("In the thread, just keep typing. You don't need to mention me there."),
+        kit.paragraph(kit.words("!help", code=True), " lists the commands."),
     ]
-    hello = kit.paragraph("Hello! Mention me with a question, and an agent of this project answers in a thread.")
+    hello = kit.paragraph("Hello! Mention me with a question, and an agent answers in a thread.")
     return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))
 
 
@@ -176,24 +176,24 @@ def did_you_mean(command: str, slip: str) -> Reply:
 
 def slip_settled(command: str) -> Reply:
     """Take the question's place: *command* was given, or (``""``) the word was sent as text."""
-    text = f"Taken as !{kit.one_line(command, 20)}." if command else "Sent to the agent as text."
+    text = f"Read as !{kit.one_line(command, 20)}." if command else "Sent to the agent as text."
     return kit.note(text, replaces_original=True)
 
 
 def in_canvas() -> Reply:
     """Tell who mentioned the bot in a canvas why nothing happens there."""
-    return kit.reply("I can't answer in a canvas. Mention me in a channel, or write to me directly.")
+    return kit.reply("I can't answer in a canvas. Mention me in a channel, or send me a direct message.")
 
 
 def thread_full() -> Reply:
     """Refuse a message because too many wait before it."""
-    waiting = f"{WAITING_LIMIT} messages wait in this thread already"
-    return kit.reply(f"{waiting}, so this one was not taken. Please send it again later.")
+    waiting = f"{WAITING_LIMIT} messages are already waiting in this thread"
+    return kit.reply(f"{waiting}, so this one wasn't queued. Send it again later.")
 
 
 def is_muted() -> Reply:
     """Tell a person who speaks to the bot in a muted thread why nothing happens."""
-    return kit.reply("This thread is muted, so the agent does not get this message. Write !unmute to change that.")
+    return kit.reply("This thread is muted, so your message wasn't sent to the agent. Type !unmute to change that.")
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
@@ -217,29 +217,29 @@ def app_paused(name: str) -> str:
 
 def told_app_paused(facts: str = "") -> Reply:
     """Tell a channel that an app has posted more than may count."""
-    text = f"{kit.named(facts, 80) or 'An app'} has posted more than I take from one app in a minute."
-    return kit.note(f"{text} What else it posts in this minute starts nothing.", audience=Audience.CHANNEL)
+    text = f"{kit.named(facts, 80) or 'An app'} is posting too fast."
+    return kit.note(f"{text} I'll ignore its posts for the rest of this minute.", audience=Audience.CHANNEL)
 
 
 def not_taken() -> Reply:
     """Tell that a command or click could not even be kept."""
-    return kit.reply("This could not be taken just now, and nothing was done. Please try again in a minute.")
+    return kit.reply("I couldn't queue this, so nothing was done. Try again in a minute.")
 
 
 def no_thread_here() -> Reply:
     """Tell that a conversation cannot begin where the bot may not post."""
     return kit.reply(
-        "I cannot write in this channel, so nothing was sent to the agent. "
-        "Invite me with /invite and try again, or write to me directly."
+        "I can't post in this channel, so nothing was sent to the agent. "
+        "Invite me with /invite and try again, or send me a direct message."
     )
 
 
 def outcome_unknown(turn: str) -> Reply:
     """Tell that a message may have reached the agent, and offer to send it again."""
     return kit.ask(
-        "It is not known whether the agent got this message, and no answer came back.",
+        "No answer came back, and I can't tell whether the agent received your message.",
         kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
-        small="Sending it again may make the agent do it twice.",
+        small="Sending it again may repeat the work.",
         audience=Audience.THREAD,
     )
 
@@ -270,19 +270,19 @@ def shown_already() -> Reply:
 
 def answer_gone() -> Reply:
     """Tell that what was recorded is no longer kept."""
-    return kit.reply("This answer is no longer available.")
+    return kit.reply("This answer is no longer available. Ask again to get a new one.")
 
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:
     """Tell that a message waited too long to be sent without asking."""
-    text = f"This message waited for {kit.spoken(waited_for)}, so it was not sent to the agent."
+    text = f"This message waited for {kit.spoken(waited_for)}, so I didn't send it to the agent."
     again = kit.button(SEND_IT_NOW, SEND_AGAIN, turn)
-    return kit.ask(text, again, small="Is it still wanted?", audience=Audience.THREAD)
+    return kit.ask(text, again, small="Do you still want to send it?", audience=Audience.THREAD)
 
 
 def sent_again() -> Reply:
     """Take the place of the offer after its button was pressed."""
-    text = "Sent again: the message waits for its turn at the end of this thread."
+    text = "Sent again. The message is now last in this thread's queue."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
@@ -293,52 +293,52 @@ def edited(message: str) -> str:
 
 def edited_too_late(key: str) -> Reply:
     """Offer to ask with the new text of the message of this *key*."""
-    text = "The agent got this message before you changed it. Shall it get the new text, too?"
-    return kit.ask(text, kit.button("Ask again", ASK_EDITED, key))
+    text = "The agent received this message before you edited it. Send the new text too?"
+    return kit.ask(text, kit.button("Send new text", ASK_EDITED, key))
 
 
 def asked_edited() -> Reply:
     """Take the place of that offer after its button was pressed."""
-    return kit.note("The new text waits for its turn at the end of this thread.", replaces_original=True)
+    return kit.note("Sent. The new text is now last in this thread's queue.", replaces_original=True)
 
 
 def in_line(place: int) -> Reply:
     """Tell that a message waits behind others."""
     is_teen = place // 10 % 10 == 1
     ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return kit.note(f"Your message is {place}{ending} in line here. It will be answered in its turn.")
+    return kit.note(f"Your message is {place}{ending} in line.")
 
 
 def message_gone() -> Reply:
     """Tell that what a button should send is no longer kept."""
-    return kit.reply("This message is no longer kept. Please write it again.")
+    return kit.reply("This message is no longer available. Type it again.")
 
 
 def service_down() -> Reply:
     """Tell that the service is down, and that nothing is lost."""
-    text = "The service is down at the moment. Your message is kept and will be answered as soon as it is back."
+    text = "The service is down. Your message is queued and will be answered once it's back."
     return kit.note(text, audience=Audience.THREAD)
 
 
 def no_agents() -> Reply:
     """Tell that there is nobody to talk with."""
-    return kit.reply("This project has no agents to talk with yet.", audience=Audience.THREAD)
+    return kit.reply("This project has no agents yet.", audience=Audience.THREAD)
 
 
 def session_info(agent_name: str, session: int | None) -> Reply:
     """Tell which conversation a thread is."""
-    what = ". The session begins with the next answer." if session is None else f", in session {session}."
+    what = " in a new session, which starts with the next answer." if session is None else f" in session {session}."
     return kit.reply(f"{kit.named(agent_name, 100)} answers here{what}")
 
 
 def no_conversation() -> Reply:
     """Tell that a command needs a thread with a conversation."""
-    return kit.reply("There is no conversation here yet. Mention me with a question to begin one.")
+    return kit.reply("There's no conversation here yet. Mention me with a question to start one.")
 
 
 def conversation_begins_anew() -> Reply:
     """Tell that the session was dropped."""
-    text = "The next message begins a new conversation. What was said before is not remembered."
+    text = "The next message starts a new conversation. The agent won't remember this one."
     return kit.note(text, audience=Audience.THREAD)
 
 

@@ -22,7 +22,7 @@ from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
 
-_HELP_SHARE: Final = "Add --share to what only shows something, and the whole channel sees the answer."
+_HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
 _SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
 _OPTION: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)([A-Za-z][\w-]*)\S*")  # noqa: RUF001 - typed by phones
 _BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
@@ -294,9 +294,9 @@ class Features:
         """Show all commands."""
         lines = [(command.shown(prefix), command.sentence) for command in self._commands]
         return help_lines(
-            "What you can ask for",
+            "What you can type",
             lines,
-            f"In threads, where Slack knows no slash commands, write ! in place of /. {_HELP_SHARE}",
+            f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}",
         )
 
     def _named(self, name: str) -> list[Command]:

@@ -101,12 +101,12 @@ async def test_a_mention_where_the_app_is_not_offers_to_invite_it(opens: Opens) 
 async def test_a_failure_is_told_and_the_message_can_be_sent_again(opens: Opens) -> None:
     async with opens(BOB, "private") as window:
         await window.ask("@bridge Grumpy: fail")
-        again = window.page.get_by_test_id("thread-panel").get_by_role("button", name="Send it again")
-        await window.sees(window.in_thread("It is not known whether the agent got this message"))
+        again = window.page.get_by_test_id("thread-panel").get_by_role("button", name="Send again")
+        await window.sees(window.in_thread("I can't tell whether the agent received your message"))
         await again.click()
 
         await window.sees(window.in_thread("Sent again"))
-        await window.sees(window.in_thread("It is not known whether the agent got this message"))
+        await window.sees(window.in_thread("I can't tell whether the agent received your message"))
 
 
 async def test_a_message_that_waits_has_an_hourglass_and_can_be_edited_until_it_is_sent(opens: Opens) -> None:
@@ -190,7 +190,7 @@ async def test_a_shortcut_on_a_message_has_an_agent_answer_in_its_thread(opens: 
         await form.get_by_test_id("modal-submit").click()
 
         await message.get_by_role("button", name="replies").click()
-        await window.sees(window.in_thread("asks Support. Answers and questions go on"))
+        await window.sees(window.in_thread("asks Support. Reply in this thread"))
         await window.sees(window.in_thread("Whatever arrives broken is replaced"))
 
 
@@ -201,8 +201,8 @@ async def test_stop_ends_a_slow_agent_and_the_thread_says_so(opens: Opens) -> No
         await window.stop(message)
 
         await message.get_by_role("button", name="1 reply").click()
-        await window.sees(window.in_thread("Stopped. The agent may have the message already"))
-        await window.sees(window.in_thread("Stopped.").get_by_role("button", name="Send it again"))
+        await window.sees(window.in_thread("Stopped. The agent may already be working on it"))
+        await window.sees(window.in_thread("Stopped.").get_by_role("button", name="Retry stopped message"))
         await window.does_not_see(message.get_by_test_id("status"))
 
 
@@ -216,7 +216,7 @@ async def test_a_thumb_under_an_answer_is_taken(opens: Opens) -> None:
 
         await expect(good).to_have_attribute("aria-pressed", "true")
         await expect(bad).to_have_attribute("aria-pressed", "false")
-        await window.sees(window.private_line.get_by_text("Thank you, this is noted."))
+        await window.sees(window.private_line.get_by_text("Thanks for the feedback."))
 
 
 async def test_a_scheduled_report_is_listed_and_can_be_deleted(opens: Opens) -> None:

@@ -70,7 +70,7 @@ async def test_a_strangers_mention_is_refused_in_private_and_binds_nothing(world
     await world.mention(ALICE, SHARED, "Memory: I may", thread_ts=root)
     await world.answered(SHARED, root)
 
-    assert "only for people of the workspace" in told
+    assert "Only members of the bridge's own workspace" in told
     assert world.chats() == ["I may"]
 
 
@@ -113,7 +113,7 @@ async def test_a_strangers_clicks_choices_and_commands_do_nothing(world: World) 
     await world.slack.ui.select(BOB, SHARED, menu.ts, "agent:choose", "1")
     await world.answered(SHARED, root, 2)
 
-    assert "only for people of the workspace" in told
+    assert "Only members of the bridge's own workspace" in told
     assert runs(world) == ["hello"]
     assert world.answers(SHARED, card.ts) == [card], "no node results"
     assert world.chats() == ["hello there"]
@@ -131,7 +131,7 @@ async def test_guests_of_the_workspace_are_served_and_run_nothing(world: World) 
     told = [await world.whispered(GUEST, 3), await world.whispered(VISITOR)]
 
     assert "Gus" in said[0]
-    assert all("for certain people only" in words for words in told)
+    assert all("have permission to run workflows" in words for words in told)
     assert runs(world) == ["hello"]
     assert world.slack.views(VISITOR) == []
 

@@ -59,7 +59,7 @@ async def test_a_channel_that_is_not_named_is_closed(world: World) -> None:
     await world.slack.people.say(ALICE, DM_ALICE, "hello there")
     await world.whispered(ALICE, 3)
 
-    assert "not open in this channel" in told
+    assert "enabled in this channel" in told
     assert len(world.whispers(ALICE)) == 3, "nothing for the reply in a thread that is not bound"
     assert world.chats() == []
     assert runs(world) == []
@@ -79,7 +79,7 @@ async def test_a_person_who_is_not_named_is_refused_everywhere(world: World) -> 
     told = await world.whispered(CAROL, 5)
     await world.replied(BOB, GENERAL, root, "and I?")
 
-    assert "not open for you" in told
+    assert "have access to the bridge" in told
     assert world.chats() == ["hello there", "Bob Brandt: and I?"]
     assert runs(world) == ["hello"]
 
@@ -99,7 +99,7 @@ async def test_who_does_not_run_workflows_reads_and_talks_all_the_same(world: Wo
     await world.slack.ui.click(BOB, GENERAL, card.ts, "run:nodes")
     await world.answered(GENERAL, card.ts, 2)
 
-    assert "for certain people only" in told
+    assert "have permission to run workflows" in told
     assert runs(world) == ["hello"]
     assert world.slack.views(BOB) == [], "not even a form"
 
@@ -117,7 +117,7 @@ async def test_a_form_runs_for_those_who_may_only(world: World) -> None:
     await world.slack.ui.submit(world.slack.views(ALICE)[-1].id, {"input": "yes"}, ALICE)
     await wait_until(lambda: runs(world), "it runs")
 
-    assert "for certain people only" in told
+    assert "have permission to run workflows" in told
     assert runs(world) == ["yes"]
 
 

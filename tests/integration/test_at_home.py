@@ -73,7 +73,7 @@ async def test_a_changed_message_is_asked_again_when_its_author_wants_that(world
     await world.answered(GENERAL, root, 2)
 
     assert world.chats() == ["how many in April?", "how many in May?"]
-    assert "waits for its turn" in words_of(offer)
+    assert "last in this thread's queue" in words_of(offer)
 
 
 async def test_a_vote_is_counted_and_told_by_bridge_feedback(world: World) -> None:

@@ -94,7 +94,7 @@ async def refused_meanwhile(world: World, what: str) -> None:
     """Wait until somebody is told that nothing can be taken."""
 
     async def is_told() -> bool:
-        return "not be taken" in (await world.slack.ui.command(ALICE, PRIVATE, "/stats")).body
+        return "couldn't queue this" in (await world.slack.ui.command(ALICE, PRIVATE, "/stats")).body
 
     await wait_until(is_told, f"a command could not be taken while redis {what}", 15)
 

@@ -104,7 +104,9 @@ async def test_an_event_that_was_not_stored_is_not_acknowledged(private_redis: C
 
         await world.slack.people.say(ALICE, GENERAL, "<@U0BRIDGE> hello there", wait=False)
         answer = await world.slack.ui.command(ALICE, GENERAL, "/stats")
-        await wait_until(lambda: any("not be taken" in words_of(m) for m in world.slack.ephemerals(ALICE)), "said so")
+        await wait_until(
+            lambda: any("couldn't queue this" in words_of(m) for m in world.slack.ephemerals(ALICE)), "said so"
+        )
         server.start()
         await wait_until(lambda: world.chats() == ["hello there"], "slack sent it again", timeout=30)
 

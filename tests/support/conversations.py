@@ -102,7 +102,7 @@ class Town:
                 delivery = await act()
             except LookupError:  # what was to be pressed is not there any more
                 return
-            if delivery.is_acked and "not be taken" not in delivery.body:
+            if delivery.is_acked and "couldn't queue this" not in delivery.body:
                 return
             await asyncio.sleep(_PAUSE)
         raise AssertionError("nobody takes it")
@@ -114,7 +114,7 @@ class Town:
         async def once() -> AppDelivery:
             given, now = f"{name}-{next(tries)}", time.time()
             delivery = await self.world.slack.ui.command(user, channel, "/workflows", f"run {workflow} {given}")
-            is_taken = delivery.is_acked and "not be taken" not in delivery.body
+            is_taken = delivery.is_acked and "couldn't queue this" not in delivery.body
             self.runs.append(Started(self.world, user, channel, given, is_taken, now))
             return delivery
 

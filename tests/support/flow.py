@@ -92,7 +92,7 @@ class Talk:
                 yield f"{words} reached the agent {asked.count(words)} times: {self._told(words)}"
         if len(answers) != len(asked):
             yield f"{self.name}: {len(answers)} answers to {len(asked)} messages"
-        if any("not known" in words_of(one) for one in answers):
+        if any("can't tell" in words_of(one) for one in answers):
             yield f"{self.name}: an outcome is not known"
         yield from self._disorder(asked, [float(one.ts) for one in answers])
 

@@ -192,8 +192,8 @@ async def test_a_workflow_does_not_run_once_its_owner_may_not_run_it(bench: Benc
     (told,) = bench.say.messages
     assert told.place == Place(CHANNEL, ROOT)
     assert told.words == (
-        "Ada set this message to run a workflow, but isn't allowed to run workflows now, so nothing was started. "
-        "Someone who is can set it again with /agents channel run."
+        "Ada set this up to run a workflow, but no longer has permission to, so nothing was started. "
+        "Someone who does can set it up again with /agents channel run."
     )
     assert bench.say.whispers == []
 
@@ -217,10 +217,10 @@ async def done(bench: Bench, text: str, **fields: Any) -> str:
 @pytest.mark.parametrize(
     ("line", "rule", "told"),
     [
-        (f"channel run Import {APP}", {"workflow": 3}, "What Alerts posts in this channel now runs Import."),
-        ('channel run 3 "Alerts"', {"workflow": 3}, "What Alerts posts in this channel now runs Import."),
-        ("channel ask Support @alerts", {"agent": 7}, "Support now answers what Alerts posts in this channel."),
-        ("channel ask Support A0OTHER", {"agent": 7}, "Support now answers what A0OTHER posts in this channel."),
+        (f"channel run Import {APP}", {"workflow": 3}, "Posts by Alerts in this channel now run Import."),
+        ('channel run 3 "Alerts"', {"workflow": 3}, "Posts by Alerts in this channel now run Import."),
+        ("channel ask Support @alerts", {"agent": 7}, "Support now answers posts by Alerts in this channel."),
+        ("channel ask Support A0OTHER", {"agent": 7}, "Support now answers posts by A0OTHER in this channel."),
     ],
 )
 async def test_an_app_is_set_by_its_id_or_its_name(bench: Bench, line: str, rule: dict[str, int], told: str) -> None:
@@ -236,7 +236,7 @@ async def test_an_app_is_set_by_its_id_or_its_name(bench: Bench, line: str, rule
 async def test_an_app_is_ignored_again(bench: Bench) -> None:
     await bench.store.set_channel(apps={APP: RUNS})
 
-    assert await done(bench, "channel ignore alerts") == "What Alerts posts in this channel is ignored again."
+    assert await done(bench, "channel ignore alerts") == "I now ignore posts by Alerts in this channel."
 
     assert await bench.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
 
@@ -247,14 +247,15 @@ async def test_an_unknown_app_is_answered_with_those_that_have_posted(bench: Ben
     told = await done(bench, "channel ask Support Grafana")
 
     assert told == (
-        "There is no app “Grafana”. Did you mean Alerts? Use its app ID (A…), or its name once it has posted here."
+        "No app “Grafana”. Did you mean Alerts? "
+        "Use its app ID, such as A0123456789, or its name once it has posted here."
     )
 
 
 async def test_a_channel_has_room_for_some_apps_only(bench: Bench) -> None:
     await bench.store.set_channel(apps={f"A{number:03}": ASKS for number in range(MOST_APPS)})
 
-    assert "10 apps count in this channel already" in await done(bench, f"channel ask Support {APP}")
+    assert "already has 10 apps" in await done(bench, f"channel ask Support {APP}")
     assert APP not in (await bench.store.channels.get(TEAM, CHANNEL)).apps
 
 
@@ -263,7 +264,7 @@ async def test_only_runners_let_apps_count(bench: Bench, line: str) -> None:
     bench.runners = frozenset({"U9"})
     await bench.store.set_channel(apps={APP: ASKS})
 
-    assert "permission" in await done(bench, line) or "certain people" in await done(bench, line)
+    assert "permission" in await done(bench, line) or "permission to run workflows" in await done(bench, line)
     assert (await bench.store.channels.get(TEAM, CHANNEL)).apps == {APP: ASKS}
 
 
@@ -274,9 +275,9 @@ async def test_the_settings_show_what_apps_do(bench: Bench) -> None:
     await done(bench, "channel")
 
     shown = str(bench.say.whispers[-1][1].blocks)
-    assert "runs Import, set up by Ada" in shown
+    assert "runs Import · set up by Ada" in shown
     assert "A2" in shown
-    assert "answered by Support, set up by U9" in shown
+    assert "answered by Support · set up by U9" in shown
 
 
 async def test_the_form_sets_what_apps_do(bench: Bench) -> None:
@@ -315,8 +316,8 @@ async def test_the_form_sets_what_apps_do(bench: Bench) -> None:
         ({"app:A1": "nothing", "app:A2": "", "app:A3": "odd:1"}, {"A1": None, "A2": None, "A3": None}),
         ({"other": " A12 ", "app:": "agent:7"}, {"A12": ("agent", 7)}),
         ({"other": "Alerts", "app:": "agent:7"}, FormErrors({"other": "An app ID looks like A0123456789."})),
-        ({"other": "A12", "app:": ""}, FormErrors({"app:": "Choose what it starts."})),
-        ({"other": "", "app:": "agent:7"}, FormErrors({"other": "Write the app's ID."})),
+        ({"other": "A12", "app:": ""}, FormErrors({"app:": "Choose what happens with its posts."})),
+        ({"other": "", "app:": "agent:7"}, FormErrors({"other": "Enter the app's ID."})),
     ],
 )
 def test_what_apps_start_is_read_from_the_form(values: dict[str, str], read: Any) -> None:

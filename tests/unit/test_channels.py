@@ -150,8 +150,8 @@ def text_of(result: Result) -> str:
 @pytest.mark.parametrize(
     ("line", "settings", "told"),
     [
-        ("answers all", ALL, "Every top-level message in this channel is now answered, without a mention."),
-        ("answers ALL ", ALL, "Every top-level message in this channel is now answered, without a mention."),
+        ("answers all", ALL, "I now answer every top-level message in this channel, without a mention."),
+        ("answers ALL ", ALL, "I now answer every top-level message in this channel, without a mention."),
         (
             "replies mentions",
             ChannelSettings(replies="mentions"),
@@ -176,7 +176,8 @@ async def test_the_commands_change_one_record(bench: Bench) -> None:
     assert await bench.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=8, answers="all", replies="all")
     await done(bench, "channel")
     assert bench.say.whispers[-1][1].text == (
-        "Who answers here. Agent: Sales; Answers: every top-level message; Replies in threads: all; Apps: all ignored"
+        "Channel settings. Default agent: Sales; Answers: every top-level message; "
+        "Replies in threads: all; Apps: all ignored"
     )
     await done(bench, "default none")
     assert (await bench.store.channels.get(TEAM, CHANNEL)).answers == "all"
@@ -222,14 +223,14 @@ async def test_everybody_sees_the_settings_and_runners_get_the_form(
 
     shown = await typed(bench, "/agents channel")
 
-    assert ("Change…" in str(shown)) is has_button
+    assert ("Change settings…" in str(shown)) is has_button
 
 
 @pytest.mark.parametrize("line", ["answers all", "replies mentions"])
 async def test_a_direct_message_has_only_an_agent_to_set(bench: Bench, line: str) -> None:
     result = await typed(bench, f"/agents channel {line}", channel="D1")
 
-    assert text_of(result) == "I answer everything in a direct message. Use this in a channel."
+    assert text_of(result) == "In a direct message, I answer everything. Use this in a channel."
     assert await bench.store.channels.get(TEAM, "D1") == NOTHING_SET
 
 
@@ -241,7 +242,7 @@ async def test_a_channel_is_told_who_has_changed_what(bench: Bench) -> None:
     assert [(one.place, one.words) for one in bench.say.messages] == [
         (
             Place(CHANNEL),
-            "Every top-level message in this channel is now answered, without a mention. Changed by Ada.",
+            "I now answer every top-level message in this channel, without a mention. Changed by Ada.",
         ),
-        (Place(CHANNEL), "Only mentions are answered in this channel now. Changed by Ada."),
+        (Place(CHANNEL), "I now answer only mentions in this channel. Changed by Ada."),
     ]

@@ -88,7 +88,7 @@ async def said(bench: Bench, text: str, number: int) -> Result:
     [
         ("/workflows", "Report daily"),
         ("/workflows list", "Report daily"),
-        ("/WORKFLOWS List daily", "Workflows with “daily”"),
+        ("/WORKFLOWS List daily", "Workflows matching “daily”"),
         ("/workflows show 1", "Nodes"),
         ("/workflows show “Report”", "Nodes"),
         ("/agents", "Support"),
@@ -270,7 +270,7 @@ async def test_a_channels_default_agent_is_the_one_that_is_named(bench: Bench, l
 async def test_the_list_marks_the_channels_default_agent(bench: Bench) -> None:
     await bench.store.set_channel(agent=1)
 
-    assert "answers mentions in this channel" in words_of(shown(await typed(bench, "/agents")))
+    assert "default in this channel" in words_of(shown(await typed(bench, "/agents")))
 
 
 @pytest.mark.parametrize(
@@ -300,9 +300,9 @@ async def test_a_thread_tells_its_session_and_forgets_it(bench: Bench) -> None:
     await bench.store.sessions.choose_agent(THREAD, 1)
     await bench.store.sessions.rebind(THREAD, expected=None, session=77)
 
-    assert "Support answers here, in session 77." in shown(await said(bench, "!session", 1)).text
+    assert "Support answers here in session 77." in shown(await said(bench, "!session", 1)).text
     assert shown(await said(bench, "!new", 2)).audience is Audience.THREAD
-    assert "begins with the next answer" in shown(await said(bench, "!session", 3)).text
+    assert "starts with the next answer" in shown(await said(bench, "!session", 3)).text
 
 
 async def test_a_session_is_told_while_the_service_is_away(bench: Bench) -> None:
@@ -409,7 +409,7 @@ async def test_node_results_are_shown_in_the_card_s_thread(bench: Bench) -> None
 
     assert reply.audience is Audience.THREAD
     assert re.search(r"writer.*words", words_of(reply))
-    assert "gone" in gone.text
+    assert "no longer available" in gone.text
 
 
 async def test_a_message_that_is_gone_cannot_be_sent_again(bench: Bench) -> None:

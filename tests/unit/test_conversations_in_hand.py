@@ -88,8 +88,8 @@ async def test_a_thread_is_handed_to_another_agent_in_a_new_session(harness: Har
     await reply(harness, "!agent Sales", 1)
     await reply(harness, "and you?", 2)
 
-    assert "Sales answers here from now on, in a new session" in harness.seen.words[-2]
-    assert "Support did (session 42)" in harness.seen.words[-2]
+    assert "Sales now answers here, in a new session" in harness.seen.words[-2]
+    assert "It replaces Support (session 42)" in harness.seen.words[-2]
     assert [(asked["agent"], asked.get("sessionId")) for asked in harness.service.asked] == [(7, None), (8, None)]
 
 
@@ -121,7 +121,7 @@ async def test_a_session_of_the_channel_is_continued_in_another_thread_once_that
     await harness.store.sessions.rebind(THREAD, expected=42, session=77, agent=8)
 
     await reply(harness, "!session 42", 1)
-    assert "Continue session 42 with Support" in whispered(harness)
+    assert "Resume session 42 with Support" in whispered(harness)
     assert "session 77" in str(harness.seen.whispers[-1].blocks)
     await reply(harness, "still here", 2)
     assert harness.service.asked[-1]["sessionId"] == 77
@@ -130,7 +130,7 @@ async def test_a_session_of_the_channel_is_continued_in_another_thread_once_that
     await press(harness, f"42:{conversation.session}")
     await reply(harness, "and now", 3)
 
-    assert any("continues session 42" in words for words in harness.seen.words)
+    assert any("is now in session 42" in words for words in harness.seen.words)
     assert (harness.service.asked[-1]["agent"], harness.service.asked[-1]["sessionId"]) == (7, 42)
 
 
@@ -142,7 +142,7 @@ async def test_a_question_about_a_session_that_changed_meanwhile_does_nothing(ha
     conversation = await harness.store.sessions.thread(THREAD)
     assert conversation is not None
     assert conversation.session == 42
-    assert "changed meanwhile" in whispered(harness)
+    assert "changed in the meantime" in whispered(harness)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ async def test_a_session_of_a_direct_message_is_only_for_its_own_person(
 
     thread = await harness.store.sessions.thread(ThreadKey(TEAM, where, ROOT))
     assert (thread is not None and thread.session == 42) is may
-    assert may or "No session 42 can be continued here" in whispered(harness)
+    assert may or "Session 42 can't be resumed here" in whispered(harness)
 
 
 async def test_a_session_of_another_channel_is_never_continued_nor_one_that_only_the_service_knows(
@@ -168,7 +168,7 @@ async def test_a_session_of_another_channel_is_never_continued_nor_one_that_only
 
     for number, wanted in enumerate(["42", "99999", "x", "²"], 1):
         await say_it(harness, message(f"<@{BOT}> !session {wanted}", ts(number), channel=RANDOM, is_mention=True))
-        assert "can be continued here" in whispered(harness)
+        assert "can't be resumed here" in whispered(harness)
     await press(harness, "42:", channel=RANDOM)
 
     assert await harness.store.sessions.thread(ThreadKey(TEAM, RANDOM, ROOT)) is None
@@ -225,7 +225,7 @@ async def test_an_opened_messages_tab_greets_once_and_always_offers_prompts(harn
     (channel, prompts), second = harness.seen.prompts
     assert second == (channel, prompts)
     assert channel == DM
-    assert [prompt["title"] for prompt in prompts] == ["Ask Support", "Ask Sales", "What can I ask for?"]
+    assert [prompt["title"] for prompt in prompts] == ["Ask Support", "Ask Sales", "What can you do?"]
     assert prompts[0]["message"].startswith("Support: ")
 
 
@@ -249,7 +249,7 @@ async def test_there_are_never_more_than_four_prompts(harness: Harness) -> None:
     await open_messages(harness)
 
     assert len(harness.seen.prompts[0][1]) == 4
-    assert "begins a conversation" in said(harness)  # nobody is the default, so it is the bridge that greets
+    assert "starts a conversation" in said(harness)  # nobody is the default, so it is the bridge that greets
 
 
 async def test_an_opened_messages_tab_says_nothing_of_an_outage(harness: Harness) -> None:

@@ -187,7 +187,7 @@ async def test_a_resent_message_is_answered_after_its_notice(harness: Harness) -
     await harness.take_over("c")
 
     assert harness.service.messages == ["what is it?", "what is it?"]
-    assert "not known" in harness.seen.words[0]
+    assert "can't tell" in harness.seen.words[0]
     assert harness.seen.words[1:] == ["re: what is it?"]
     assert len((await trace_of(harness.store.scripts, key_of(ROOT))).turns) == 2
 

@@ -181,7 +181,7 @@ async def test_without_the_extra_the_person_is_told(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"no pdf", "no text could be read"),
+        (b"no pdf", "couldn't find any text"),
         (locked(), "password"),
         (pdf(""), "it has no text"),
         (pdf(*"x" * 51), "long"),

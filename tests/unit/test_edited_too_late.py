@@ -41,7 +41,7 @@ async def test_its_author_is_offered_to_ask_again_in_private_and_in_the_thread(h
 
     (offer,) = harness.seen.whispers
     assert (offer.user, offer.message.channel, offer.message.thread_ts) == (USER, CHANNEL, ROOT)
-    assert offer.text == "The agent got this message before you changed it. Shall it get the new text, too?"
+    assert offer.text == "The agent received this message before you edited it. Send the new text too?"
     assert harness.service.messages == ["hello", "how many?"]
 
 
@@ -131,4 +131,4 @@ async def test_the_new_text_is_kept_for_a_week_and_then_gone(harness: Harness, r
     await pressed(harness)
 
     assert harness.service.messages == ["hello", "how many?"]
-    assert "no longer kept" in harness.seen.whispers[-1].text
+    assert "no longer available" in harness.seen.whispers[-1].text

@@ -48,6 +48,6 @@ def test_the_service_s_own_words_are_quoted_and_not_parsed() -> None:
 
 
 def test_several_that_fit_are_listed_with_their_ids() -> None:
-    assert "Report (id 1), Report (id 2). Please use the id." in sentence(
+    assert "Report (ID 1), Report (ID 2). Use an ID instead." in sentence(
         errors.SeveralFit("agent", "rep", [(1, "Report"), (2, "Report")])
     )

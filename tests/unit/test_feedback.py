@@ -57,7 +57,7 @@ async def test_a_vote_is_kept_with_agent_and_session(harness: Harness, redis: Re
     assert b'bridge_feedback_total{how="new",vote="up"} 1.0' in harness.metrics.exposition()
     assert not await harness.store.holds_words("my very own words")
     thanks = harness.seen.whispers[-1]
-    assert (thanks.user, "noted" in thanks.text) == (USER, True)
+    assert (thanks.user, "Thanks" in thanks.text) == (USER, True)
 
 
 async def test_a_person_has_one_vote_and_may_change_it(harness: Harness, redis: Redis) -> None:

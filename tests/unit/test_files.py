@@ -263,7 +263,7 @@ async def test_a_long_file_is_cut_in_sight(bench: Bench) -> None:
 
     assert got.count("x") >= 99_990
     assert got.endswith("```\n[cut here: these are the first 100 kB]")
-    assert "report.txt: only the first 100 kB went along" in told(bench)
+    assert "report.txt: only the first 100 kB were sent" in told(bench)
 
 
 async def test_of_many_files_five_are_read(bench: Bench) -> None:
@@ -285,7 +285,7 @@ async def test_all_together_are_at_most_200_kilobytes(bench: Bench) -> None:
 
     assert 199_000 < len(got.encode()) < 200_200
     assert "[cut here, as the message is too long]" in got
-    assert "may have 200 kB of text" in told(bench)
+    assert "can hold 200 kB of text" in told(bench)
 
 
 @pytest.mark.parametrize(
@@ -384,8 +384,8 @@ async def test_what_nobody_can_read_is_named_and_told(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("mode", "got", "why"),
     [
-        ("names", "look\n\n[file “report.txt” (Plain Text, 5 kB)]", "only names of files go to agents here"),
-        ("off", "look", "files don't go to agents here"),
+        ("names", "look\n\n[file “report.txt” (Plain Text, 5 kB)]", "only the names of files are sent to agents here"),
+        ("off", "look", "files aren't sent to agents here"),
     ],
 )
 async def test_files_go_along_as_far_as_the_setting_says(bench: Bench, mode: str, got: str, why: str) -> None:

@@ -153,7 +153,7 @@ def test_a_long_list_is_cut_into_numbered_pages() -> None:
     first, second, last = (workflows.workflow_list(flows, "flow", page) for page in (0, 1, 99))
 
     assert re.findall(r"Flow \d+", texts(second)) == [f"Flow {number:03d}" for number in range(20, 40)]
-    assert "21 to 40 of 300. Words behind" in texts(second)
+    assert "21 to 40 of 300" in texts(second)
     assert buttons(first) == {"list:workflows:next": '{"page":1,"words":"flow"}'}
     assert buttons(second).keys() == {"list:workflows:previous", "list:workflows:next"}
     assert "281 to 300 of 300" in texts(last), "a page that is no longer there is the last one"
@@ -164,7 +164,7 @@ def test_a_list_is_filtered_by_name_and_description() -> None:
     found = [workflow(1, "Invoice"), workflow(2, "Other", description="about INVOICES"), workflow(3, "Third")]
 
     assert re.findall("Invoice|Other|Third", texts(workflows.workflow_list(found, "invoice"))) == ["Invoice", "Other"]
-    assert "No workflow has “xyz”" in workflows.workflow_list(found, "xyz").text
+    assert "No workflow matches “xyz”" in workflows.workflow_list(found, "xyz").text
 
 
 def test_nodes_and_edges_are_drawn_as_chains() -> None:
@@ -236,9 +236,9 @@ def test_output_is_shown_as_json_or_text() -> None:
     as_text = runs.finished(a_run(), result("two\nlines"), timedelta(seconds=65))
 
     assert '{\n  "a": [\n    "ä"\n  ]\n}' in texts(as_json)
-    assert "took 1.2 s" in texts(as_json)
+    assert "run 4711 · 1.2 s" in texts(as_json)
     assert "two\nlines" in texts(as_text)
-    assert "took 1 min 5 s" in texts(as_text)
+    assert "run 4711 · 1 min 5 s" in texts(as_text)
     assert as_json.files == as_text.files == ()
 
 
@@ -299,7 +299,7 @@ def test_repeating_an_unknown_run_asks_first() -> None:
         if "confirm" in shown and "value" in shown
     ]
 
-    assert asked == ["It may have run already, and would then run twice."]
+    assert asked == ["It may already have run. Running it again may repeat the work."]
 
 
 def test_output_nested_too_deeply_is_named() -> None:
@@ -313,7 +313,7 @@ def test_output_nested_too_deeply_is_named() -> None:
 def test_an_empty_list_says_so() -> None:
     assert workflows.workflow_list([]).text == "This project has no workflows yet."
     assert agents.agent_list([]).text == "This project has no agents yet."
-    assert "No agent has “x”" in agents.agent_list([agent()], "x").text
+    assert "No agent matches “x”" in agents.agent_list([agent()], "x").text
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_cut_node_results_are_attached_whole() -> None:
         ),
         (
             {"workflow": "3", "kind": "json", "input": " "},
-            modals.FormErrors({"input": "Write a JSON value, or choose Text."}),
+            modals.FormErrors({"input": "Enter a JSON value, or choose Text."}),
         ),
     ],
 )
@@ -415,7 +415,7 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
 @pytest.mark.parametrize(
     ("what", "text"),
     [
-        ("thread_full", "50 messages wait in this thread already"),
+        ("thread_full", "50 messages are already waiting in this thread"),
         ("muted", "This thread is muted"),
         (
             channels.change_notice([channels.SettingChange("agent", "7", "Support")], "Ann"),
@@ -426,17 +426,17 @@ def test_a_duration_is_spoken_in_its_largest_units(seconds: float, words: str) -
             "This channel no longer has a default agent. Changed by Ann.",
         ),
         (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by somebody."),
-        (notices.paused("thread", timedelta(seconds=30), is_first=True), "There were more messages in this thread"),
-        ("paused:person", "These were more messages"),
+        (notices.paused("thread", timedelta(seconds=30), is_first=True), "This thread is getting messages too fast"),
+        ("paused:person", "You're sending messages too fast."),
         (notices.not_posted("C1", "is_archived"), "I couldn't post my answer: the channel is archived."),
         (
             notices.not_posted("D1", "restricted_action_of_tomorrow"),
             "I couldn't post my answer: I'm not allowed to post",
         ),
-        (notices.not_posted("C1", "of_tomorrow"), "I couldn't post my answer: Slack does not allow it (of_tomorrow)."),
-        (notices.edited("C1:1.2"), "The agent got this message before you changed it."),
-        ("stranger", "This bridge is only for people of the workspace"),
-        ("of a later release", "You may not do this here."),
+        (notices.not_posted("C1", "of_tomorrow"), "I couldn't post my answer: Slack doesn't allow it (of_tomorrow)."),
+        (notices.edited("C1:1.2"), "The agent received this message before you edited it."),
+        ("stranger", "Only members of the bridge's own workspace"),
+        ("of a later release", "You don't have permission to do this here."),
     ],
 )
 def test_a_notice_decided_at_the_door_finds_its_words(what: str, text: str) -> None:

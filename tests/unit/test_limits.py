@@ -69,10 +69,10 @@ async def test_a_thread_that_runs_wild_pauses_once_with_a_notice_to_all_and_then
         await say(door, f"message {number}", number)
 
     assert door.harness.service.messages == ["message 200", "message 201", "message 202"]
-    public = [one for one in door.harness.seen.messages if "pauses" in one.words]
+    public = [one for one in door.harness.seen.messages if "too fast" in one.words]
     assert [(one.place.channel, one.place.thread_ts) for one in public] == [(CHANNEL, ROOT)]
-    assert "It goes on in" in public[0].words
-    assert [user for user, words in told(door) if "pauses" in words] == [USER, USER]
+    assert "Try again in" in public[0].words
+    assert [user for user, words in told(door) if "too fast" in words] == [USER, USER]
 
 
 async def test_another_thread_does_not_mind(opened: Opened) -> None:
@@ -128,7 +128,7 @@ async def test_a_person_is_held_to_their_messages_wherever_and_others_are_not(op
     assert door.harness.service.messages == ["one", "two", "Bob Brandt: four"]
     ((user, words),) = told(door)
     assert user == USER
-    assert "Please send it again then. It goes on in" in words
+    assert "too fast. Try again in" in words
 
 
 async def test_a_message_that_is_refused_counts_for_nothing_else(opened: Opened) -> None:
@@ -152,7 +152,7 @@ async def test_a_thread_that_was_begun_by_command_counts_as_a_turn(opened: Opene
         await door.harness.work()
 
     assert door.harness.service.messages == ["hello 0"]
-    assert "more messages than the bridge takes" in told(door)[-1][1]
+    assert "sending messages too fast" in told(door)[-1][1]
 
 
 async def test_runs_are_counted_where_they_start_and_the_next_is_refused_with_the_time_to_wait(opened: Opened) -> None:
@@ -166,8 +166,8 @@ async def test_runs_are_counted_where_they_start_and_the_next_is_refused_with_th
     assert door.harness.service.runs == ["hello"] * 3
     ((user, words),) = told(door)
     assert user == USER
-    assert words.startswith("You have started as many runs as one person may in an hour, so nothing was started.")
-    assert "It goes on in" in words
+    assert words.startswith("You've reached the limit of runs per hour, so nothing was started.")
+    assert "Try again in" in words
     await pass_by(door, "r")
     await door.form({**command, "user_id": USER, "trigger_id": "1.2.9"})
     await door.harness.work()
@@ -193,4 +193,4 @@ def test_a_notice_of_another_release_is_still_told_to_one_person(odd: str) -> No
     reply = features.words_of(f"paused:{odd}")
 
     assert reply.audience is Audience.PRIVATE or odd.startswith("thread:thread")
-    assert "It goes on in" in reply.text
+    assert "Try again in" in reply.text

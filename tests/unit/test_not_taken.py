@@ -23,7 +23,7 @@ from support.harness import NOT_NOW, WHISPER
 from support.saying import US
 from support.store import CHANNEL, TEAM, USER
 
-TOLD = "could not be taken"
+TOLD = "couldn't queue this"
 PERSON = {"user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL}, "trigger_id": "1.2.a"}
 PRESSED = {**PERSON, "type": "block_actions", "actions": [{"action_id": "a", "block_id": "b"}]}
 CHOSEN = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}}

@@ -201,8 +201,7 @@ async def test_who_answers_in_a_channel_is_set_in_a_form(bench: Bench) -> None:
     whom, reply = bench.say.whispers[-1]
     assert whom.channel == DIRECT
     assert reply.text == (
-        "Support now answers mentions in #support. "
-        "Every top-level message in #support is now answered, without a mention."
+        "Support now answers mentions in #support. I now answer every top-level message in #support, without a mention."
     )
     again = await after(bench, opened)
     chosen = [block["element"]["initial_option"]["value"] for block in again["blocks"][1:4]]

@@ -64,7 +64,7 @@ async def test_an_unknown_outcome_is_said_with_a_button_and_never_repeated(
 
     assert harness.service.messages == ["do it once", "and go on"]
     unknown, after = harness.seen.messages
-    assert "not known whether the agent got this message" in unknown.words
+    assert "can't tell whether the agent received your message" in unknown.words
     assert turn in str(unknown.blocks)
     assert after.words == "re: and go on"
     assert await harness.store.field(turn, "what") == "unknown"
@@ -98,12 +98,12 @@ async def test_a_session_that_is_gone_is_begun_anew_with_the_same_message(harnes
     assert "> Alice Adler: first" in anew["message"]  # which a new session does not know
     assert anew["message"].endswith("second")
     assert "hello again" in harness.seen.words[-1]
-    assert "begins a new one" in str(harness.seen.messages[-1].blocks)
+    assert "starts a new one" in str(harness.seen.messages[-1].blocks)
     assert await harness.store.sessions.thread(THREAD) == Conversation(agent=7, session=43, heard=ts(1))
 
 
 @pytest.mark.parametrize(
-    ("second", "words"), [(httpx.Response(500), "not known"), (httpx.Response(400), "")], ids=["unknown", "refused"]
+    ("second", "words"), [(httpx.Response(500), "can't tell"), (httpx.Response(400), "")], ids=["unknown", "refused"]
 )
 async def test_the_second_sending_is_the_last(harness: Harness, second: httpx.Response, words: str) -> None:
     await harness.store.conversation(agent=7)

@@ -33,7 +33,7 @@ async def test_a_turn_taken_over_after_its_request_is_reported_as_unknown(harnes
     await harness.work("b")
 
     assert harness.service.messages == ["do it once", "and go on"]
-    assert "not known" in harness.seen.words[0]
+    assert "can't tell" in harness.seen.words[0]
     assert harness.seen.words[1:] == ["re: and go on"]
     assert harness.seen.signs == [""]  # the sign of the dead is taken away
 
@@ -95,7 +95,7 @@ async def test_a_worker_that_was_suspended_before_the_post_does_not_post(harness
         await task
 
     (said,) = harness.seen.messages
-    assert "not known" in said.words
+    assert "can't tell" in said.words
 
 
 async def test_a_late_answer_is_dropped_and_binds_nothing(harness: Harness) -> None:

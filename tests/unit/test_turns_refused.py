@@ -84,7 +84,7 @@ async def test_a_private_line_that_slack_refuses_is_a_direct_message(harness: Ha
     await harness.work()
 
     (told,) = harness.seen.messages
-    assert (told.place, "wait in this thread already" in told.words) == (Place(DM_ALICE), True)
+    assert (told.place, "already waiting in this thread" in told.words) == (Place(DM_ALICE), True)
     assert isinstance(put, Queued)
     assert await harness.store.field(put.turn, "what") == "told in a direct message: not_in_channel"
 

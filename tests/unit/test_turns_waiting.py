@@ -36,7 +36,7 @@ async def test_while_the_service_is_down_a_thread_reads_it_once_and_is_answered_
 
     assert harness.service.messages == ["first", "second"]
     assert [one.tag.kind for one in harness.seen.messages] == ["bridge_notice", "bridge_turn", "bridge_turn"]
-    assert "Your message is kept" in harness.seen.words[0]
+    assert "Your message is queued" in harness.seen.words[0]
     assert harness.seen.words[1:] == ["re: first", "re: second"]
 
 

@@ -152,7 +152,7 @@ async def test_a_turn_that_outlasts_draining_is_left_to_a_successor(harness: Har
     harness.draining.clear()
     await harness.take_over("b")
 
-    assert "not known" in harness.seen.words[0]
+    assert "can't tell" in harness.seen.words[0]
     assert len(harness.service.asked) == 1
 
 

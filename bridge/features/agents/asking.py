@@ -57,18 +57,18 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -
         kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
     ]
     if about is not None:
-        hint = "The agent gets this as a quotation, and in the thread what was said before it."
+        hint = "Sent to the agent as a quotation, with the earlier messages of its thread."
         if len(about) > kit.PLAIN_TEXT_INPUT:
             hint = ONLY_THE_FIRST
         element = text_input(ABOUT, about)
         fields.append(kit.input_block(ABOUT, "About this message", element, hint=hint, optional=True))
     menu, hint = channel_menu(WHERE, origin.direct or origin.channel), ""
     if origin.thread_ts:
-        choices = [kit.option("The thread of the message, for everybody there", _IN_THREAD)]
+        choices = [kit.option("The message's thread, visible to everyone there", _IN_THREAD)]
         if origin.direct and origin.direct != origin.channel:
-            choices.append(kit.option("Our direct message, just for you", _DIRECT))
-        menu = kit.select(WHERE, "Choose where", choices, choices[0])
-        hint = "" if origin.direct else "Open my Home tab once, and I can answer you in our direct message, too."
+            choices.append(kit.option("Our direct message, visible only to you", _DIRECT))
+        menu = kit.select(WHERE, "Choose a place", choices, choices[0])
+        hint = "" if origin.direct else "To get answers in our direct message too, open my Home tab once."
     fields.append(kit.input_block(WHERE, "Ask in", menu, hint=hint))
     return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
 
@@ -78,7 +78,7 @@ def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
     agent, message, about = (str(values.get(name) or "").strip() for name in (AGENT, MESSAGE, ABOUT))
     errors = {} if agent.isdecimal() else {AGENT: "Choose an agent from the list."}
     if not message:
-        errors[MESSAGE] = "Write what you want to know."
+        errors[MESSAGE] = "Enter your question."
     return FormErrors(errors) if errors else Question(int(agent), message, about)
 
 

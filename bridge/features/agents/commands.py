@@ -23,9 +23,9 @@ from bridge.slack.blockkit.reply import Reply
 agents = Feature("agents")
 
 
-@agents.command("/agents list [words]", "List the agents, or those with certain words.", default=True, reading=True)
+@agents.command("/agents list [words]", "List the agents, or search them.", default=True, reading=True)
 async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
-    """List the agents, or those with certain words."""
+    """List the agents, or search them."""
     return await _listed(deps, turn, ListPage(words=words))
 
 
@@ -37,7 +37,7 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa
 
 @agents.command(
     "/agents chat [agent] [message]",
-    "Ask an agent in a new thread of this channel. Without a message, a form asks for it.",
+    "Ask an agent in a new thread. Without a message, a form opens.",
 )
 async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:
     """Ask an agent, in a new thread of this channel; a form asks for what is missing."""
@@ -81,7 +81,7 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
     return _thread_begun(agent, root, text, submission.thread_ts, files)
 
 
-@agents.shortcut("ask", asking.ASK_AN_AGENT, "Begin a conversation with an agent of the project.", "global")
+@agents.shortcut("ask", asking.ASK_AN_AGENT, "Start a conversation with an agent.", "global")
 async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:  # noqa: ARG001 - every one gets it
     """Open the form to ask an agent."""
     return Form(asking.ask_form(None, await origin_of(deps, turn)), otherwise=asking.offer_ask_form())

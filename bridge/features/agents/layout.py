@@ -10,7 +10,7 @@ from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
-ASKED_SMALL: Final = "{asked}. Answers and questions go on in this thread."
+ASKED_SMALL: Final = "{asked}. Reply in this thread to continue."
 
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons of the list."""
@@ -21,18 +21,20 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
     found = by_name(matching(agents, wanted))
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
-        return kit.reply(f"No agent has {quoted} in its name or description. Without words, all are listed.")
+        return kit.ask(
+            f"No agent matches {quoted}.", kit.button("Show all agents", TURNS[0], ListPage().model_dump_json())
+        )
     if not found:
         return kit.reply("This project has no agents yet.")
 
     def line(agent: Agent) -> Block:
-        mark = [kit.words(" · answers mentions in this channel", italic=True)] if agent.id == default else []
+        mark = [kit.words(" · default in this channel", italic=True)] if agent.id == default else []
         about = kit.one_line(agent.description or "", kit.DESCRIPTION)
         name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
-        facts = f" · id {agent.id} · {kit.one_line(agent.model, 60)}"
+        facts = f" · ID {agent.id} · {kit.one_line(agent.model, 60)}"
         return kit.paragraph(name, facts, *mark, f"\n{about}" if about else "")
 
-    title = f"Agents with {quoted}" if wanted else "Agents"
+    title = f"Agents matching {quoted}" if wanted else "Agents"
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS)
 
 
@@ -41,7 +43,7 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     name = kit.one_line(detail.name or agent.name)
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
-    facts = [("Id", str(agent.id)), ("Model", detail.model or agent.model)]
+    facts = [("ID", str(agent.id)), ("Model", detail.model or agent.model)]
     if temperature is not None:
         facts.append(("Temperature", f"{temperature:g}"))
     tools = untyped_json.listed(untyped_json.names_in(detail.tools), 1500)
@@ -50,8 +52,8 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
     blocks = [kit.header(name), *([kit.section(kit.cut(description, 2000))] if description.strip() else [])]
     blocks += [kit.fields(facts), kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools))]
     if welcome := kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000):
-        blocks.append(kit.rich(kit.paragraph(kit.words("Says hello with: ", bold=True), welcome)))
-    return kit.reply(f"Agent {name} (id {agent.id}). {description}", *blocks)
+        blocks.append(kit.rich(kit.paragraph(kit.words("Welcome message: ", bold=True), welcome)))
+    return kit.reply(f"Agent {name} (ID {agent.id}). {description}", *blocks)
 
 
 def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
@@ -67,4 +69,4 @@ def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
 def who_asks(agent: Agent, asked_by: str) -> str:
     """Say who asks whom."""
     whom = kit.named(agent.name, 80)
-    return f"{kit.named(asked_by, 80)} asks {whom}" if asked_by else f"Asked of {whom}"
+    return f"{kit.named(asked_by, 80)} asks {whom}" if asked_by else f"Question for {whom}"

@@ -38,9 +38,9 @@ channels = Feature("channels")
 channels.notice(layout.CHANGED)(layout.told_of_change)
 
 
-@channels.command("/agents channel", "Show who answers in this channel, to what, and which apps' messages count.")
+@channels.command("/agents channel", "Show this channel's settings: default agent, replies and apps.")
 async def show_settings(deps: Deps, turn: Turn) -> Result:
-    """Show who answers in this channel, to what, and which apps' messages count."""
+    """Show this channel's settings: default agent, replies and apps."""
     settings = (await deps.channels.stored(turn.team, turn.channel)).settings
     agent = await agent_name(deps, settings.agent) if settings.agent is not None else ""
     apps = [(rule.name or id_, await _what_it_does(deps, rule)) for id_, rule in settings.apps.items()]
@@ -49,10 +49,10 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
 
 
 @channels.command(
-    "/agents default [agent]", "Choose the agent that answers mentions in this channel. Without one, a form asks."
+    "/agents default [agent]", "Set the agent that answers mentions in this channel. Without one, a form opens."
 )
 async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
-    """Choose the agent that answers mentions in this channel; without one, a form asks."""
+    """Set the agent that answers mentions in this channel. Without one, a form opens."""
     if agent is None:
         return await _form(deps, turn, turn.channel)
     return await change_settings(
@@ -64,9 +64,9 @@ async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> 
     )
 
 
-@channels.command("/agents default none", "Let this channel have no default agent.")
+@channels.command("/agents default none", "Remove the default agent of this channel.")
 async def take_default_away(deps: Deps, turn: Turn) -> Result:
-    """Let this channel have no default agent."""
+    """Remove the default agent of this channel."""
     return await change_settings(
         deps,
         turn,
@@ -76,39 +76,43 @@ async def take_default_away(deps: Deps, turn: Turn) -> Result:
     )
 
 
-@channels.command("/agents channel answers <mentions|all>", "Answer mentions only, or every top-level message here.")
+@channels.command(
+    "/agents channel answers <mentions|all>", "Answer only mentions, or every top-level message in this channel."
+)
 async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
-    """Answer mentions only, or every top-level message here."""
+    """Answer only mentions, or every top-level message in this channel."""
     return await _set(deps, turn, lambda now: now.model_copy(update={"answers": choice}))
 
 
 @channels.command(
     "/agents channel replies <all|mentions>",
-    "Send all replies in a thread to its agent, or only those that mention me.",
+    "Send every reply in a thread to its agent, or only those that mention me.",
 )
 async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
-    """Send all replies in a thread to its agent, or only those that mention me."""
+    """Send every reply in a thread to its agent, or only those that mention me."""
     return await _set(deps, turn, lambda now: now.model_copy(update={"replies": choice}))
 
 
-@channels.command("/agents channel ask <agent> <app>", "Let an agent answer what an app posts here, such as alerts.")
+@channels.command(
+    "/agents channel ask <agent> <app>", "Have an agent answer an app's posts in this channel, such as alerts."
+)
 async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result:
-    """Let an agent answer what an app posts here, such as alerts."""
+    """Have an agent answer an app's posts in this channel, such as alerts."""
     return await _set_app(deps, turn, app, AppRule(agent=agent.id, owner=turn.user))
 
 
 @channels.command(
-    "/agents channel run <workflow> <app>", "Run a workflow with what an app posts here, on your behalf, in its thread."
+    "/agents channel run <workflow> <app>", "Run a workflow on each of an app's posts in this channel, on your behalf."
 )
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, app: str) -> Result:
-    """Run a workflow with what an app posts here, on your behalf, in its thread."""
+    """Run a workflow on each of an app's posts in this channel, on your behalf."""
     await check_runner(deps, turn.user)
     return await _set_app(deps, turn, app, AppRule(workflow=workflow.id, owner=turn.user))
 
 
-@channels.command("/agents channel ignore <app>", "Ignore again what an app posts here.")
+@channels.command("/agents channel ignore <app>", "Stop answering an app's posts in this channel.")
 async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
-    """Ignore again what an app posts here."""
+    """Stop answering an app's posts in this channel."""
     return await _set_app(deps, turn, app, None)
 
 
@@ -134,9 +138,9 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     return await change_settings(deps, turn, lambda now: now.with_app(app, rule))
 
 
-@channels.command("/agents channel reset", "Undo everything that was set for this channel.")
+@channels.command("/agents channel reset", "Reset all settings of this channel.")
 async def reset(deps: Deps, turn: Turn) -> Result:
-    """Undo everything that was set for this channel."""
+    """Reset all settings of this channel."""
     return await _set(deps, turn, lambda _: NOTHING_SET)
 
 
@@ -275,8 +279,8 @@ async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) 
 async def _what_it_does(deps: Deps, rule: AppRule) -> str:
     owner = await deps.directory.user_name(rule.owner)
     if rule.workflow is not None:
-        return f"runs {await workflow_name(deps, rule.workflow)}, set up by {owner}"
-    return f"answered by {await agent_name(deps, rule.agent or 0)}, set up by {owner}"
+        return f"runs {await workflow_name(deps, rule.workflow)} · set up by {owner}"
+    return f"answered by {await agent_name(deps, rule.agent or 0)} · set up by {owner}"
 
 
 def _is_direct(channel: str) -> bool:

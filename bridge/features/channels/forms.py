@@ -1,4 +1,4 @@
-"""The form *Who answers here*: all that is set for one channel, in one view."""
+"""The form *Channel settings*: all that is set for one channel, in one view."""
 
 from __future__ import annotations
 
@@ -62,26 +62,26 @@ def settings_form(
 
     *apps* are those that have a rule there or posted there lately; any other one can be named by its id.
     """
-    chosen = agent_option(agent) if agent else kit.option("Nobody in particular", NOBODY)
+    chosen = agent_option(agent) if agent else kit.option("No default agent", NOBODY)
     fields = [
-        kit.section(f"For {kit.named(where, 100)}."),
-        kit.input_block(AGENT, "Agent", kit.external_select(AGENT, "Choose an agent, or nobody", chosen)),
+        kit.section(f"Settings for {kit.named(where, 100)}"),
+        kit.input_block(AGENT, "Default agent", kit.external_select(AGENT, "Choose an agent", chosen)),
     ]
     if not is_direct:
         fields += [
-            _choice(ANSWERS, "It answers", _ANSWERS, answers),
-            _choice(REPLIES, "In threads, it gets", _REPLIES, replies),
+            _choice(ANSWERS, "Messages to answer", _ANSWERS, answers),
+            _choice(REPLIES, "Replies sent to the agent", _REPLIES, replies),
         ]
-        fields += [_app_field(f"{APP}{app.id}", f"What {app.name} posts", _does(app)) for app in apps[:MOST_APPS]]
+        fields += [_app_field(f"{APP}{app.id}", f"Posts by {app.name}", _does(app)) for app in apps[:MOST_APPS]]
         other: Block = {"type": "plain_text_input", "action_id": OTHER, "max_length": 32}
-        hint = "Its app ID (A…), as its page in Slack's app directory shows it."
+        hint = "Its app ID, such as A0123456789. You find it on the app's page in Slack."
         fields.append(kit.input_block(OTHER, "Another app", other, hint=hint, optional=True))
-        fields.append(_app_field(APP, "What that app posts"))
-    return modal(DEFAULT, "Who answers here", "Save", fields, origin)
+        fields.append(_app_field(APP, "Posts by the other app"))
+    return modal(DEFAULT, "Channel settings", "Save", fields, origin)
 
 
 def _app_field(name: str, label: str, initial: Block | None = None) -> Block:
-    return kit.input_block(name, label, kit.external_select(name, "Is ignored", initial), optional=True)
+    return kit.input_block(name, label, kit.external_select(name, "Ignored", initial), optional=True)
 
 
 def _does(app: AppField) -> Block | None:
@@ -91,11 +91,11 @@ def _does(app: AppField) -> Block | None:
 
 
 def _agent_option(agent: Agent) -> Block:
-    return kit.option(kit.one_line(f"Is answered by {agent.name}", kit.OPTION_TEXT), f"agent:{agent.id}")
+    return kit.option(kit.one_line(f"Answered by {agent.name}", kit.OPTION_TEXT), f"agent:{agent.id}")
 
 
 def _workflow_option(workflow: Workflow) -> Block:
-    return kit.option(kit.one_line(f"Runs {workflow.name}", kit.OPTION_TEXT), f"workflow:{workflow.id}")
+    return kit.option(kit.one_line(f"Run {workflow.name}", kit.OPTION_TEXT), f"workflow:{workflow.id}")
 
 
 def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Block:
@@ -114,7 +114,7 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     if other and not APP_ID.fullmatch(other):
         return FormErrors({OTHER: "An app ID looks like A0123456789."})
     if bool(other) != (does is not None):
-        return FormErrors({APP: "Choose what it starts."} if other else {OTHER: "Write the app's ID."})
+        return FormErrors({APP: "Choose what happens with its posts."} if other else {OTHER: "Enter the app's ID."})
     return Filled(None if agent == NOBODY else int(agent), answers, replies, apps | ({other: does} if other else {}))
 
 
@@ -126,7 +126,7 @@ def _started(value: str) -> tuple[str, int] | None:
 def agent_choices(agents: Sequence[Agent], query: str) -> list[Block]:
     """Offer agents, and nobody."""
     found = agent_options(agents, query)
-    return found if query.strip() else [kit.option("Nobody in particular", NOBODY), *found[: kit.OPTIONS - 1]]
+    return found if query.strip() else [kit.option("No default agent", NOBODY), *found[: kit.OPTIONS - 1]]
 
 
 def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: str) -> list[Block]:
@@ -134,10 +134,12 @@ def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: s
     starts = [(one.id, one.name, _workflow_option(one)) for one in workflows if one.is_active]
     starts += [(one.id, one.name, _agent_option(one)) for one in agents]
     ranked = [(rank, it) for id_, name, it in starts if (rank := match_rank(id_, name, query)) is not None]
-    nothing = [] if query.strip() else [kit.option("Is ignored", "nothing")]
+    nothing = [] if query.strip() else [kit.option("Ignored", "nothing")]
     return [*nothing, *(option for _, option in sorted(ranked, key=itemgetter(0)))][: kit.OPTIONS]
 
 
 def offer_settings_form(channel: str) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
-    return kit.ask("Who is to answer here?", kit.button(OPEN_THE_FORM, OPEN_DEFAULT, channel[: kit.BUTTON_VALUE]))
+    return kit.ask(
+        "Change this channel's settings?", kit.button(OPEN_THE_FORM, OPEN_DEFAULT, channel[: kit.BUTTON_VALUE])
+    )

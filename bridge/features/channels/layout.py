@@ -45,21 +45,21 @@ class SettingChange(NamedTuple):
             case "agent", _:
                 return f"{name} now answers mentions in {where}."
             case "answers", "all":
-                return f"Every top-level message in {where} is now answered, without a mention."
+                return f"I now answer every top-level message in {where}, without a mention."
             case "answers", _:
-                return f"Only mentions are answered in {where} now."
+                return f"I now answer only mentions in {where}."
             case "replies", "all":
-                return f"In threads of {where}, every reply now goes to the agent."
+                return f"Every reply in a thread of {where} now goes to its agent."
             case "replies", "mentions":
                 return f"In threads of {where}, only replies that mention me now go to the agent."
             case "replies", _:
-                return f"In threads of {where}, replies are handled as everywhere else again."
+                return f"Replies in threads of {where} follow the general setting again."
             case "app", "agent":
-                return f"{name} now answers what {of} posts in {where}."
+                return f"{name} now answers posts by {of} in {where}."
             case "app", "workflow":
-                return f"What {of} posts in {where} now runs {name}."
+                return f"Posts by {of} in {where} now run {name}."
             case "app", _:
-                return f"What {of} posts in {where} is ignored again."
+                return f"I now ignore posts by {of} in {where}."
         return f"The settings of {where} were changed."
 
 
@@ -74,15 +74,15 @@ class Shown(NamedTuple):
 
 def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
     """Show what is set."""
-    facts = [("Agent", kit.one_line(shown.agent, 100) or "none of its own")]
+    facts = [("Default agent", kit.one_line(shown.agent, 100) or "none")]
     if not is_direct:
         facts += [
             ("Answers", "every top-level message" if shown.answers_all else "mentions only"),
-            ("Replies in threads", "those that mention me" if shown.needs_mention else "all"),
+            ("Replies in threads", "only those that mention me" if shown.needs_mention else "all"),
             ("Apps", "all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")),
         ]
     text = "; ".join(f"{name}: {value}" for name, value in facts)
-    blocks = [kit.header("Who answers here"), kit.fields(facts)]
+    blocks = [kit.header("Channel settings"), kit.fields(facts)]
     if shown.apps:
         lines = [
             kit.paragraph(kit.words(kit.one_line(app, 80), bold=True), f" · {kit.one_line(does, 200)}")
@@ -90,8 +90,8 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
         ]
         blocks.append(kit.rich(kit.bullets(lines)))
     if may_change:
-        blocks.append(kit.actions(kit.button("Change…", OPEN_DEFAULT, "")))
-    return kit.reply(f"Who answers here. {text}", *blocks)
+        blocks.append(kit.actions(kit.button("Change settings…", OPEN_DEFAULT, "")))
+    return kit.reply(f"Channel settings. {text}", *blocks)
 
 
 def nothing_changed() -> Reply:
@@ -101,12 +101,14 @@ def nothing_changed() -> Reply:
 
 def not_in_direct_messages() -> Reply:
     """Tell that a setting makes no sense where everything is for the bot."""
-    return kit.reply("I answer everything in a direct message. Use this in a channel.")
+    return kit.reply("In a direct message, I answer everything. Use this in a channel.")
 
 
 def too_many_apps(most: int) -> Reply:
     """Tell that no more apps may count."""
-    return kit.reply(f"{most} apps count in this channel already. Use /agents channel ignore for one of them first.")
+    return kit.reply(
+        f"This channel already has {most} apps, which is the limit. Remove one with /agents channel ignore first."
+    )
 
 
 def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
@@ -131,9 +133,9 @@ def told_of_change(facts: str = "") -> Reply:
 
 def default_set(agent: str) -> Reply:
     """Tell that an agent answers in the channel from now on."""
-    return kit.reply(f"{kit.named(agent, 100)} answers mentions in this channel from now on.")
+    return kit.reply(f"{kit.named(agent, 100)} now answers mentions in this channel.")
 
 
 def default_taken_away() -> Reply:
     """Tell that no agent is the channel's default any more."""
-    return kit.reply("This channel has no default agent any more.")
+    return kit.reply("This channel no longer has a default agent.")

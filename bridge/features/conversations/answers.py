@@ -9,7 +9,7 @@ from bridge.features.shared.buttons import Answered, feedback_buttons
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.reply import Audience, Reply
 
-SESSION_GONE: Final = "The earlier conversation is no longer known to the service, so this answer begins a new one."
+SESSION_GONE: Final = "The service no longer has the earlier conversation, so this answer starts a new one."
 
 _NOTIFICATION = 300
 _TOOLS = "Tools used: "
@@ -22,7 +22,7 @@ def answer(
 
     With *feedback*, people can say what they think of it.
     """
-    shown = kit.clean(message) if message.strip() else "_The agent answered with an empty message._"
+    shown = kit.clean(message) if message.strip() else "_The agent sent an empty answer._"
     small, footer = [*notes], []
     if tools_used and (tools := untyped_json.listed(untyped_json.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):
         small.append(_TOOLS + tools)

@@ -85,30 +85,30 @@ async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
     await deps.sessions.greeted(turn.team, what.user)
 
 
-@conversations.command("!stop", "Stop what the agent is doing in this thread; its answer is not shown.")
+@conversations.command("!stop", "Stop the agent's work in this thread.")
 async def stop(deps: Deps, turn: Turn) -> Result:
-    """Stop what the agent is doing in this thread; its answer is not shown."""
+    """Stop the agent's work in this thread."""
     given = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
     return await stopped(deps, turn, turn.thread, given) if turn.thread else _none()
 
 
-@conversations.command("!mute", "Let the agent hear nothing of this thread until somebody writes !unmute.")
+@conversations.command("!mute", "Stop sending this thread to the agent until someone types !unmute.")
 async def mute(deps: Deps, turn: Turn) -> Result:
-    """Let the agent hear nothing of this thread until somebody writes !unmute."""
+    """Stop sending this thread to the agent until someone types !unmute."""
     is_there = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=True)
     return shown(layout.muted(), "muted") if is_there else _none()
 
 
-@conversations.command("!unmute", "Let the agent hear again what is said in this thread.")
+@conversations.command("!unmute", "Send this thread to the agent again.")
 async def unmute(deps: Deps, turn: Turn) -> Result:
-    """Let the agent hear again what is said in this thread."""
+    """Send this thread to the agent again."""
     is_there = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=False)
     return shown(layout.unmuted(), "unmuted") if is_there else _none()
 
 
-@conversations.command("!new", "Begin a new conversation in this thread, with the same agent.")
+@conversations.command("!new", "Start a new conversation in this thread with the same agent.")
 async def begin_anew(deps: Deps, turn: Turn) -> Result:
-    """Begin a new conversation in this thread, with the same agent."""
+    """Start a new conversation in this thread with the same agent."""
     if turn.thread is None or await deps.sessions.thread(turn.thread) is None:
         return _none()
     await deps.sessions.restart(turn.thread)
@@ -133,10 +133,10 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
 
 @conversations.command(
     "!session [number]",
-    "Show which agent and which session this thread has, or continue an earlier session of this channel here.",
+    "Show this thread's agent and session, or resume an earlier session here.",
 )
 async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Result:
-    """Show which agent and which session this thread has, or continue an earlier session of this channel here."""
+    """Show this thread's agent and session, or resume an earlier session here."""
     conversation = await deps.sessions.thread(turn.thread) if turn.thread else None
     if number and turn.thread is not None:
         return await _ask_to_continue(deps, turn, turn.thread, conversation, number)

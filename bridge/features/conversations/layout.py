@@ -22,70 +22,70 @@ _WELCOME = 2000
 
 def muted() -> Reply:
     """Tell that nothing said here is for the agent."""
-    text = "Muted: nothing said in this thread goes to the agent until somebody writes !unmute. Commands still work."
+    text = "Muted: this thread isn't sent to the agent until someone types !unmute. Commands still work."
     return kit.note(text, audience=Audience.THREAD)
 
 
 def unmuted() -> Reply:
     """Tell that what is said here is for the agent again."""
-    return kit.note("No longer muted: the agent gets what is said here from now on.", audience=Audience.THREAD)
+    return kit.note("Unmuted: new messages are sent to the agent again.", audience=Audience.THREAD)
 
 
 def handed_over(agent: str, before: str, session: int | None) -> Reply:
     """Tell which agent answers from now on, and which did before."""
-    text = f"{kit.named(agent, 100)} answers here from now on, in a new session that knows nothing of the earlier one."
+    text = f"{kit.named(agent, 100)} now answers here, in a new session that doesn't know the earlier one."
     if before:
         of = "" if session is None else f" (session {session})"
-        text = f"{text} Before, {kit.named(before, 100)} did{of}."
+        text = f"{text} It replaces {kit.named(before, 100)}{of}."
     return kit.note(text, audience=Audience.THREAD)
 
 
 def answers_already(agent: str) -> Reply:
     """Tell that this agent has the thread."""
-    return kit.reply(f"{kit.named(agent, 100)} answers here already. Write !new to begin a new session.")
+    return kit.reply(f"{kit.named(agent, 100)} already answers here. Type !new to start a new session.")
 
 
 def ask_to_continue(session: int, agent: str, before: int | None, value: str) -> Reply:
     """Ask before the session of a thread is replaced."""
-    text = f"Continue session {session} with {kit.named(agent, 100)} in this thread?"
-    small = f"It takes the place of session {before}. To go back to that, write !session {before}."
+    text = f"Resume session {session} with {kit.named(agent, 100)} in this thread?"
+    small = f"It replaces session {before}. To go back, type !session {before}."
     if before is None:
-        small = "It takes the place of what it has now."
-    return kit.ask(text, kit.button(f"Continue session {session}", CONTINUE, value), small=small)
+        small = "It replaces the current conversation."
+    return kit.ask(text, kit.button(f"Resume session {session}", CONTINUE, value), small=small)
 
 
 def continued(session: int, agent: str, before: int | None) -> Reply:
     """Tell which session a thread continues now."""
-    was = "" if before is None else f" Before, it was session {before}."
-    text = f"This thread continues session {session} with {kit.named(agent, 100)}.{was}"
+    was = "" if before is None else f" It replaces session {before}."
+    text = f"This thread is now in session {session} with {kit.named(agent, 100)}.{was}"
     return kit.note(text, audience=Audience.THREAD)
 
 
 def continues_already(session: int) -> Reply:
     """Tell that this is the thread's session."""
-    return kit.reply(f"This thread is in session {session} already.")
+    return kit.reply(f"This thread is already in session {session}.")
 
 
 def no_such_session(session: str) -> Reply:
     """Tell that a session cannot be continued here; not whether it exists elsewhere."""
     return kit.reply(
-        f"No session {kit.one_line(session, 20)} can be continued here. "
-        "It has to be one of this channel, or of your own direct message with me."
+        f"Session {kit.one_line(session, 20)} can't be resumed here. "
+        "It has to be from this channel or your own direct message with me."
     )
 
 
 def changed_meanwhile() -> Reply:
     """Tell that a question was about a session that the thread no longer has."""
-    return kit.reply("The session of this thread has changed meanwhile, so nothing was done. Please try again.")
+    return kit.reply("This thread's session changed in the meantime, so nothing was done. Try again.")
 
 
 def greeting(agent: Agent | None) -> Reply:
     """Greet a person who opens the Messages tab for the first time."""
     welcome = kit.clean(agent.welcome_message or "").strip() if agent else ""
     if agent is None or not welcome:
-        text = "Hello! Write here, and an agent of this project answers. Each message at the top begins a conversation."
+        text = "Hello! Send me a message, and an agent answers in its thread. Each new message starts a conversation."
         return kit.ask(text, audience=Audience.CHANNEL)
-    unless = f"{kit.named(agent.name, 100)} answers here unless you begin with another agent's name."
+    unless = f"{kit.named(agent.name, 100)} answers here. To ask another agent, start with its name."
     return Reply(
         text=kit.fallback(welcome, 300),
         markdown=markdown.neutralised(kit.cut(welcome, _WELCOME)),
@@ -100,7 +100,7 @@ def prompts(agents: Sequence[Agent], default: Agent | None) -> list[dict[str, st
     first = [*([default] if default else []), *others][: PROMPTS - 1]
     names = [name for agent in first if (name := kit.one_line(agent.name, 100))]
     asked = [{"title": kit.cut(f"Ask {name}", _PROMPT_TITLE), "message": f"{name}: What can you do?"} for name in names]
-    return [*asked, {"title": "What can I ask for?", "message": "!help"}]
+    return [*asked, {"title": "What can you do?", "message": "!help"}]
 
 
 _SECRET = re.compile(

@@ -19,7 +19,10 @@ def agent_menu(agents: Sequence[Agent]) -> Reply:
         element = kit.external_select(CHOOSE, CHOOSE_AN_AGENT)
     else:
         element = kit.select(CHOOSE, CHOOSE_AN_AGENT, agent_options(agents))
-    text, waits = "Which agent should answer here?", kit.context("Your message waits until somebody has chosen.")
+    text, waits = (
+        "Which agent should answer here?",
+        kit.context("Your message will be sent once someone picks an agent."),
+    )
     return kit.reply(text, kit.section(text), kit.actions(element), waits, audience=Audience.THREAD)
 
 
@@ -31,4 +34,4 @@ def chosen(agent_name: str) -> Reply:
 
 def chosen_before() -> Reply:
     """Tell who chose second."""
-    return kit.reply("Somebody has chosen an agent for this thread already.")
+    return kit.reply("Someone has already chosen an agent for this thread.")

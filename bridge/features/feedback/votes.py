@@ -77,8 +77,8 @@ def read_vote(value: str) -> tuple[bool, Answered] | None:
 
 def thanks(*, is_up: bool) -> Reply:
     """Thank for a vote on an answer."""
-    more = "" if is_up else " It helps to write in the thread what was missing."
-    return kit.reply(f"Thank you, this is noted.{more}")
+    more = "" if is_up else " Tell us in the thread what was missing."
+    return kit.reply(f"Thanks for the feedback.{more}")
 
 
 async def votes_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Vote]:

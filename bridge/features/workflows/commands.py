@@ -30,11 +30,9 @@ workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
 
 
-@workflows.command(
-    "/workflows list [words]", "List the workflows, or those with certain words.", default=True, reading=True
-)
+@workflows.command("/workflows list [words]", "List the workflows, or search them.", default=True, reading=True)
 async def list_workflows(deps: Deps, turn: Turn, *, words: str = "") -> Result:
-    """List the workflows, or those with certain words."""
+    """List the workflows, or search them."""
     return await _listed(deps, turn, ListPage(words=words))
 
 
@@ -44,7 +42,7 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
     return layout.workflow_card(workflow, await deps.project.get_workflow(workflow.id))
 
 
-@workflows.command("/workflows run [workflow] [input]", "Run a workflow. Without an input, a form asks for it.")
+@workflows.command("/workflows run [workflow] [input]", "Run a workflow. Without an input, a form opens.")
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow; without one, or without an input, a form asks for it."""
     await check_runner(deps, turn.user)
@@ -157,7 +155,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
     return await run(deps, turn, workflow, request.input, is_sure=is_sure)
 
 
-@workflows.shortcut("run", forms.RUN_A_WORKFLOW, "Choose a workflow of the project and run it.", "global")
+@workflows.shortcut("run", forms.RUN_A_WORKFLOW, "Choose a workflow and run it.", "global")
 async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to run a workflow, with the message that the shortcut was used on as its input."""
     await check_runner(deps, turn.user)
@@ -168,7 +166,7 @@ async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
     return Form(view, otherwise=run_card.offer_form(None))
 
 
-@workflows.shortcut("run_with", "Run a workflow with this", "Run a workflow with the text of this message.", "message")
+@workflows.shortcut("run_with", "Run a workflow with this", "Run a workflow with this message as input.", "message")
 async def run_with_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Do the same."""
     return await run_from_anywhere(deps, turn, shortcut)

@@ -36,7 +36,7 @@ REMEMBER: Final = "remember"
 
 _TEXT = kit.option("Text", "text")
 _JSON = kit.option("JSON", "json")
-_REMEMBER = kit.option("Fill this in for me the next time", "yes")
+_REMEMBER = kit.option("Remember my input", "yes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def run_form(
     Where it was opened outside any channel, it asks where the card of the run is to be.
     """
     chosen = _option(workflow) if workflow else None
-    hint = "What the workflow gets to work on." if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
+    hint = "Passed to the workflow." if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
     kinds = kit.select(KIND, "Text or JSON", [_TEXT, _JSON], _JSON if kind == _JSON["value"] else _TEXT)
     box: Block = {"type": "checkboxes", "action_id": REMEMBER, "options": [_REMEMBER]}
     if is_remembered:
@@ -66,12 +66,12 @@ def run_form(
     blocks = [
         kit.input_block(WORKFLOW, "Workflow", kit.external_select(WORKFLOW, "Choose a workflow", chosen)),
         kit.input_block(INPUT, "Input", text_input(INPUT, typed), hint=hint, optional=True),
-        kit.input_block(KIND, "The input is", kinds),
+        kit.input_block(KIND, "Input type", kinds),
         kit.input_block(REMEMBER, "Next time", box, optional=True),
     ]
     if not origin.channel:
-        menu, hint = channel_menu(CHANNEL, origin.direct), "I have to be a member of the channel."
-        blocks.append(kit.input_block(CHANNEL, "Show the result in", menu, hint=hint))
+        menu, hint = channel_menu(CHANNEL, origin.direct), "I need to be a member of that channel."
+        blocks.append(kit.input_block(CHANNEL, "Post the result in", menu, hint=hint))
     return modal(RUN, RUN_A_WORKFLOW, "Run", blocks, origin)
 
 
@@ -87,7 +87,7 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
             value = typed_json(typed)
         except BadInput as exc:
             errors[INPUT] = (
-                f"This isn't JSON. {where_json_breaks(exc)}" if typed.strip() else "Write a JSON value, or choose Text."
+                f"This isn't JSON. {where_json_breaks(exc)}" if typed.strip() else "Enter a JSON value, or choose Text."
             )
     if errors:
         return FormErrors(errors)

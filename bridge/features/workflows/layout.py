@@ -30,7 +30,8 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
     found = active_first(matching(workflows, wanted))
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
-        return kit.reply(f"No workflow has {quoted} in its name or description. Without words, all are listed.")
+        every = kit.button("Show all workflows", TURNS[0], ListPage().model_dump_json())
+        return kit.ask(f"No workflow matches {quoted}.", every)
     if not found:
         return kit.reply("This project has no workflows yet.")
 
@@ -38,7 +39,7 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
         name = kit.words(kit.one_line(workflow.name, 100) or kit.NO_NAME, bold=True)
         return kit.paragraph(name, *facts_of(workflow))
 
-    title = f"Workflows with {quoted}" if wanted else "Workflows"
+    title = f"Workflows matching {quoted}" if wanted else "Workflows"
     menu = [kit.actions(kit.external_select(RUN, "Run a workflow…"))] if may_run else []
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *menu)
 
@@ -50,7 +51,7 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     description = detail.description or workflow.description or ""
     count = untyped_json.how_many(detail.nodes)
     facts = [
-        ("Id", str(workflow.id)),
+        ("ID", str(workflow.id)),
         ("State", "active" if is_active else "inactive"),
         ("Trigger", detail.trigger_type or workflow.trigger_type),
         ("Nodes", f"{workflow.node_count if count is None else count:,}"),
@@ -59,7 +60,7 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
     lines = [kit.paragraph(line) for line in _node_lines(detail)]
     run = kit.button("Run…", RUN_FORM, run_value(workflow.id))
     return kit.reply(
-        f"Workflow {name} (id {workflow.id}). {description}",
+        f"Workflow {name} (ID {workflow.id}). {description}",
         kit.header(name),
         *about,
         kit.fields(facts),

@@ -31,7 +31,9 @@ NODES: Final = "run:nodes"
 MEND: Final = "run:fix"
 AS_TEXT: Final = "run:text"
 
-_SURE = kit.confirm("Run again?", "It may have run already, and would then run twice.", "Run again", "Cancel")
+_SURE = kit.confirm(
+    "Run again?", "It may already have run. Running it again may repeat the work.", "Run again", "Cancel"
+)
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
 _MOST_NODES = 20
@@ -54,13 +56,13 @@ class Run:
 
 def running(run: Run) -> Reply:
     """Show that a run is on its way."""
-    return _card(run, "running …", kit.context(_started_by(run)))
+    return _card(run, "running…", kit.context(_started_by(run)))
 
 
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
     """Show what a run ended with. Output that is too long for the card goes along as a file, whole."""
     shown, files = _output(result)
-    facts = kit.context(f"{_started_by(run)} · run {result.runId} · took {kit.spoken(took)}")
+    facts = kit.context(f"{_started_by(run)} · run {result.runId} · {kit.spoken(took)}")
     nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
     status = kit.one_line(result.status, 100) or FINISHED
     return _card(run, status, *shown, facts, kit.actions(*nodes, _again(run)), files=files)
@@ -75,22 +77,22 @@ def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply
 
 def unknown(run: Run) -> Reply:
     """Show that a run may have been started, and that nobody can know."""
-    broke_off = "The connection to the service broke off, so it is not known whether this ran."
-    why, facts = kit.section(f"{broke_off} Check before you run it again."), kit.context(_started_by(run))
+    text = "The connection to the service broke, and I can't tell whether this ran. Check before you run it again."
+    why, facts = kit.section(text), kit.context(_started_by(run))
     return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
 
 
 def owner_may_not(owner: str) -> Reply:
     """Tell that a message of an app starts nothing, because its *owner* may not run workflows."""
-    text = f"{kit.named(owner, 80)} set this message to run a workflow, but isn't allowed to run workflows now"
-    fix = "Someone who is can set it again with /agents channel run."
+    text = f"{kit.named(owner, 80)} set this up to run a workflow, but no longer has permission to"
+    fix = "Someone who does can set it up again with /agents channel run."
     return kit.note(f"{text}, so nothing was started. {fix}", audience=Audience.THREAD)
 
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
     """Ask before an inactive workflow runs. Input too long for a button is asked for again in the form."""
-    text = f"{kit.named(workflow.name, 100)} is inactive. Do you want to run it all the same?"
-    return kit.ask(text, kit.button("Run it", CONFIRM, run_value(workflow.id, typed)))
+    text = f"{kit.named(workflow.name, 100)} is inactive. Run it anyway?"
+    return kit.ask(text, kit.button("Run anyway", CONFIRM, run_value(workflow.id, typed)))
 
 
 def not_json(workflow: Workflow, typed: str, error: BadInput, kept: str) -> Reply:
@@ -108,23 +110,25 @@ def offer_to_mend(workflow: Workflow, kept: str) -> Reply:
 
 def runs_as_text(workflow: Workflow) -> Reply:
     """Take the place of the question about such input."""
-    return kit.reply(f"{kit.named(workflow.name, 100)} runs with this input as text.", replaces_original=True)
+    return kit.reply(f"{kit.named(workflow.name, 100)} is running with this input as text.", replaces_original=True)
 
 
 def input_gone() -> Reply:
     """Tell that such input is kept no longer."""
-    return kit.reply("This input is no longer available. Please run the workflow again.")
+    return kit.reply("This input is no longer available. Run the workflow again.")
 
 
 def confirmed(workflow: Workflow) -> Reply:
     """Take the question's place after it was answered: one question starts one run."""
-    return kit.reply(f"{kit.named(workflow.name, 100)} is inactive, and runs as you confirmed.", replaces_original=True)
+    return kit.reply(
+        f"{kit.named(workflow.name, 100)} is inactive. You chose to run it anyway.", replaces_original=True
+    )
 
 
 def offer_form(workflow: Workflow | None) -> Reply:
     """Offer the form with a button, for when it could not be opened by itself."""
     if workflow is None:
-        return kit.ask("Which workflow is to run?", kit.button(OPEN_THE_FORM, RUN_FORM, compact({})))
+        return kit.ask("Which workflow do you want to run?", kit.button(OPEN_THE_FORM, RUN_FORM, compact({})))
     text = f"{kit.named(workflow.name, 100)} needs an input."
     return kit.ask(text, kit.button(OPEN_THE_FORM, RUN_FORM, run_value(workflow.id)))
 
@@ -132,7 +136,9 @@ def offer_form(workflow: Workflow | None) -> Reply:
 def node_results(results: Any) -> Reply:
     """Show what each node gave, in the thread of the run's card; whatever was cut goes along as a file, whole."""
     if not results:
-        text = "The node results are kept for a week; these are gone. Run the workflow again to see new ones."
+        text = (
+            "These node results are older than a week and no longer available. Run the workflow again to see new ones."
+        )
         return kit.reply(text)
     by_node = results if isinstance(results, Mapping) else {"": results}  # no record by name: one without a name
     shown, length, is_cut = [], 0, len(by_node) > _MOST_NODES
@@ -181,4 +187,4 @@ def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
     if is_whole:
         return [kit.rich(shown)], []
     name = f"run-{result.runId}-output.{'txt' if is_text else 'json'}"
-    return [kit.rich(shown), kit.context("The whole output is in the file.")], [Attachment(name=name, content=whole)]
+    return [kit.rich(shown), kit.context("The full output is in the file.")], [Attachment(name=name, content=whole)]

@@ -16,43 +16,45 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
 _SENTENCES: Final[dict[type, str]] = {
-    BridgeError: "Sorry, this did not work.",
-    errors.ConfigurationError: "The bridge is not set up completely. Please tell whoever runs it.",
-    errors.ProjectError: "The service did not carry this out. Please try again in a moment.",
-    errors.CannotConnect: "The service is not reachable at the moment. Please try again in a minute.",
-    errors.ConnectionLost: "The connection to the service broke off, so it is not known whether this was done.",
-    errors.NotUnderstood: "The service gave an answer that the bridge does not understand.",
-    errors.NotSignedIn: "The service does not accept the bridge's key. Please tell whoever runs the bridge.",
-    errors.Outage: "The service is down at the moment. Please try again in a few minutes.",
-    errors.SlackError: "Slack did not carry this out. Please try again in a moment.",
-    errors.SlackUnreachable: "Slack is not reachable or asks for patience. Please try again in a minute.",
-    errors.SlackTokenRefused: "Slack no longer accepts my sign-in. Your admin needs to install the app again.",
-    errors.SlackAmbiguous: "It is not known whether Slack took this. Please look before you try again.",
-    errors.SlackGone: "The bridge has lost its connection to Slack, and starts again.",
-    errors.StoreError: (  # and whatever keeps Redis away
-        "The bridge cannot reach its own store at the moment, so nothing was done. Please try again in a minute."
+    BridgeError: "Sorry, that didn't work. Try again in a moment.",
+    errors.ConfigurationError: "The bridge isn't fully set up. Let your admin know.",
+    errors.ProjectError: "The service couldn't do this. Try again in a moment.",
+    errors.CannotConnect: "The service is unavailable. Try again in a minute.",
+    errors.ConnectionLost: (
+        "The connection to the service broke, and I can't tell whether this was done. Check before you try again."
     ),
-    errors.NamespaceTaken: "The bridge's store belongs to another bot. Please tell whoever runs the bridge.",
-    errors.LaneLost: "Another process of the bridge goes on with this.",
-    errors.RecordNotUnderstood: "This was kept by another release of the bridge, which cannot be read any more.",
-    errors.CommandError: "I do not understand this command. Try !help.",
+    errors.NotUnderstood: (
+        "The service sent a response I couldn't read. Try again, and tell your admin if it keeps happening."
+    ),
+    errors.NotSignedIn: "The service rejected the bridge's key. Let your admin know.",
+    errors.Outage: "The service is down. Try again in a few minutes.",
+    errors.SlackError: "Slack couldn't do this. Try again in a moment.",
+    errors.SlackUnreachable: "Slack is unreachable or rate-limiting us. Try again in a minute.",
+    errors.SlackTokenRefused: "Slack no longer accepts my sign-in. Your admin needs to install the app again.",
+    errors.SlackAmbiguous: "I can't tell whether Slack received this. Check before you try again.",
+    errors.SlackGone: "The bridge lost its connection to Slack and is restarting.",
+    errors.StoreError: (  # and whatever keeps Redis away
+        "The bridge's database is unavailable, so nothing was done. Try again in a minute."
+    ),
+    errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
+    errors.LaneLost: "Another process of the bridge is handling this.",
+    errors.RecordNotUnderstood: "This was saved by another release of the bridge and can't be read.",
+    errors.CommandError: "I don't understand this command. Try !help.",
 }
 _NOT_ALLOWED: Final = {
-    "stranger": "This bridge is only for people of the workspace that it belongs to.",
-    "channel": "The bridge is not open in this channel. Please ask whoever runs it to add the channel.",
-    "user": "The bridge is not open for you yet. Please ask whoever runs it to add you.",
-    "default": "You don't have permission to change who answers in a channel. Ask your admin to add you.",
-    "runner": "Running workflows is for certain people only. Please ask whoever runs the bridge to add you.",
+    "stranger": "Only members of the bridge's own workspace can use it.",
+    "channel": "The bridge isn't enabled in this channel. Ask your admin to add it.",
+    "user": "You don't have access to the bridge. Ask your admin to add you.",
+    "default": "You don't have permission to change channel settings. Ask your admin to add you.",
+    "runner": "You don't have permission to run workflows here. Ask your admin to add you.",
     "not_yours": "Only the person who started this can do that.",
-    "unknown": "Slack does not tell the bridge who you are here, so it cannot know whether you may do this, and "
-    "nothing was done. Please try again in a minute. If it stays like this, ask whoever runs the bridge to check it.",
+    "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
+    "it keeps happening.",
 }
 _TOO_OFTEN: Final = {
-    "thread": "There were more messages in this thread than the bridge takes in a minute, so it pauses here. "
-    "What is written until then does not reach the agent.",
-    "person": "These were more messages than the bridge takes from one person in a minute, so this one did not reach "
-    "the agent. Please send it again then.",
-    "runs": "You have started as many runs as one person may in an hour, so nothing was started.",
+    "thread": "This thread is getting messages too fast, so new ones don't reach the agent.",
+    "person": "You're sending messages too fast.",
+    "runs": "You've reached the limit of runs per hour, so nothing was started.",
 }
 _EXPECTED: Final = {
     "often": "a schedule, such as every Monday at 09:00",
@@ -92,50 +94,52 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
     """Say what went wrong, in plain words that are not escaped yet."""
     match error:
         case errors.CircuitOpen():
-            return f"The service is not reachable at the moment. The next try is {_soon(error.retry_in)}."
+            return f"The service is unavailable. Try again {_soon(error.retry_in)}."
         case errors.TimedOut():
-            return f"The service gave no answer within {kit.spoken(error.after)}. It may still be working on it."
+            return f"The service timed out after {kit.spoken(error.after)}. It may still be working on this."
         case errors.NotFound():
-            return f"The service does not know this any more{_said(error) or '.'}"
+            return f"The service no longer has this{_said(error) or '.'}"
         case errors.Busy():
             when = _soon(error.retry_after) if error.retry_after else "in a moment"
-            return f"The service is busy{_said(error) or '.'} Please try again {when}."
+            return f"The service is busy{_said(error) or '.'} Try again {when}."
         case errors.ServiceRefused() if type(error) not in _SENTENCES:
             if error.status >= 500:  # noqa: PLR2004 - HTTP's own border between "you" and "I"
-                return f"The service had a problem of its own{_said(error) or '.'} Please try again in a moment."
-            return f"The service did not accept this{_said(error) or f' (status {error.status}).'}"
+                return f"The service had an internal problem{_said(error) or '.'} Try again in a moment."
+            return f"The service rejected this{_said(error) or f' (status {error.status}).'}"
         case errors.SlackRefused(needed=""):
-            return f"Slack did not allow this ({kit.one_line(error.error, 80)})."
+            return f"Slack didn't allow this ({kit.one_line(error.error, 80)})."
         case errors.SlackRefused():
-            return f"Slack did not allow this: the app needs the permission {kit.one_line(error.needed, 80)}."
+            return f"The app needs the permission {kit.one_line(error.needed, 80)}. Ask your admin to add it."
         case errors.UnknownCommand():
             near = f"Did you mean {' or '.join(error.nearest)}?" if error.nearest else "Try !help."
-            return f"I do not know {kit.quoted(error.typed, 60)}. {near}"
+            return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
         case errors.UnknownOption():
             near = f"Did you mean {error.nearest}?" if error.nearest else f"{error.command} help shows what it takes."
             return f"I don't recognize the option {kit.quoted(error.typed, 60)}. {near}"
         case errors.BadUsage():
-            return f"Please write it like this: {error.usage}"
+            return f"Usage: {error.usage}"
         case errors.NoSuch():
             names = " or ".join(kit.named(name, 80) for name in error.nearest)
-            hint = f"Did you mean {names}?" if names else "The list shows which there are."
+            name = error.name if error.name.isdecimal() else kit.quoted(error.name, 60)
+            hint = f"Did you mean {names}?" if names else "It may have been deleted."
             if error.kind == "app":
-                hint = f"{hint if names else ''} Use its app ID (A…), or its name once it has posted here.".lstrip()
-            return f"There is no {error.kind} {kit.quoted(error.name, 60)}. {hint}"
+                way = "Use its app ID, such as A0123456789, or its name once it has posted here."
+                hint = f"{hint} {way}" if names else way
+            return f"No {error.kind} {name}. {hint}"
         case errors.SeveralFit():
-            names = ", ".join(f"{kit.named(name, 80)} (id {id_})" for id_, name in error.matches[:_MOST_NAMES])
+            names = ", ".join(f"{kit.named(name, 80)} (ID {id_})" for id_, name in error.matches[:_MOST_NAMES])
             if len(error.matches) > _MOST_NAMES:
                 names = f"{names} and {len(error.matches) - _MOST_NAMES} more"
-            return f"Several {error.kind}s fit {kit.quoted(error.name, 60)}: {names}. Please use the id."
+            return f"Several {error.kind}s match {kit.quoted(error.name, 60)}: {names}. Use an ID instead."
         case errors.BadInput():
             return f"This input isn't JSON, so nothing was started. {where_json_breaks(error)}"
         case errors.BadSchedule():
             return _bad_schedule(error)
         case errors.NotAllowed():
-            return _NOT_ALLOWED.get(error.reason, "You may not do this here.")
+            return _NOT_ALLOWED.get(error.reason, "You don't have permission to do this here.")
         case errors.TooOften():
             why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
-            return f"{why} It goes on {_soon(max(error.wait, timedelta(seconds=1)))}."
+            return f"{why} Try again {_soon(max(error.wait, timedelta(seconds=1)))}."
         case _:
             return next(_SENTENCES[base] for base in type(error).__mro__ if base in _SENTENCES)
 

@@ -58,7 +58,7 @@ def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
 def facts_of(workflow: Workflow) -> list[Block | str]:
     """Write what is to be seen at a glance, as it follows a name."""
     trigger = kit.one_line(workflow.trigger_type, 40)
-    glance = f"id {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"
+    glance = f"ID {workflow.id} · {trigger} · {kit.counted(workflow.node_count, 'node')}"
     facts: list[Block | str] = [f" · {glance}"]
     if not workflow.is_active:
         facts.append(kit.words(" · inactive", italic=True))
@@ -91,7 +91,7 @@ def list_reply(
             if is_there:
                 value = ListPage(page=to, words=spot.words[:_MOST_CHARACTERS]).model_dump_json()
                 buttons.append(kit.button(name, turn, value))
-        where = f"{begin + 1:,} to {end:,} of {len(items):,}. Words behind “list” narrow it down."
+        where = f"{begin + 1:,} to {end:,} of {len(items):,}"
         blocks += [kit.context(where), kit.actions(*buttons)]
     names = ", ".join(kit.one_line(item.name, 60) for item in shown)
     return kit.reply(f"{title}: {names}", *blocks)

@@ -12,8 +12,8 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, View
 
 OPEN_THE_FORM: Final = "Open the form"
-ONLY_THE_FIRST: Final = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit in here."
-TOOK_TOO_LONG: Final = "This took too long for the form to open by itself."
+ONLY_THE_FIRST: Final = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit here."
+TOOK_TOO_LONG: Final = "Slack gave up waiting for the form."
 
 PAGE: Final = "page"
 """The callback_id of what only shows something."""
