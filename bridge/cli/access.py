@@ -18,20 +18,20 @@ from bridge.slack.people import Directory, Person
 AREA: Final = "Access"
 RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")
 
-_TO_RUN: Final = ("run workflows", "keep reports", "change channel settings")
-_CURE_OF_LOOKING: Final = "grant the scopes that `bridge check` names, and install the app again"
+_TO_RUN: Final = ("run workflows", "schedule reports", "change channel settings")
+_CURE_OF_LOOKING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
 _KINDS: Final = {
     "member": "a member of the workspace",
     "guest": "a guest of the workspace",
     "bot": "a bot",
     "deactivated": "deactivated",
-    "stranger": "of another company",
+    "stranger": "from another company",
 }
 _WHY_NOT: Final = {
-    "stranger": ("not a person of the workspace that the app is installed in", ""),
-    "user": ("BRIDGE_ALLOWED_USERS does not name them", "add them there, or leave it empty"),
-    "channel": ("BRIDGE_ALLOWED_CHANNELS does not name this channel", "add it there, or leave it empty"),
-    "unknown": ("Slack does not tell what has to be known of them, and nothing is guessed", _CURE_OF_LOOKING),
+    "stranger": ("not a member of the app's workspace", ""),
+    "user": ("not in BRIDGE_ALLOWED_USERS", "add them there, or leave the setting empty"),
+    "channel": ("this channel isn't in BRIDGE_ALLOWED_CHANNELS", "add it there, or leave the setting empty"),
+    "unknown": ("Slack doesn't give enough information about this person", _CURE_OF_LOOKING),
 }
 
 
@@ -52,10 +52,12 @@ def check_ids(user: str, channel: str) -> None:
     """See that these are ids, not names. Raises `ConfigurationError`."""
     problems = []
     if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
-        problems.append(f"USER “{user}” is no member ID (U… or W…): copy it from the person's profile in Slack")
+        problems.append(
+            f"USER “{user}” isn't a member ID such as U0123ABCD: copy it from the person's profile in Slack"
+        )
     if not re.fullmatch(r"[CGD][A-Z0-9]{2,}", channel):
         problems.append(
-            f"CHANNEL “{channel}” is no channel ID (C…, G… or D…): copy it from the channel's details in Slack"
+            f"CHANNEL “{channel}” isn't a channel ID such as C0123ABCD: copy it from the channel's details in Slack"
         )
     if problems:
         raise ConfigurationError(problems)
@@ -81,10 +83,10 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
     if refusal is not None:
         whats = ("talk", "use commands", *_TO_RUN)
         return [person_row, channel_row, *(Row(AREA, what, FAILURE, *_WHY_NOT[refusal]) for what in whats)]
-    who = "BRIDGE_ALLOWED_USERS names them" if user in access.allowed_users else "everybody of the workspace may"
+    who = "listed in BRIDGE_ALLOWED_USERS" if user in access.allowed_users else "every member of the workspace can"
     talk = Row(AREA, "talk", OK, who)
     if not hears:  # what nobody sends the bot it can't answer
-        detail = "they may, but Slack sends the bot nothing of what is said in this channel"
+        detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
     return [person_row, channel_row, talk, Row(AREA, "use commands", OK, who), *await _running(access, user)]
 
@@ -95,11 +97,11 @@ async def _person(directory: Directory, user: str) -> tuple[Person | None, Row]:
     except SlackError as exc:
         if isinstance(exc, SlackRefused) and exc.error == "user_not_found":
             cure = "copy the member ID from the person's profile in Slack"
-            return None, Row(AREA, "person", FAILURE, f"the app sees no {user}", cure)
+            return None, Row(AREA, "person", FAILURE, f"the app can't see {user}", cure)
         return None, slack_trouble("person", exc, _CURE_OF_LOOKING)
     described = _KINDS[person.kind]
     if person.kind in {"member", "guest"} and person.is_home is not True:
-        described = "of another workspace" if person.is_home is False else "of which workspace Slack does not say"
+        described = "from another workspace" if person.is_home is False else "workspace unknown"
     return person, Row(AREA, "person", OK, f"“{person.name or user}” ({user}), {described}")
 
 
@@ -114,9 +116,9 @@ async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:
         about = (await web.read("conversations.info", {"channel": channel})).get("channel") or {}
     except SlackError as exc:
         if isinstance(exc, SlackRefused) and exc.error == "channel_not_found":
-            detail = f"the app sees no {channel}: it is private and the bot is not in it, or there is none"
+            detail = f"the app can't see {channel}: it doesn't exist, or it is private and the bot isn't in it"
             return Row(AREA, "channel", WARNING, detail, "/invite the bot there"), False, True
-        detail = f"{channel} could not be looked at ({exc.detail})"
+        detail = f"can't read {channel} ({exc.detail})"
         return Row(AREA, "channel", WARNING, detail, _CURE_OF_LOOKING), True, True
     is_shared, is_archived, is_in_it = (
         about.get(f"is_{what}") is True for what in ("ext_shared", "archived", "member")
@@ -125,7 +127,7 @@ async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:
         "private" if about.get("is_private") else "public",
         *(["shared with another company"] if is_shared else []),
         *(["archived"] if is_archived else []),
-        "the bot is in it" if is_in_it else "the bot is not in it",
+        "the bot is in it" if is_in_it else "the bot isn't in it",
     ]
     detail = f"#{about.get('name') or channel} ({channel}), {', '.join(facts)}"
     return Row(AREA, "channel", OK, detail), is_in_it and not is_archived, is_shared
@@ -138,13 +140,13 @@ async def _running(access: Access, user: str) -> list[Row]:
         return [Row(AREA, what, FAILURE, *_WHY_NOT[exc.reason]) for what in _TO_RUN]
     match may, bool(access.runners):
         case True, _ if user in access.runners:
-            detail = "BRIDGE_RUNNERS names them"
+            detail = "listed in BRIDGE_RUNNERS"
         case True, True:
-            detail = "they are in a user group that BRIDGE_RUNNERS names"
+            detail = "in a user group listed in BRIDGE_RUNNERS"
         case True, False:
-            detail = "every member of the workspace may"
+            detail = "every member of the workspace can"
         case _, True:
-            detail = "BRIDGE_RUNNERS names neither them nor a group of theirs"
+            detail = "not in BRIDGE_RUNNERS, nor in a user group listed there"
         case _:
-            detail = "guests do not, unless BRIDGE_RUNNERS names them"
+            detail = "guests can't, unless listed in BRIDGE_RUNNERS"
     return [Row(AREA, what, OK if may else FAILURE, detail, "" if may else "add them there") for what in _TO_RUN]

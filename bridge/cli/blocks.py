@@ -24,7 +24,7 @@ from bridge.slack.api import SlackWeb, opened, problems_in, proxy_for
 LAYOUTS: Final = "Layouts"
 _METHOD: Final = "blocks.validate"
 _ABOUT_THE_SAMPLE: Final = ("invalid_blocks", "invalid_message", "invalid_view", "msg_", "view_")
-_NOT_THERE: Final = "check again; if Slack says the same, this workspace does not have blocks.validate yet"
+_NOT_THERE: Final = "run the check again; if Slack says the same, this workspace doesn't have blocks.validate yet"
 _MOST_TRIES: Final = 5  # of one sample, where Slack asks to wait or does not answer
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 5.0

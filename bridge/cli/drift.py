@@ -44,7 +44,7 @@ def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, 
         *([] if uses_socket else _addressed(wanted, installed, address)),
     ]
     rows = [Row(area, OF_APP, state, detail, cure) for state, detail in found]
-    return rows or [Row(area, OF_APP, OK, "it is what `bridge manifest` prints")]
+    return rows or [Row(area, OF_APP, OK, "matches `bridge manifest`")]
 
 
 def _needed_events() -> Collection[str]:
@@ -82,7 +82,7 @@ def _switched(wanted: Mapping[str, Any], installed: Mapping[str, Any]) -> Iterat
             name = path.rpartition(".")[2] if not path.endswith("is_enabled") else "interactivity"
             yield FAILURE, f"{name} is {'on' if theirs else 'off'}, and has to be {'on' if ours else 'off'}"
     if not _at(installed, "features.agent_view"):
-        yield WARNING, "agent_view is missing: it is not shown as an agent"
+        yield WARNING, "agent_view is missing: the app isn't shown as an agent"
 
 
 def _addressed(wanted: Mapping[str, Any], installed: Mapping[str, Any], address: str) -> Iterator[tuple[State, str]]:
@@ -91,10 +91,10 @@ def _addressed(wanted: Mapping[str, Any], installed: Mapping[str, Any], address:
         return
     for path in _ADDRESSES:
         if _at(installed, path) != _at(wanted, path):
-            yield FAILURE, f"{path} is not the address of the events"
+            yield FAILURE, f"{path} isn't the events' address"
     for command in _by_name(_at(installed, "features.slash_commands"), "command").values():
         if command.get("url") != address:
-            yield FAILURE, f"slash command {command['command']} is not sent to the address of the events"
+            yield FAILURE, f"slash command {command['command']} isn't sent to the events' address"
 
 
 def _at(manifest: Mapping[str, Any], path: str) -> Any:

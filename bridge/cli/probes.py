@@ -64,8 +64,10 @@ async def probe(
             async with asyncio.timeout(patience.total_seconds()):
                 return await rows
         except TimeoutError:
-            detail = f"it did not come to an end within {patience.total_seconds():g} s"
-            return [Row(area, "answers", FAILURE, detail, "look at the way there: something swallows what is sent")]
+            detail = f"no complete answer within {patience.total_seconds():g} s"
+            return [
+                Row(area, "answers", FAILURE, detail, "check the network: a firewall or proxy may be dropping packets")
+            ]
 
     async def slack() -> list[Row]:
         nonlocal identity
@@ -83,22 +85,23 @@ async def probe(
 
 SLACK: Final = "Slack"
 CURE_OF_BOT: Final = (
-    "copy SLACK_BOT_TOKEN again from your Slack app's page, OAuth & Permissions; installing the app again may change it"
+    "copy SLACK_BOT_TOKEN again from your Slack app's page, OAuth & Permissions; reinstalling the app may have "
+    "changed it"
 )
 _CURE_OF_APP: Final = (
-    "make an app-level token with the scope connections:write on your Slack app's page, Basic Information, and turn on "
-    "Socket Mode there"
+    "generate an app-level token with the scope connections:write on your Slack app's page, Basic Information, and "
+    "turn on Socket Mode there"
 )
 _CURE_OF_CONFIG: Final = (
-    "make a new one on https://api.slack.com/apps, Your App Configuration Tokens, as somebody who may manage the app; "
-    "each is valid for twelve hours"
+    "generate a new one on https://api.slack.com/apps, Your App Configuration Tokens, as someone who can manage the "
+    "app; each expires after 12 hours"
 )
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
 _OLDEST_SIGNATURE: Final = timedelta(seconds=300)
-_NOT_SLACK: Final = "look at SLACK_API_URL (normally not set) and at a proxy that may stand between (HTTPS_PROXY)"
+_NOT_SLACK: Final = "check SLACK_API_URL (normally not set) and the proxy, if there is one (HTTPS_PROXY)"
 _INSTALL_AGAIN: Final = (
     "paste what `bridge manifest` prints on your Slack app's page, App Manifest (with the flags of the first time), "
-    "and install the app again"
+    "and reinstall the app"
 )
 
 
@@ -135,24 +138,24 @@ async def bot_rows(
     granted = hello.identity.scopes
     needed, optional = missing(granted, required_scopes)
     scopes = [
-        Row(SLACK, "scopes", FAILURE, f"{scope.name} is missing; it is needed to {scope.purpose}", _INSTALL_AGAIN)
+        Row(SLACK, "scopes", FAILURE, f"{scope.name} is missing; the bot needs it to {scope.purpose}", _INSTALL_AGAIN)
         for scope in needed
     ]
     scopes += [
-        Row(SLACK, "scopes", WARNING, f"{scope.name} is not granted: without it the bot cannot {scope.purpose}")
+        Row(SLACK, "scopes", WARNING, f"{scope.name} isn't granted; without it the bot can't {scope.purpose}")
         for scope in optional
     ]
     if unused := sorted(granted - {scope.name for scope in SCOPES}):
-        cure = "take them out on your Slack app's page, OAuth & Permissions, and install the app again"
-        detail = f"{', '.join(unused)}: granted, and not in `bridge manifest`"
+        cure = "remove them on your Slack app's page, OAuth & Permissions, and reinstall the app"
+        detail = f"{', '.join(unused)}: granted, but not in `bridge manifest`"
         scopes.append(Row(SLACK, "scopes", WARNING, detail, cure))
     if not granted:
         cure = "compare OAuth & Permissions with `bridge manifest`"
-        scopes = [Row(SLACK, "scopes", WARNING, "Slack did not say which the token has", cure)]
+        scopes = [Row(SLACK, "scopes", WARNING, "Slack didn't say which scopes the token has", cure)]
     who = f"bot “{hello.bot_name}” ({hello.identity.bot_user}) in “{hello.team_name}” ({hello.identity.team})"
     rows = [
         Row(SLACK, "bot token", OK, who),
-        *(scopes or [Row(SLACK, "scopes", OK, "all that are needed, and all optional ones")]),
+        *(scopes or [Row(SLACK, "scopes", OK, "all required and optional scopes are granted")]),
         _clock_row(hello, now(), uses_http=uses_http),
     ]
     return rows, hello.identity
@@ -160,12 +163,12 @@ async def bot_rows(
 
 def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
     if hello.said_at is None:
-        return Row(SLACK, "clock", WARNING, "Slack did not say what time it is", _NOT_SLACK)
+        return Row(SLACK, "clock", WARNING, "Slack didn't send its time", _NOT_SLACK)
     off = now - hello.said_at
     detail = f"{abs(round(off.total_seconds()))} s {'ahead of' if off > timedelta(0) else 'behind'} Slack's"
-    cure = "set this machine's clock (NTP)"
+    cure = "synchronize this machine's clock (NTP)"
     if abs(off) > _OLDEST_SIGNATURE and uses_http:
-        detail += "; beyond 300 s every request of Slack's is refused as too old"
+        detail += "; requests from Slack are refused as too old beyond 300 s"
         return Row(SLACK, "clock", FAILURE, detail, cure)
     if abs(off) > _NOTABLE_SKEW:
         return Row(SLACK, "clock", WARNING, detail, cure)
@@ -178,7 +181,7 @@ async def app_token_row(web: SlackWeb, app_token: str) -> Row:
         await web.socket_url(app_token)
     except SlackError as exc:
         return slack_trouble("app token", exc, _CURE_OF_APP)
-    return Row(SLACK, "app token", OK, "accepted; Slack's events come over a socket (Socket Mode)")
+    return Row(SLACK, "app token", OK, "valid; events arrive over Socket Mode")
 
 
 async def _app_id(web: SlackWeb, identity: Identity | None, app_token: str) -> str:
@@ -197,7 +200,7 @@ async def _app_id(web: SlackWeb, identity: Identity | None, app_token: str) -> s
 async def app_rows(web: SlackWeb, config_token: str, app_id: str, prefix: str, *, uses_socket: bool) -> list[Row]:
     """Compare the installed app with the manifest."""
     if not app_id:
-        return [Row(SLACK, OF_APP, WARNING, "Slack does not say which app the bot token is of", _CURE_OF_CONFIG)]
+        return [Row(SLACK, OF_APP, WARNING, "Slack doesn't say which app the bot token belongs to", _CURE_OF_CONFIG)]
     try:
         answer = await web.call("apps.manifest.export", {"app_id": app_id}, token=config_token)
     except SlackError as exc:
@@ -211,33 +214,35 @@ async def app_rows(web: SlackWeb, config_token: str, app_id: str, prefix: str, *
 def secret_row(signing_secret: str) -> Row:
     """Look at the secret's shape: only a request of Slack's can show that it is the right one."""
     if re.fullmatch(r"[0-9a-f]{32}", signing_secret):
-        detail = "looks like one; whether it is this app's shows with Slack's first request"
+        detail = "the format is right; the first request from Slack shows whether it is this app's"
         return Row(SLACK, "signing secret", OK, detail)
     cure = "copy the Signing Secret (not the Client Secret) again from your Slack app's page, Basic Information"
-    return Row(SLACK, "signing secret", WARNING, "Slack's have 32 characters 0-9 and a-f; this has not", cure)
+    return Row(
+        SLACK, "signing secret", WARNING, "a signing secret has 32 characters, 0-9 and a-f; this one doesn't", cure
+    )
 
 
 def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
     """Say why Slack could not be asked; *cure* is for what it does not accept."""
     match error:
         case SlackRefused(error=word) if word.startswith("http_"):
-            detail = f"the address answers with a redirect ({word.removeprefix('http_')}), as Slack never does"
+            detail = f"the address sends a redirect ({word.removeprefix('http_')}), which Slack never does"
             cure = _NOT_SLACK
         case SlackRefused(needed=scope) if scope:
-            detail = f"Slack does not accept it: it lacks the scope {scope}"
+            detail = f"rejected by Slack: it lacks the scope {scope}"
         case SlackRefused(error=word):
-            detail = f"Slack does not accept it ({word})"
+            detail = f"rejected by Slack ({word})"
         case SlackUnreachable(retry_after=timedelta()):
-            detail, cure = "Slack asks to wait: too many calls", "wait a minute, and check again"
+            detail, cure = "Slack is rate-limiting this app", "wait a minute and run the check again"
         case SlackUnreachable():
-            detail = f"no connection could be made ({error.detail})"
-            way = "directly or by a proxy (HTTPS_PROXY); SLACK_API_URL is not needed"
-            cure = f"see that this machine reaches Slack, {way}"
+            detail = f"can't connect ({error.detail})"
+            way = "directly or through a proxy (HTTPS_PROXY); leave SLACK_API_URL unset"
+            cure = f"make sure this machine can reach Slack, {way}"
         case SlackAmbiguous() if ", not " in error.detail:
-            detail, cure = f"something answers that is not Slack ({error.detail})", _NOT_SLACK
+            detail, cure = f"something other than Slack answers ({error.detail})", _NOT_SLACK
         case _:
-            detail = f"Slack did not answer properly ({error.detail})"
-            cure = "check again; see https://slack-status.com"
+            detail = f"Slack sent an unexpected response ({error.detail})"
+            cure = "run the check again; see https://slack-status.com"
     return Row(SLACK, what, FAILURE, detail, cure)
 
 
@@ -248,29 +253,29 @@ _OLDEST: Final = (6, 2)
 _FAR: Final = 0.02  # seconds; a turn takes up to five round trips
 _ALWAYS: Final = "appendfsync always"
 _NAME_MASTER: Final = "name the master in REDIS_URL, or the Sentinels: redis+sentinel://host:26379,host:26379/master/0"
-_NEARER: Final = "put the bridge and Redis into one network: a turn takes up to five round trips"
-_NO_FILE: Final = "whatever came after its last snapshot is lost when it is killed"
-_CANNOT_WRITE: Final = "it couldn't write its append-only file the last time, and refuses all writes until it can"
-_NOT_SYNCED: Final = "synced when the system likes: a power cut may lose half a minute"
+_NEARER: Final = "run the bridge and Redis in the same network: a message takes up to five round trips"
+_NO_FILE: Final = "if Redis dies, everything since its last snapshot is lost"
+_CANNOT_WRITE: Final = "its append-only file can't be written, so it refuses all writes"
+_NOT_SYNCED: Final = "synced by the operating system: a power cut may lose 30 s"
 _EVERY_SECOND: Final = (
-    "synced every second: a power cut may lose the last second, and a kill of Redis on a busy disk the last two. "
-    "A message may be forgotten, or sent to an agent twice"
+    "synced every second: a power cut may lose the last second, and a crash on a busy disk the last two. "
+    "A message may be lost or sent to an agent twice"
 )
-_NOT_IN_REWRITES: Final = "synced with every write, except while it is rewritten: a power cut may lose that"
-_NONE_CONFIRMS: Final = "none confirms that it has what was written"
-_UNDONE: Final = "look at the replicas: a failover would undo the last steps"
+_NOT_IN_REWRITES: Final = "synced on every write, except during rewrites: a power cut may lose those writes"
+_NONE_CONFIRMS: Final = "none of them confirms writes"
+_UNDONE: Final = "check the replicas: a failover would lose the latest writes"
 _REDIS_TROUBLE: Final = {
     "away": (
-        "nobody answers there",
-        "see that it runs (its log says whether its disk is full), and that REDIS_URL names its host, port and TLS",
+        "can't connect",
+        "make sure Redis is running (its log says if the disk is full) and REDIS_URL has the right host, port and TLS",
     ),
     "refused": (
-        "it does not accept the user and password, or does not let this user do what is needed",
-        "mend them in REDIS_URL (redis://user:password@host:6379/0), or the user's ACL: all keys and commands",
+        "the user or password is wrong, or the user lacks permissions",
+        "fix REDIS_URL (redis://user:password@host:6379/0), or allow the user all keys and commands in the ACL",
     ),
-    "loading": ("it still loads its data", "wait, and check again"),
-    "full": ("it is full", "give it more memory; the bridge never lets it evict"),
-    "read-only": ("it takes no writes now", "look at its disk, and whether it has become a replica"),
+    "loading": ("Redis is still loading its data", "wait and run the check again"),
+    "full": ("Redis is out of memory", "raise maxmemory; nothing the bridge stores may be evicted"),
+    "read-only": ("Redis is read-only right now", "check its disk, and whether it has become a replica"),
 }
 
 
@@ -291,7 +296,7 @@ async def _redis_rows(values: Mapping[str, Any], identity: Identity | None, *, e
             rows = await redis_rows(here, namespace, identity)
     except ConfigurationError as exc:
         return [Row(REDIS, "embedded", FAILURE, problem) for problem in exc.problems]
-    return [Row(REDIS, "embedded", OK, f"its data is in {folder}; for one machine only"), *rows]
+    return [Row(REDIS, "embedded", OK, f"data in {folder}; for a single machine only"), *rows]
 
 
 async def redis_rows(url: str, namespace: str, identity: Identity | None) -> list[Row]:
@@ -306,18 +311,18 @@ async def redis_rows(url: str, namespace: str, identity: Identity | None) -> lis
 
 def condition_rows(condition: RedisCondition, namespace: str, identity: Identity | None) -> list[Row]:
     """Judge what the server said of itself: in each table, the first line that holds."""
-    is_, took = condition, f"a round trip takes {condition.round_trip * 1000:.1f} ms"
-    version = f"{is_.product} {'.'.join(map(str, is_.version)) or 'of unknown version'}"
+    is_, took = condition, f"round trip {condition.round_trip * 1000:.1f} ms"
+    version = f"{is_.product} {'.'.join(map(str, is_.version)) or '(unknown version)'}"
     file, synced, policy = "append-only file", is_.appendfsync, is_.policy
     team, bot = is_.owner or ("", "")
     whose = f"{namespace} belongs to bot {bot} of workspace {team}"
     ours = identity and (identity.team, identity.bot_user) == is_.owner
-    confirm = "important steps wait until one of them has them"
+    confirm = "critical writes wait for one of them"
     noeviction = "set maxmemory-policy noeviction"
     return [
         _first(
             "reachable",
-            (is_.is_replica, FAILURE, f"{took}; it is a replica, which takes no writes", _NAME_MASTER),
+            (is_.is_replica, FAILURE, f"{took}; it is a read-only replica", _NAME_MASTER),
             (is_.round_trip > _FAR, WARNING, took, _NEARER),
             (True, OK, took, ""),
         ),
@@ -329,30 +334,30 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
         _first(
             "persistence",
             (not is_.is_append_only, WARNING, f"no {file}: {_NO_FILE}", f"set appendonly yes and {_ALWAYS}"),
-            (not is_.can_write, FAILURE, _CANNOT_WRITE, "look at its disk: is it full?"),
+            (not is_.can_write, FAILURE, _CANNOT_WRITE, "check whether its disk is full"),
             (synced == "no", WARNING, f"{file}, {_NOT_SYNCED}", f"set {_ALWAYS}"),
             (synced == "everysec", WARNING, f"{file}, {_EVERY_SECOND}", f"set {_ALWAYS}"),
-            (synced != "always", OK, f"{file}; how often it is synced is not told", ""),
+            (synced != "always", OK, f"{file}; sync interval unknown", ""),
             (not is_.syncs_in_rewrites, WARNING, f"{file}, {_NOT_IN_REWRITES}", "set no-appendfsync-on-rewrite no"),
-            (True, OK, f"{file}, synced with every write", ""),
+            (True, OK, f"{file}, synced on every write", ""),
         ),
         _first(
             "maxmemory-policy",
-            (policy in {"noeviction", ""}, OK, policy or "not told", ""),
-            (not is_.maxmemory, WARNING, f"{policy}: harmless as long as no maxmemory is set", noeviction),
-            (True, FAILURE, f"{policy}: once full, it throws sessions or waiting messages away", noeviction),
+            (policy in {"noeviction", ""}, OK, policy or "unknown", ""),
+            (not is_.maxmemory, WARNING, f"{policy}: harmless while maxmemory isn't set", noeviction),
+            (True, FAILURE, f"{policy}: when memory runs out, Redis evicts sessions and queued messages", noeviction),
         ),
         _first(
             "replicas",
-            (not is_.replicas, OK, "none; this one server has everything", ""),
+            (not is_.replicas, OK, "none; this server holds everything", ""),
             (not is_.confirming, WARNING, f"{is_.replicas}, and {_NONE_CONFIRMS}", _UNDONE),
             (True, OK, f"{is_.replicas}; {confirm}", ""),
         ),
         _first(
             "namespace",
             (is_.owner is None, OK, f"{namespace} is free", ""),
-            (identity is None, WARNING, whose, "check again when Slack can say whether that is this bot"),
-            (ours, OK, f"{whose}: ours", ""),
+            (identity is None, WARNING, whose, "run the check again once Slack confirms whether that is this bot"),
+            (ours, OK, f"{whose}: this one", ""),
             (True, FAILURE, f"{whose}, not to this one", "set BRIDGE_NAMESPACE to another name"),
         ),
     ]
@@ -365,8 +370,10 @@ def _first(what: str, *cases: tuple[object, State, str, str]) -> Row:
 # The project service
 
 PROJECT: Final = "Project service"
-_WRONG_ADDRESS: Final = "look at PROJECT_BASE_URL: it is the service's own address, to which /api/sdk/… is added"
-_LATER: Final = "look at the service, and check again"
+_WRONG_ADDRESS: Final = (
+    "check PROJECT_BASE_URL: it is the service's address without a path, such as https://project.example.com"
+)
+_LATER: Final = "check the service, then run the check again"
 
 
 async def _project_rows(values: Mapping[str, Any]) -> list[Row]:
@@ -385,7 +392,7 @@ async def project_rows(base_url: str, api_key: str) -> list[Row]:
         except ProjectError as exc:
             first = _project_trouble("get_project", exc)
         else:
-            first = Row(PROJECT, "get_project", OK, "reachable, the key is accepted")
+            first = Row(PROJECT, "get_project", OK, "reachable, key accepted")
         (numbers, stats), workflows, agents = await asyncio.gather(
             _asked("get_stats", project.get_stats()),
             _list_rows("workflow", project.get_workflows(), project.get_workflow),
@@ -404,13 +411,13 @@ async def _list_rows(noun: str, listing: Awaitable[list[Any]], read: Callable[[i
         return [row]
     listed = replace(row, detail=_counted(len(found), noun))
     if not found:
-        return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"not asked, for there is no {noun} in the project")]
+        return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"skipped: the project has no {noun}s")]
     return [listed, (await _asked(f"get_{noun}", read(found[0].id)))[0]]
 
 
 async def _asked(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:
     try:
-        return Row(PROJECT, operation, OK, "answers as documented"), await answer
+        return Row(PROJECT, operation, OK, "works as documented"), await answer
     except ProjectError as exc:
         return _project_trouble(operation, exc), None
 
@@ -423,30 +430,30 @@ def _project_trouble(operation: str, error: ProjectError) -> Row:
     cure = _LATER
     match error:
         case CannotConnect():
-            detail = f"no connection could be made ({error.detail})"
-            cure = "see that the service runs there, and that PROJECT_BASE_URL and a proxy (HTTPS_PROXY) are right"
+            detail = f"can't connect ({error.detail})"
+            cure = "make sure the service is running and PROJECT_BASE_URL and the proxy (HTTPS_PROXY) are right"
         case CircuitOpen():
-            detail = "not asked: the service was gone too often just now"
+            detail = "skipped: the service failed too often just now"
         case TimedOut() | ConnectionLost():
-            detail = f"no whole answer ({error.detail})"
+            detail = f"no complete answer ({error.detail})"
         case NotUnderstood(problem=problem) if problem.startswith("not JSON but text/html"):
-            detail, cure = f"a web page came in place of an answer ({error.detail})", _WRONG_ADDRESS
+            detail, cure = f"got a web page instead of JSON ({error.detail})", _WRONG_ADDRESS
         case NotUnderstood():
-            detail = f"the answer is not what is documented: {error.detail}"
-            cure = "the service does not keep to its interface, or PROJECT_BASE_URL names another one"
+            detail = f"unexpected response: {error.detail}"
+            cure = "PROJECT_BASE_URL may point to another service, or the service has a bug"
         case NotSignedIn():
-            detail, cure = f"the key is not accepted ({said})", "copy PROJECT_API_KEY again, for this very project"
+            detail, cure = f"the key was rejected ({said})", "copy this project's PROJECT_API_KEY again"
         case NotFound():
-            detail, cure = f"there is no such thing at this address ({said})", _WRONG_ADDRESS
+            detail, cure = f"nothing found at this address ({said})", _WRONG_ADDRESS
         case Busy() | Outage():
-            detail = f"it is not available now ({said})"
+            detail = f"the service is unavailable ({said})"
         case ServiceRefused(status=status) if 300 <= status < 400:  # noqa: PLR2004 - HTTP's redirects
-            detail = f"the address sends us elsewhere ({status}), and the key does not follow"
+            detail = f"the address redirects elsewhere ({status}), and the key is never sent along"
             cure = _WRONG_ADDRESS
         case ServiceRefused():
-            detail = f"it refused ({said})"
+            detail = f"the request was refused ({said})"
         case _:
-            detail = f"it failed ({said})"
+            detail = f"the request failed ({said})"
     return Row(PROJECT, operation, FAILURE, detail, cure)
 
 

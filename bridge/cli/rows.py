@@ -52,9 +52,9 @@ def shown(rows: Sequence[Row], *, as_json: bool) -> str:
         lines.append("")
     states = [row.state for row in rows]
     failures, warnings = states.count(FAILURE), states.count(WARNING)
-    said = [f"{failures} {'does' if failures == 1 else 'do'} not hold"] if failures else []
+    said = [f"{failures} problem{'' if failures == 1 else 's'} found"] if failures else []
     said += [f"{warnings} warning{'' if warnings == 1 else 's'}"] if warnings else []
-    return "\n".join([*lines, f"{', '.join(said) or 'All is well'}."])
+    return "\n".join([*lines, f"{', '.join(said) or 'No problems found'}."])
 
 
 def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]:
@@ -66,5 +66,7 @@ def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]
             name, _, said = line.partition(" ")
             # The cure begins behind the first colon that ends a word: an address in the sentence has others.
             detail, *cure = re.split(r": ", said, maxsplit=1)
-            rows.append(Row("Settings", name, state, detail, cure[0] if cure else "correct its name, or remove it"))
-    return rows or [Row("Settings", "settings", OK, "nothing is missing, and each can be read")]
+            rows.append(
+                Row("Settings", name, state, detail, cure[0] if cure else "correct the name or remove the line")
+            )
+    return rows or [Row("Settings", "settings", OK, "complete and valid")]

@@ -88,19 +88,19 @@ def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
         case ConfigurationError():
             return trouble.problems
         case StoreUnavailable():
-            return (f"bridge cannot run: Redis is of no use ({trouble.reason}); look at it, and at REDIS_URL",)
+            return (f"bridge can't run: Redis is unusable ({trouble.reason}); check it and REDIS_URL",)
         case NamespaceTaken():
-            return (f"bridge cannot run: the namespace {trouble}; set BRIDGE_NAMESPACE to another name",)
+            return (f"bridge can't run: the namespace {trouble}; set BRIDGE_NAMESPACE to another name",)
         case SlackGone():
-            return (f"bridge ends: {trouble.detail}; start it again, and look at Slack's status",)
+            return (f"bridge stopped: {trouble.detail}; restart it, and check Slack's status",)
         case SlackError(method="apps.connections.open"):
-            return (f"bridge cannot run: Slack did not accept {trouble}; look at SLACK_APP_TOKEN (xapp-…)",)
+            return (f"bridge can't run: Slack rejected {trouble}; check SLACK_APP_TOKEN (xapp-…)",)
         case SlackError():
-            return (f"bridge cannot run: Slack did not accept {trouble}; look at SLACK_BOT_TOKEN",)
+            return (f"bridge can't run: Slack rejected {trouble}; check SLACK_BOT_TOKEN",)
         case ProjectError():
-            return (f"the project service does not answer ({type(trouble).__name__}: {trouble}); try bridge check",)
+            return (f"the project service isn't responding ({type(trouble).__name__}: {trouble}); run bridge check",)
         case _:
-            return (f"bridge cannot run: {type(trouble).__name__}: {trouble}",)
+            return (f"bridge can't run: {type(trouble).__name__}: {trouble}",)
 
 
 def say(line: str) -> None:

@@ -310,5 +310,5 @@ async def test_a_real_slack_that_refuses_the_token_ends_the_playground(folder: P
         )
 
     assert code == 1
-    assert "look at SLACK_BOT_TOKEN" in said
+    assert "check SLACK_BOT_TOKEN" in said
     assert "xoxb-another" not in said

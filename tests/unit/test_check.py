@@ -90,13 +90,21 @@ async def test_a_good_token_shows_whose_it_is(slack: WireSlack, web: SlackWeb) -
 @pytest.mark.parametrize(
     ("answer", "says", "cure"),
     [
-        (refused("invalid_auth"), "Slack does not accept it (invalid_auth)", "copy SLACK_BOT_TOKEN again"),
-        (refused("account_inactive"), "(account_inactive)", "installing the app again"),
-        (Raw("<html>Welcome</html>"), "that is not Slack (200, not JSON)", "look at SLACK_API_URL"),
-        (Raw("[]", content_type="application/json"), "that is not Slack (200, not of Slack's shape)", "SLACK_API_URL"),
-        (Raw("", 302, {"Location": "/sign-in"}), "a redirect (302)", "a proxy that may stand between"),
-        (Raw("", 503), "did not answer properly (503)", "slack-status.com"),
-        (limited(30), "asks to wait", "wait a minute"),
+        (refused("invalid_auth"), "rejected by Slack (invalid_auth)", "copy SLACK_BOT_TOKEN again"),
+        (refused("account_inactive"), "(account_inactive)", "reinstalling the app"),
+        (Raw("<html>Welcome</html>"), "other than Slack answers (200, not JSON)", "check SLACK_API_URL"),
+        (
+            Raw("[]", content_type="application/json"),
+            "other than Slack answers (200, not of Slack's shape)",
+            "SLACK_API_URL",
+        ),
+        (
+            Raw("", 302, {"Location": "/sign-in"}),
+            "a redirect (302)",
+            "check SLACK_API_URL (normally not set) and the proxy",
+        ),
+        (Raw("", 503), "sent an unexpected response (503)", "slack-status.com"),
+        (limited(30), "rate-limiting", "wait a minute"),
     ],
 )
 async def test_a_bad_token_is_one_row_with_its_cure(
@@ -113,7 +121,7 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
     async with opened("http://127.0.0.1:1/api/", "xoxb-1", Metrics()) as web:
         rows, _ = await bot_rows(web, now=lambda: NOW, required_scopes=(), uses_http=True)
 
-    assert rows[0].detail == "no connection could be made (ClientConnectorError)"
+    assert rows[0].detail == "can't connect (ClientConnectorError)"
     assert "HTTPS_PROXY" in rows[0].cure
 
 
@@ -121,11 +129,11 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
     ("granted", "required", "found"),
     [
         ([name for name in ALL_SCOPES if name != "chat:write"], [],
-         (FAILURE, "chat:write is missing; it is needed to answer")),
+         (FAILURE, "chat:write is missing; the bot needs it to answer")),
         ([name for name in ALL_SCOPES if name != "files:write"], [],
-         (WARNING, "files:write is not granted: without it the bot cannot send what is too long")),
+         (WARNING, "files:write isn't granted; without it the bot can't send what is too long")),
         ([name for name in ALL_SCOPES if name != USER_GROUPS], [USER_GROUPS], (FAILURE, f"{USER_GROUPS} is missing")),
-        ([], [], (WARNING, "Slack did not say which the token has")),
+        ([], [], (WARNING, "Slack didn't say which scopes the token has")),
     ],
 )  # fmt: skip
 async def test_a_missing_scope_is_told(
@@ -144,9 +152,9 @@ async def test_a_missing_scope_is_told(
         (timedelta(seconds=60), True, OK, "agrees"),
         (timedelta(seconds=61), True, WARNING, "61 s ahead of Slack's"),
         (timedelta(seconds=-90), True, WARNING, "90 s behind Slack's"),
-        (timedelta(seconds=-301), True, FAILURE, "301 s behind Slack's; beyond 300 s every request"),
+        (timedelta(seconds=-301), True, FAILURE, "301 s behind Slack's; requests from Slack are refused as too old"),
         (timedelta(seconds=-301), False, WARNING, "301 s behind Slack's"),
-        (None, True, WARNING, "Slack did not say what time it is"),
+        (None, True, WARNING, "Slack didn't send its time"),
     ],
 )
 async def test_the_clock_is_compared_with_slacks(
@@ -225,36 +233,36 @@ def test_a_healthy_redis_is_well_in_every_row() -> None:
 
     assert {row.state for row in rows} == {OK}
     assert {row.what: row.detail for row in rows} == {
-        "reachable": "a round trip takes 0.4 ms",
+        "reachable": "round trip 0.4 ms",
         "version": "Redis 7.0.15",
-        "persistence": "append-only file, synced with every write",
+        "persistence": "append-only file, synced on every write",
         "maxmemory-policy": "noeviction",
-        "replicas": "1; important steps wait until one of them has them",
-        "namespace": "bridge belongs to bot UBOT of workspace T1: ours",
+        "replicas": "1; critical writes wait for one of them",
+        "namespace": "bridge belongs to bot UBOT of workspace T1: this one",
     }
 
 
 @pytest.mark.parametrize(
     ("change", "what", "state", "says"),
     [
-        ({"is_replica": True}, "reachable", FAILURE, "takes no writes"),
+        ({"is_replica": True}, "reachable", FAILURE, "read-only replica"),
         ({"round_trip": 0.025}, "reachable", WARNING, "25.0 ms"),
         ({"version": (6, 0, 16)}, "version", FAILURE, "Redis 6.0.16"),
         ({"version": (6, 2)}, "version", OK, "Redis 6.2"),
         ({"version": (10, 0, 0)}, "version", OK, "Redis 10.0.0"),
         ({"product": "Valkey", "version": (8, 1, 0)}, "version", OK, "Valkey 8.1.0"),
-        ({"version": ()}, "version", FAILURE, "of unknown version"),
+        ({"version": ()}, "version", FAILURE, "(unknown version)"),
         ({"is_append_only": False}, "persistence", WARNING, "no append-only file"),
-        ({"appendfsync": "no"}, "persistence", WARNING, "half a minute"),
-        ({"appendfsync": "everysec"}, "persistence", WARNING, "a kill of Redis on a busy disk the last two"),
-        ({"syncs_in_rewrites": False}, "persistence", WARNING, "except while it is rewritten"),
-        ({"can_write": False}, "persistence", FAILURE, "couldn't write"),
-        ({"appendfsync": ""}, "persistence", OK, "not told"),
-        ({"policy": "allkeys-lru"}, "maxmemory-policy", WARNING, "harmless as long as no maxmemory"),
-        ({"policy": "volatile-ttl", "maxmemory": 1}, "maxmemory-policy", FAILURE, "throws sessions"),
+        ({"appendfsync": "no"}, "persistence", WARNING, "30 s"),
+        ({"appendfsync": "everysec"}, "persistence", WARNING, "a crash on a busy disk the last two"),
+        ({"syncs_in_rewrites": False}, "persistence", WARNING, "except during rewrites"),
+        ({"can_write": False}, "persistence", FAILURE, "can't be written"),
+        ({"appendfsync": ""}, "persistence", OK, "unknown"),
+        ({"policy": "allkeys-lru"}, "maxmemory-policy", WARNING, "harmless while maxmemory isn't set"),
+        ({"policy": "volatile-ttl", "maxmemory": 1}, "maxmemory-policy", FAILURE, "evicts sessions"),
         ({"policy": "noeviction", "maxmemory": 1}, "maxmemory-policy", OK, "noeviction"),
         ({"replicas": 0, "confirming": 0}, "replicas", OK, "none"),
-        ({"confirming": 0}, "replicas", WARNING, "none confirms"),
+        ({"confirming": 0}, "replicas", WARNING, "none of them confirms"),
         ({"owner": None}, "namespace", OK, "is free"),
         ({"owner": ("T1", "UOTHER")}, "namespace", FAILURE, "bot UOTHER of workspace T1, not to this one"),
         ({"owner": ("T2", "UBOT")}, "namespace", FAILURE, "of workspace T2, not to this one"),

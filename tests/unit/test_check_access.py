@@ -17,7 +17,7 @@ GREETING = {"ok": True, "team": "Acme", "team_id": "T1", "user": "helper", "user
 Rules = tuple[frozenset[str], ...]
 
 OPEN: Rules = (frozenset(), frozenset(), frozenset())
-FOUR = ("talk", "use commands", "run workflows", "keep reports")
+FOUR = ("talk", "use commands", "run workflows", "schedule reports")
 
 
 def person(**about: Any) -> Json:
@@ -52,27 +52,32 @@ async def test_a_member_may_everything_where_nobody_is_named(slack: WireSlack, w
     assert rows["person"].detail == "“sue” (U1SUE), a member of the workspace"
     assert rows["channel"].detail == "#general (C1GEN), public, the bot is in it"
     assert allowed(rows) == list(FOUR)
-    assert rows["run workflows"].detail == "every member of the workspace may"
+    assert rows["run workflows"].detail == "every member of the workspace can"
 
 
 @pytest.mark.parametrize(
     ("who", "described", "may", "why"),
     [
-        (person(is_restricted=True), "a guest of the workspace", FOUR[:2], "guests do not, unless BRIDGE_RUNNERS"),
-        (person(is_ultra_restricted=True), "a guest of the workspace", FOUR[:2], "guests do not"),
-        (person(team_id="T2"), "of another workspace", (), "not a person of the workspace"),
-        (person(team_id="T2", is_stranger=True), "of another company", (), "not a person of the workspace"),
-        (person(deleted=True), "deactivated", (), "not a person of the workspace"),
-        (person(is_bot=True), "a bot", (), "not a person of the workspace"),
-        (person(team_id=None), "of which workspace Slack does not say", (), "nothing is guessed"),
-        (refused("user_not_found"), "the app sees no U1SUE", FOUR[:2], "nothing is guessed"),
+        (
+            person(is_restricted=True),
+            "a guest of the workspace",
+            FOUR[:2],
+            "guests can't, unless listed in BRIDGE_RUNNERS",
+        ),
+        (person(is_ultra_restricted=True), "a guest of the workspace", FOUR[:2], "guests can't"),
+        (person(team_id="T2"), "from another workspace", (), "not a member of the app's workspace"),
+        (person(team_id="T2", is_stranger=True), "from another company", (), "not a member of the app's workspace"),
+        (person(deleted=True), "deactivated", (), "not a member of the app's workspace"),
+        (person(is_bot=True), "a bot", (), "not a member of the app's workspace"),
+        (person(team_id=None), "workspace unknown", (), "Slack doesn't give enough information"),
+        (refused("user_not_found"), "the app can't see U1SUE", FOUR[:2], "Slack doesn't give enough information"),
         (
             refused("missing_scope", needed="users:read"),
             "it lacks the scope users:read",
             FOUR,
             "",
         ),
-        (refused("internal_error"), "did not answer properly", FOUR[:2], "nothing is guessed"),
+        (refused("internal_error"), "sent an unexpected response", FOUR[:2], "Slack doesn't give enough information"),
     ],
 )
 async def test_each_kind_of_person_is_named_and_judged(
@@ -88,13 +93,13 @@ async def test_each_kind_of_person_is_named_and_judged(
 @pytest.mark.parametrize(
     ("rules", "may", "what", "why"),
     [
-        (rules(users="U1SUE"), FOUR, "talk", "BRIDGE_ALLOWED_USERS names them"),
-        (rules(users="U2"), (), "talk", "BRIDGE_ALLOWED_USERS does not name them"),
-        (rules(channels="C1GEN"), FOUR, "talk", "everybody of the workspace may"),
-        (rules(channels="C2"), (), "use commands", "BRIDGE_ALLOWED_CHANNELS does not name this channel"),
-        (rules(runners="U1SUE"), FOUR, "run workflows", "BRIDGE_RUNNERS names them"),
-        (rules(runners="U2 S1"), FOUR, "keep reports", "they are in a user group that BRIDGE_RUNNERS names"),
-        (rules(runners="U2"), FOUR[:2], "run workflows", "BRIDGE_RUNNERS names neither them nor a group of theirs"),
+        (rules(users="U1SUE"), FOUR, "talk", "listed in BRIDGE_ALLOWED_USERS"),
+        (rules(users="U2"), (), "talk", "not in BRIDGE_ALLOWED_USERS"),
+        (rules(channels="C1GEN"), FOUR, "talk", "every member of the workspace can"),
+        (rules(channels="C2"), (), "use commands", "this channel isn't in BRIDGE_ALLOWED_CHANNELS"),
+        (rules(runners="U1SUE"), FOUR, "run workflows", "listed in BRIDGE_RUNNERS"),
+        (rules(runners="U2 S1"), FOUR, "schedule reports", "in a user group listed in BRIDGE_RUNNERS"),
+        (rules(runners="U2"), FOUR[:2], "run workflows", "not in BRIDGE_RUNNERS, nor in a user group listed there"),
     ],
 )
 async def test_each_rule_is_named_where_it_decides(
@@ -110,10 +115,10 @@ async def test_each_rule_is_named_where_it_decides(
     ("where", "described", "may"),
     [
         (channel(is_private=True, is_ext_shared=True), "private, shared with another company, the bot is in it", FOUR),
-        (channel(is_member=False), "the bot is not in it", FOUR[1:]),
+        (channel(is_member=False), "the bot isn't in it", FOUR[1:]),
         (channel(is_archived=True), "archived", FOUR[1:]),
-        (refused("channel_not_found"), "the app sees no C1GEN", FOUR[1:]),
-        (refused("missing_scope", needed="channels:read"), "could not be looked at (missing_scope)", FOUR),
+        (refused("channel_not_found"), "the app can't see C1GEN", FOUR[1:]),
+        (refused("missing_scope", needed="channels:read"), "can't read C1GEN (missing_scope)", FOUR),
     ],
 )
 async def test_nobody_talks_where_the_bot_hears_nothing(
@@ -129,9 +134,7 @@ async def test_an_undescribed_person_in_a_shared_channel_may_nothing(slack: Wire
     rows = await look(slack, web, who=refused("missing_scope"), where=channel(is_ext_shared=True))
 
     assert allowed(rows) == []
-    assert {rows[what].cure for what in FOUR} == {
-        "grant the scopes that `bridge check` names, and install the app again"
-    }
+    assert {rows[what].cure for what in FOUR} == {"grant the scopes that `bridge check` lists, and reinstall the app"}
 
 
 async def test_a_direct_message_is_not_looked_at(slack: WireSlack, web: SlackWeb) -> None:
@@ -174,5 +177,5 @@ async def test_the_settings_rules_decide_unless_one_is_malformed(slack: WireSlac
 
     assert rows is not None
     assert allowed({row.what: row for row in rows}) == list(FOUR)
-    assert rows[-1].detail == "BRIDGE_RUNNERS names them"
+    assert rows[-1].detail == "listed in BRIDGE_RUNNERS"
     assert await access_of(well_formed(given | {"BRIDGE_ALLOWED_USERS": "#general"}), "U1SUE", "C1GEN") is None

@@ -74,9 +74,9 @@ async def test_slacks_limit_is_waited_out_and_slows_what_follows(slack: WireSlac
 @pytest.mark.parametrize(
     ("answer", "says", "calls"),
     [
-        (refused("unknown_method"), "does not accept it (unknown_method), after 0 of 3", 1),
-        (limited(60), "Slack asks to wait: too many calls, after 0 of 3", 5),
-        (CutOff(), "did not answer properly", 1),
+        (refused("unknown_method"), "rejected by Slack (unknown_method), after 0 of 3", 1),
+        (limited(60), "Slack is rate-limiting this app, after 0 of 3", 5),
+        (CutOff(), "sent an unexpected response", 1),
     ],
 )
 async def test_what_cannot_be_asked_is_a_failure(

@@ -49,7 +49,7 @@ def _set(path: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         (lambda it: it["features"]["slash_commands"][1].update(should_escape=False, usage_hint="?"),
          (WARNING, "slash command /agents differs in its usage_hint, should_escape")),
         (lambda it: it["features"]["slash_commands"][0].update(url=ELSEWHERE),
-         (FAILURE, "slash command /workflows is not sent to the address of the events")),
+         (FAILURE, "slash command /workflows isn't sent to the events' address")),
         (lambda it: it["features"]["shortcuts"][0].update(name="Go"),
          (WARNING, "shortcut run differs in its name")),
         (lambda it: it["settings"]["event_subscriptions"]["bot_events"].remove("message.mpim"),
@@ -65,8 +65,9 @@ def _set(path: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         (_set("settings.token_rotation_enabled", True), (FAILURE, "token_rotation_enabled is on, and has to be off")),
         (_set("settings.interactivity.is_enabled", False), (FAILURE, "interactivity is off, and has to be on")),
         (_set("settings.interactivity.request_url", ELSEWHERE),
-         (FAILURE, "settings.interactivity.request_url is not the address of the events")),
-        (lambda it: it["features"].pop("agent_view"), (WARNING, "agent_view is missing: it is not shown as an agent")),
+         (FAILURE, "settings.interactivity.request_url isn't the events' address")),
+        (lambda it: it["features"].pop("agent_view"),
+         (WARNING, "agent_view is missing: the app isn't shown as an agent")),
     ],
 )  # fmt: skip
 def test_each_difference_is_named(change: Callable[[Any], Any], found: tuple[State, str]) -> None:

@@ -14,7 +14,7 @@ from bridge.cli.running import run, trouble_lines
 from bridge.cli.store import place_of
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
 
-AWAY = "bridge cannot run: Redis is of no use (away); look at it, and at REDIS_URL"
+AWAY = "bridge can't run: Redis is unusable (away); check it and REDIS_URL"
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_a_redis_is_named_without_its_password(url: str, place: str) -> None:
 
 ROWS = [
     Row("Slack", "bot token", OK, "bot “bridge”"),
-    Row("Slack", "clock", WARNING, "90 s behind Slack's", "set this machine's clock (NTP)"),
-    Row("Redis", "reachable", FAILURE, "nobody answers there", "see that it runs"),
+    Row("Slack", "clock", WARNING, "90 s behind Slack's", "synchronize this machine's clock (NTP)"),
+    Row("Redis", "reachable", FAILURE, "can't connect", "see that it runs"),
 ]
 
 
@@ -112,13 +112,13 @@ def test_a_check_shows_areas_signs_and_cures() -> None:
         "Slack",
         "  ✓ bot token  bot “bridge”",
         "  ! clock      90 s behind Slack's",
-        "               → set this machine's clock (NTP)",
+        "               → synchronize this machine's clock (NTP)",
         "",
         "Redis",
-        "  ✗ reachable  nobody answers there",
+        "  ✗ reachable  can't connect",
         "               → see that it runs",
         "",
-        "1 does not hold, 1 warning.",
+        "1 problem found, 1 warning.",
     ]
     assert [is_well(ROWS), is_well(ROWS[:2])] == [False, True]
 
@@ -128,7 +128,7 @@ def test_a_check_for_programs_has_the_same_rows() -> None:
 
     assert (read["ok"], len(read["rows"])) == (False, 3)
     assert read["rows"][2] == {
-        "area": "Redis", "what": "reachable", "state": "failure", "detail": "nobody answers there",
+        "area": "Redis", "what": "reachable", "state": "failure", "detail": "can't connect",
         "cure": "see that it runs",
     }  # fmt: skip
 
@@ -143,7 +143,7 @@ def test_long_lines_of_a_check_wrap_below_their_column() -> None:
 
 @pytest.mark.parametrize(
     ("states", "summary"),
-    [([OK, OK], "All is well."), ([OK, WARNING, WARNING], "2 warnings."), ([FAILURE] * 2, "2 do not hold.")],
+    [([OK, OK], "No problems found."), ([OK, WARNING, WARNING], "2 warnings."), ([FAILURE] * 2, "2 problems found.")],
 )
 def test_the_last_line_of_a_check_sums_up(states: list[State], summary: str) -> None:
     assert shown([Row("Redis", "x", state, "y") for state in states], as_json=False).splitlines()[-1] == summary
@@ -158,6 +158,6 @@ def test_problems_of_settings_are_rows_with_cures() -> None:
     assert [(row.what, row.state, row.detail, row.cure) for row in rows] == [
         ("REDIS_URL", FAILURE, "is not an address of Redis", "use redis://host:6379/0, rediss://… or unix:///path"),
         ("BRIDGE_PROT", WARNING, "is not a setting", "did you mean BRIDGE_PORT?"),
-        ("BRIDGE_X", WARNING, "is not a setting", "correct its name, or remove it"),
+        ("BRIDGE_X", WARNING, "is not a setting", "correct the name or remove the line"),
     ]
     assert [row.state for row in settings_rows([], [])] == [OK]
