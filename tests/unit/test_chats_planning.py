@@ -7,20 +7,19 @@ from typing import Any
 
 import pytest
 
-from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.features.conversations.answering import configured, named_first
-from bridge.features.registry import features
 from bridge.features.results import Done, TryLater, Wait
 from bridge.ids import new_turn_id
 from bridge.inbound import Alert, MessageFile, Quotation
-from bridge.playground.emulator.sample import BOB
+from bridge.playground.emulator.faults import Error, Fault, RateLimited
+from bridge.playground.emulator.sample import BRIDGE_BOT
 from bridge.project import Agent
 from bridge.queue.inbox import Condition
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.reply import Audience, Reply
-from bridge.slack.parts import MessageTag, Place
-from support.store import CHANNEL, ROOT, START, THREAD, USER, message, ts
-from support.turns import BOT, SALES, SUPPORT, Bench, Posted
+from bridge.slack.parts import MessageTag
+from support.harness import NOT_NOW, READ, SALES, SUPPORT, Harness
+from support.store import BOT, ROOT, START, THREAD, USER, message, ts
 
 AGENTS = [
     Agent.model_validate(one)
@@ -85,194 +84,193 @@ def test_a_configured_name_that_two_agents_have_chooses_neither() -> None:
     ],
 )
 async def test_which_agent_answers_a_conversation_that_begins(
-    bench: Bench, text: str, in_channel: int | None, by_default: str, expected: tuple[int, str]
+    harness: Harness, text: str, in_channel: int | None, by_default: str, expected: tuple[int, str]
 ) -> None:
-    bench.default_agent = by_default
-    bench.service.agents = [SUPPORT, SALES]
-    await bench.store.set_channel(agent=in_channel)
+    harness.configure(BRIDGE_DEFAULT_AGENT=by_default)
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.store.set_channel(agent=in_channel)
 
-    await bench.answer(message(text, is_mention=True))
+    await harness.answer(message(text, is_mention=True))
 
-    assert bench.service.asked == asked(*expected)
-
-
-async def test_the_only_agent_needs_no_choice(bench: Bench) -> None:
-    await bench.answer(message("hello"))
-
-    assert bench.service.asked == asked(7, "hello")
+    assert harness.service.asked == asked(*expected)
 
 
-async def test_where_nothing_chooses_a_menu_is_shown(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
+async def test_the_only_agent_needs_no_choice(harness: Harness) -> None:
+    await harness.answer(message("hello"))
 
-    result = await bench.answer(message("hello"))
+    assert harness.service.asked == asked(7, "hello")
+
+
+async def test_a_message_without_an_agent_gets_a_menu(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+
+    result = await harness.answer(message("hello"))
 
     assert isinstance(result, Wait)
     assert result.menu.audience is Audience.THREAD
     assert "Sales" in str(result.menu.blocks)
-    assert await bench.store.sessions.thread(THREAD) == Conversation()
+    assert await harness.store.sessions.thread(THREAD) == Conversation()
 
 
-async def test_a_project_without_agents_says_so(bench: Bench) -> None:
-    bench.service.agents = []
+async def test_a_project_without_agents_says_so(harness: Harness) -> None:
+    harness.service.agents = []
 
-    result = await bench.answer(message("hello"))
+    result = await harness.answer(message("hello"))
 
     assert isinstance(result, Reply)
     assert "no agents" in result.text
 
 
-async def test_naming_an_agent_and_saying_nothing_shows_help(bench: Bench) -> None:
-    assert isinstance(await bench.answer(message(f"<@{BOT}> Support:")), Reply)
-    assert bench.service.asked == []
+async def test_naming_an_agent_and_saying_nothing_shows_help(harness: Harness) -> None:
+    assert isinstance(await harness.answer(message(f"<@{BOT}> Support:")), Reply)
+    assert harness.service.asked == []
 
 
-async def test_in_a_bound_thread_a_name_and_a_colon_are_ordinary_text(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
-    await bench.store.conversation(agent=7)
-    process = bench.store.process()
+async def test_a_name_and_a_colon_are_ordinary_text_in_a_bound_thread(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.store.conversation(agent=7)
+    process = harness.store.process()
     await process.journal.done(await process.take())
-    await bench.store.sessions.rebind(THREAD, expected=None, session=42)
+    await harness.store.sessions.rebind(THREAD, expected=None, session=42)
 
-    await bench.answer(message("Sales: hello", ts(1)))
+    await harness.answer(message("Sales: hello", ts(1)))
 
-    assert bench.service.asked == asked(7, "Sales: hello", 42)
+    assert harness.service.asked == asked(7, "Sales: hello", 42)
 
 
-async def test_a_handler_that_runs_again_asks_once_and_says_the_same(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
-    turn, deps = await bench.turn(message("Sales: hello")), bench.deps(bench.store.process("a"))
+async def test_a_handler_that_runs_again_asks_once_and_says_the_same(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    turn = await harness.turn(message("Sales: hello"))
 
-    first = await features.handle(deps, turn)
+    first = await harness.handle(turn)
     await turn.begin()  # Redis was away in the middle of it
-    again = await features.handle(deps, turn)
+    again = await harness.handle(turn)
 
     assert again == first
-    assert bench.service.asked == asked(8, "hello")
+    assert harness.service.asked == asked(8, "hello")
 
 
-async def test_whoever_takes_over_before_the_request_asks_the_same_agent(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
-    await bench.turn(message("Sales: hello"))  # and dies
+async def test_a_turn_taken_over_before_its_request_asks_the_same_agent(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await harness.turn(message("Sales: hello"))  # and dies
 
-    await bench.take_over("b")
+    await harness.take_over("b")
 
-    assert bench.service.asked == asked(8, "hello")
-    assert bench.say.words == ["re: hello"]
+    assert harness.service.asked == asked(8, "hello")
+    assert harness.seen.words == ["re: hello"]
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         (f"<@{BOT}> hello", "hello"),
-        ("ask <@U0BOB> in <#C2>", "ask @Anna in #general"),
+        ("ask <@U0BOB> in <#C0RANDOM>", "ask @Bob Brandt in #random"),
         ("see <https://a.test|this> &amp; that", "see [this](https://a.test) & that"),
         ("1 &lt; 2 &gt; 0", "1 < 2 > 0"),
     ],
 )
-async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(bench: Bench, text: str, words: str) -> None:
-    bench.directory.users[BOB] = "Anna"
-    bench.directory.channels["C2"] = "general"
+async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(
+    harness: Harness, text: str, words: str
+) -> None:
+    await harness.answer(message(text))
 
-    await bench.answer(message(text))
-
-    assert bench.service.messages == [words]
+    assert harness.service.messages == [words]
 
 
-async def test_a_photo_alone_is_answered_in_private(bench: Bench) -> None:
-    result = await bench.answer(message("", parts=[MessageFile(id="F1", kind="image", name="a.png")]))
+async def test_a_photo_alone_is_answered_in_private(harness: Harness) -> None:
+    result = await harness.answer(message("", parts=[MessageFile(id="F1", kind="image", name="a.png")]))
 
     assert isinstance(result, Reply)
     assert result.audience is Audience.PRIVATE
     assert "a.png: the agent can't see images" in result.text
-    assert bench.service.asked == []
+    assert harness.service.asked == []
 
 
-async def test_what_is_only_forwarded_goes_to_the_agent(bench: Bench) -> None:
-    await bench.answer(message("", parts=[Quotation(author="Ada", text="The lamp is red.")]))
+async def test_a_forwarded_message_alone_goes_to_the_agent(harness: Harness) -> None:
+    await harness.answer(message("", parts=[Quotation(author="Ada", text="The lamp is red.")]))
 
-    assert bench.service.messages == ["A forwarded message by Ada:\n> The lamp is red."]
-
-
-async def test_a_forwarded_message_is_no_command_and_names_no_agent(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
-    bench.default_agent = "Support"
-
-    await bench.answer(message("", parts=[Quotation(text="Sales: !stats"), Alert(text=f"<@{BOT}> !new")]))
-
-    assert bench.service.asked == asked(7, "A forwarded message:\n> Sales: !stats\n\nShown by an app:\n> !new")
+    assert harness.service.messages == ["A forwarded message by Ada:\n> The lamp is red."]
 
 
-async def test_an_agent_that_is_only_named_gets_what_is_forwarded(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
+async def test_a_forwarded_message_is_no_command_and_names_no_agent(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    harness.configure(BRIDGE_DEFAULT_AGENT="Support")
 
-    await bench.answer(message("Sales:", parts=[Alert(text="Disk full")]))
+    await harness.answer(message("", parts=[Quotation(text="Sales: !stats"), Alert(text=f"<@{BOT}> !new")]))
 
-    assert bench.service.asked == asked(8, "Shown by an app:\n> Disk full")
+    assert harness.service.asked == asked(7, "A forwarded message:\n> Sales: !stats\n\nShown by an app:\n> !new")
 
 
-async def test_what_the_agent_cannot_see_is_told_in_private_once(bench: Bench) -> None:
+async def test_an_agent_that_is_only_named_gets_what_is_forwarded(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+
+    await harness.answer(message("Sales:", parts=[Alert(text="Disk full")]))
+
+    assert harness.service.asked == asked(8, "Shown by an app:\n> Disk full")
+
+
+async def test_an_image_is_told_in_private_once(harness: Harness) -> None:
     photo = MessageFile(id="F1", kind="image", name="a.png", type="PNG", size=1200, alt_text="A lamp")
-    await bench.store.queue(message("look", parts=[photo]))
+    await harness.store.queue(message("look", parts=[photo]))
 
-    await bench.work()
-    await bench.work()  # the notice
+    await harness.work()
+    await harness.work()  # the notice
 
-    assert bench.service.messages == ["look\n\n[image “a.png” (PNG, 1.2 kB); described as “A lamp”]"]
-    ((recipient, told),) = bench.say.whispers
-    assert recipient.user == USER
+    assert harness.service.messages == ["look\n\n[image “a.png” (PNG, 1.2 kB); described as “A lamp”]"]
+    (told,) = harness.seen.whispers
+    assert told.user == USER
     assert "a.png: the agent can't see images" in told.text
 
 
-def answered_earlier(bench: Bench) -> None:
+def answered_earlier(harness: Harness) -> None:
     """Let an answer stand in the thread whose binding Redis has lost."""
-    answer = Reply(text="an answer", audience=Audience.THREAD)
-    mark = MessageTag("bridge_turn", new_turn_id(), 8, 41)
-    bench.say.messages.append(Posted(Place(CHANNEL, ROOT), answer, mark, "1700000000.000150"))
+    tag = MessageTag("bridge_turn", new_turn_id(), 8, 41).metadata("0", 1)
+    harness.write("1700000000.000150", "an answer", user=BOT, thread_ts=ROOT, bot_id=BRIDGE_BOT, metadata=tag)
 
 
 @pytest.mark.parametrize("condition", [Condition.SEARCH, Condition.START])
-async def test_a_binding_that_was_lost_is_found_in_the_thread(bench: Bench, condition: Condition) -> None:
-    answered_earlier(bench)
+async def test_a_binding_that_was_lost_is_found_in_the_thread(harness: Harness, condition: Condition) -> None:
+    harness.write(ROOT, "hello there")
+    answered_earlier(harness)
 
-    await bench.answer(message("go on", ts(1)), condition=condition)
+    await harness.answer(message("go on", ts(1)), condition=condition)
 
-    assert bench.service.asked == asked(8, "go on", 41)
-    assert await bench.store.sessions.thread(THREAD) == Conversation(agent=8, session=41)
+    assert harness.service.asked == asked(8, "go on", 41)
+    assert await harness.store.sessions.thread(THREAD) == Conversation(agent=8, session=41)
 
 
-async def test_a_thread_that_was_never_bound_is_left_alone_and_searched_once(bench: Bench) -> None:
-    result = await bench.answer(message("to my friends", ts(1)), condition=Condition.SEARCH)
+async def test_a_thread_that_was_never_bound_is_left_alone_and_searched_once(harness: Harness) -> None:
+    result = await harness.answer(message("to my friends", ts(1)), condition=Condition.SEARCH)
 
     assert isinstance(result, Done)
-    assert await bench.store.sessions.was_searched(THREAD)
-    assert await bench.store.sessions.thread(THREAD) is None
-    assert bench.say.looks == 1
+    assert await harness.store.sessions.was_searched(THREAD)
+    assert await harness.store.sessions.thread(THREAD) is None
+    assert harness.seen.looks == 1
 
 
-@pytest.mark.parametrize("after", [None, timedelta(seconds=30)])
-async def test_a_thread_that_cannot_be_read_now_is_read_later(bench: Bench, after: timedelta | None) -> None:
-    bench.say.look_troubles = [SlackUnreachable("conversations.replies", "", after)]
+@pytest.mark.parametrize(("fault", "seconds"), [(NOT_NOW, 5), (RateLimited(30), 30)])
+async def test_a_thread_that_cannot_be_read_now_is_read_later(harness: Harness, fault: Fault, seconds: int) -> None:
+    harness.slack.faults.on(READ, fault)
 
     with pytest.raises(TryLater) as caught:
-        await bench.answer(message("go on", ts(1)), condition=Condition.SEARCH)
+        await harness.answer(message("go on", ts(1)), condition=Condition.SEARCH)
 
-    assert caught.value.after == (after or timedelta(seconds=5))
-    assert not await bench.store.sessions.was_searched(THREAD)
-
-
-async def test_where_reading_is_not_allowed_a_mention_begins_anew(bench: Bench) -> None:
-    bench.say.look_troubles = [SlackRefused("conversations.replies", "missing_scope")]
-
-    await bench.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
-
-    assert bench.service.asked == asked(7, "hello")
+    assert caught.value.after == timedelta(seconds=seconds)
+    assert not await harness.store.sessions.was_searched(THREAD)
 
 
-async def test_a_young_thread_does_not_wait_for_slack_to_be_searched(bench: Bench) -> None:
-    bench.store_since = lambda: START - timedelta(days=9000)
-    bench.say.look_troubles = [SlackUnreachable("conversations.replies")]
+async def test_a_mention_in_an_unreadable_thread_begins_anew(harness: Harness) -> None:
+    harness.slack.faults.on(READ, Error("missing_scope"), times=None)
 
-    await bench.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
+    await harness.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
 
-    assert bench.service.asked == asked(7, "hello")
+    assert harness.service.asked == asked(7, "hello")
+
+
+async def test_a_young_thread_does_not_wait_for_slack_to_be_searched(harness: Harness) -> None:
+    harness.store.namespace.since = START - timedelta(days=9000)
+    harness.slack.faults.on(READ, NOT_NOW, times=None)
+
+    await harness.answer(message(f"<@{BOT}> hello", ts(1)), condition=Condition.START)
+
+    assert harness.service.asked == asked(7, "hello")

@@ -16,11 +16,11 @@ from bridge.features.results import Done, Form, NewThread, Outcome, Result
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
-from bridge.playground.emulator.sample import BOB
+from bridge.playground.emulator.sample import BOB, CAROL, PRIVATE
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.reply import Audience, Reply
+from support.harness import Harness, a_harness
 from support.store import CHANNEL, TEAM, THREAD, USER, message, ts
-from support.turns import Bench, a_bench
 
 STRANGER = BOB
 WORKFLOWS = [
@@ -35,19 +35,18 @@ AGENTS = [
 
 
 @pytest.fixture
-async def bench(redis: Redis) -> AsyncIterator[Bench]:
-    async with a_bench(redis, runners=frozenset({USER})) as bench:
-        bench.service.workflows, bench.service.agents = WORKFLOWS, AGENTS
-        bench.service.details = {"nodes": [{"id": 1, "type": "start"}], "edges": []}
-        yield bench
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with a_harness(redis, BRIDGE_RUNNERS=USER) as harness:
+        harness.service.workflows, harness.service.agents = WORKFLOWS, AGENTS
+        harness.service.details = {"nodes": [{"id": 1, "type": "start"}], "edges": []}
+        yield harness
 
 
-async def typed(bench: Bench, line: str, user: str = USER) -> Result:
+async def typed(harness: Harness, line: str, user: str = USER) -> Result:
     """Type a slash command."""
     command, _, text = line.partition(" ")
-    url = "https://hooks.example/r"
-    said = SlashCommand(team=TEAM, channel=CHANNEL, user=user, command=command, text=text, response_url=url)
-    return await bench.answer(said)
+    said = SlashCommand(team=TEAM, channel=CHANNEL, user=user, command=command, text=text, response_url=harness.url)
+    return await harness.answer(said)
 
 
 def click(action: str, value: str, user: str = USER, **more: str) -> Click:
@@ -72,15 +71,15 @@ def words_of(reply: Reply) -> str:
     return reply.text + json.dumps(reply.blocks, ensure_ascii=False)
 
 
-def button_of(reply: Reply, user: str = USER) -> Click:
+def button_of(harness: Harness, reply: Reply, user: str = USER) -> Click:
     """Press the first button of a reply."""
     button = next(b for block in reply.blocks if block["type"] == "actions" for b in block["elements"])
-    return click(button["action_id"], button["value"], user, response_url="https://hooks.example/r")
+    return click(button["action_id"], button["value"], user, response_url=harness.url)
 
 
-async def said(bench: Bench, text: str, number: int) -> Result:
+async def said(harness: Harness, text: str, number: int) -> Result:
     """Say something in the thread of a conversation."""
-    return await bench.answer(message(text, ts(number)), in_order=False)
+    return await harness.answer(message(text, ts(number)), in_order=False)
 
 
 @pytest.mark.parametrize(
@@ -103,8 +102,8 @@ async def said(bench: Bench, text: str, number: int) -> Result:
         ("/new", "no conversation here"),
     ],
 )
-async def test_reading_commands_answer_the_person_who_typed(bench: Bench, line: str, words: str) -> None:
-    reply = shown(await typed(bench, line))
+async def test_reading_commands_answer_the_person_who_typed(harness: Harness, line: str, words: str) -> None:
+    reply = shown(await typed(harness, line))
 
     assert words in words_of(reply)
     assert reply.audience is Audience.PRIVATE
@@ -113,14 +112,14 @@ async def test_reading_commands_answer_the_person_who_typed(bench: Bench, line: 
 @pytest.mark.parametrize(
     "line", ["/workflows --share", "/workflows list \u2014share daily", "/stats --share", "/project \u2013Share"]
 )
-async def test_what_is_shared_is_shown_to_the_channel(bench: Bench, line: str) -> None:
-    assert shown(await typed(bench, line)).audience is Audience.CHANNEL
+async def test_a_shared_answer_is_shown_to_the_channel(harness: Harness, line: str) -> None:
+    assert shown(await typed(harness, line)).audience is Audience.CHANNEL
 
 
-async def test_only_reading_commands_know_how_to_share(bench: Bench) -> None:
-    await typed(bench, "/workflows run 1 say --share")
+async def test_only_reading_commands_know_how_to_share(harness: Harness) -> None:
+    await typed(harness, "/workflows run 1 say --share")
 
-    assert bench.service.started == [(1, "say --share")]
+    assert harness.service.started == [(1, "say --share")]
 
 
 @pytest.mark.parametrize(
@@ -133,9 +132,9 @@ async def test_only_reading_commands_know_how_to_share(bench: Bench) -> None:
         ("/agentz list", "/agents"),
     ],
 )
-async def test_what_is_mistyped_brings_the_nearest_command(bench: Bench, line: str, nearest: str) -> None:
+async def test_a_mistyped_command_brings_the_nearest_one(harness: Harness, line: str, nearest: str) -> None:
     with pytest.raises(UnknownCommand) as caught:
-        await typed(bench, line)
+        await typed(harness, line)
 
     assert nearest in caught.value.nearest
 
@@ -147,9 +146,9 @@ async def test_what_is_mistyped_brings_the_nearest_command(bench: Bench, line: s
         ("/agents show", "/agents show <agent>"),
     ],
 )
-async def test_missing_words_bring_the_usage(bench: Bench, line: str, usage: str) -> None:
+async def test_missing_words_bring_the_usage(harness: Harness, line: str, usage: str) -> None:
     with pytest.raises(BadUsage) as caught:
-        await typed(bench, line)
+        await typed(harness, line)
 
     assert caught.value.usage == usage
 
@@ -168,56 +167,58 @@ async def test_missing_words_bring_the_usage(bench: Bench, line: str, usage: str
         ("/workflows run 1 line\n  two", 1, "line\n  two"),
     ],
 )
-async def test_a_run_is_asked_for_with_its_input(bench: Bench, line: str, workflow: int, given: Any) -> None:
-    await typed(bench, line)
+async def test_a_run_is_asked_for_with_its_input(harness: Harness, line: str, workflow: int, given: Any) -> None:
+    await typed(harness, line)
 
-    assert bench.service.started == [(workflow, given)]
+    assert harness.service.started == [(workflow, given)]
 
 
-async def test_a_run_without_input_opens_the_form_or_offers_it(bench: Bench) -> None:
-    result = await typed(bench, "/workflows run Report")
+async def test_a_run_without_input_opens_the_form_or_offers_it(harness: Harness) -> None:
+    result = await typed(harness, "/workflows run Report")
 
     assert isinstance(result, Form)
     assert result.view["blocks"][0]["element"]["initial_option"]["value"] == "1"
-    offered = await bench.answer(button_of(result.otherwise))
+    offered = await harness.answer(button_of(harness, result.otherwise))
     assert isinstance(offered, Form)
     assert offered.view == result.view
 
 
-async def test_the_list_of_workflows_has_a_menu_that_opens_the_form_for_who_may_run(bench: Bench) -> None:
-    listed = shown(await typed(bench, "/workflows"))
+async def test_the_list_of_workflows_has_a_menu_that_opens_the_form_for_who_may_run(harness: Harness) -> None:
+    listed = shown(await typed(harness, "/workflows"))
     menu = listed.blocks[-1]["elements"][0]
-    chosen = await bench.answer(click(menu["action_id"], "2"))
+    chosen = await harness.answer(click(menu["action_id"], "2"))
 
     assert menu["type"] == "external_select"
     assert isinstance(chosen, Form)
     assert chosen.view["blocks"][0]["element"]["initial_option"]["value"] == "2"
-    assert "external_select" not in words_of(shown(await typed(bench, "/workflows", STRANGER)))
+    assert "external_select" not in words_of(shown(await typed(harness, "/workflows", STRANGER)))
     with pytest.raises(NotAllowed):
-        await bench.answer(click(menu["action_id"], "2", STRANGER))
+        await harness.answer(click(menu["action_id"], "2", STRANGER))
 
 
-async def test_an_inactive_workflow_runs_once_it_is_confirmed(bench: Bench) -> None:
-    asked = shown(await typed(bench, '/workflows run "Old one" {"x": 1}'))
+async def test_an_inactive_workflow_runs_once_it_is_confirmed(harness: Harness) -> None:
+    asked = shown(await typed(harness, '/workflows run "Old one" {"x": 1}'))
 
     assert "inactive" in asked.text
     assert asked.audience is Audience.PRIVATE
-    assert bench.service.started == []
-    await bench.answer(button_of(asked))
-    assert bench.service.started == [(3, {"x": 1})]
-    assert [reply.replaces_original for _, reply in bench.say.whispers] == [True]
+    assert harness.service.started == []
+    await harness.answer(button_of(harness, asked))
+    assert harness.service.started == [(3, {"x": 1})]
+    assert harness.slack.responses[-1].content["replace_original"]
 
 
-async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again_for_confirmation(bench: Bench) -> None:
-    asked = shown(await typed(bench, "/workflows run 3 " + "x" * 2500))
-    form = await bench.answer(button_of(asked))
+async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again_for_confirmation(
+    harness: Harness,
+) -> None:
+    asked = shown(await typed(harness, "/workflows run 3 " + "x" * 2500))
+    form = await harness.answer(button_of(harness, asked))
     assert isinstance(form, Form)
 
     filled = filled_form(workflow="3", input="y" * 2500, private_metadata=form.view["private_metadata"])
 
-    await bench.answer(filled)
+    await harness.answer(filled)
 
-    assert bench.service.started == [(3, "y" * 2500)]
+    assert harness.service.started == [(3, "y" * 2500)]
 
 
 @pytest.mark.parametrize(
@@ -228,13 +229,13 @@ async def test_a_confirmation_whose_input_was_too_long_asks_for_it_and_not_again
         filled_form(workflow="1", user=STRANGER),
     ],
 )
-async def test_only_runners_run(bench: Bench, asked: SlashCommand | Click | Submission) -> None:
+async def test_only_runners_run(harness: Harness, asked: SlashCommand | Click | Submission) -> None:
     with pytest.raises(NotAllowed, match="runner"):
-        await bench.answer(asked)
+        await harness.answer(asked)
 
 
-async def test_a_conversation_begins_with_what_was_typed(bench: Bench) -> None:
-    outcome = await typed(bench, "/agents chat Support 1 &lt; 2, is it? @here")
+async def test_a_conversation_begins_with_what_was_typed(harness: Harness) -> None:
+    outcome = await typed(harness, "/agents chat Support 1 &lt; 2, is it? @here")
 
     assert isinstance(outcome, Outcome)
     assert outcome.after == (NewThread(agent=1, text="1 &lt; 2, is it? @here"),)
@@ -242,16 +243,14 @@ async def test_a_conversation_begins_with_what_was_typed(bench: Bench) -> None:
     assert "1 < 2, is it? @here" in words_of(outcome.reply)
 
 
-async def test_people_and_channels_that_are_named_to_an_agent_have_their_names(bench: Bench) -> None:
+async def test_people_and_channels_that_are_named_to_an_agent_have_their_names(harness: Harness) -> None:
     """Slack sends ids, and no name for a private channel."""
-    bench.directory.users = {"U7": "Bob", "U8": "Carol"}
-    bench.directory.channels["C2"] = "staff"
-    line = "/agents chat Support ask <@U7|bob> and <@U8> in <#C2|> or <#C3|general>, see <https://example.com>"
+    line = f"/agents chat Support ask <@{BOB}|bob> and <@{CAROL}> in <#{PRIVATE}|> or <#C3|general>, see <https://a.b>"
 
-    outcome = await typed(bench, line)
+    outcome = await typed(harness, line)
 
     assert isinstance(outcome, Outcome)
-    text = "ask @Bob and @Carol in #staff or #general, see https://example.com"
+    text = "ask @Bob Brandt and @Carol Conti in #private or #general, see https://a.b"
     assert outcome.after == (NewThread(agent=1, text=text),)
 
 
@@ -259,18 +258,20 @@ async def test_people_and_channels_that_are_named_to_an_agent_have_their_names(b
     ("line", "agent"),
     [("/agents default support", 1), ("/agents default none of the above", 2), ("/agents default none", None)],
 )
-async def test_a_channels_default_agent_is_the_one_that_is_named(bench: Bench, line: str, agent: int | None) -> None:
-    await bench.store.set_channel(agent=7)
+async def test_a_channels_default_agent_is_the_one_that_is_named(
+    harness: Harness, line: str, agent: int | None
+) -> None:
+    await harness.store.set_channel(agent=7)
 
-    await typed(bench, line)
+    await typed(harness, line)
 
-    assert (await bench.store.channels.get(TEAM, CHANNEL)).agent == agent
+    assert (await harness.store.channels.get(TEAM, CHANNEL)).agent == agent
 
 
-async def test_the_list_marks_the_channels_default_agent(bench: Bench) -> None:
-    await bench.store.set_channel(agent=1)
+async def test_the_list_marks_the_channels_default_agent(harness: Harness) -> None:
+    await harness.store.set_channel(agent=1)
 
-    assert "default in this channel" in words_of(shown(await typed(bench, "/agents")))
+    assert "default in this channel" in words_of(shown(await typed(harness, "/agents")))
 
 
 @pytest.mark.parametrize(
@@ -283,9 +284,9 @@ async def test_the_list_marks_the_channels_default_agent(bench: Bench) -> None:
     ],
 )
 async def test_a_command_without_its_words_opens_its_form(
-    bench: Bench, line: str, form: str, chosen: str | None
+    harness: Harness, line: str, form: str, chosen: str | None
 ) -> None:
-    result = await typed(bench, line)
+    result = await typed(harness, line)
 
     assert isinstance(result, Form)
     check_view(result.view)
@@ -296,20 +297,20 @@ async def test_a_command_without_its_words_opens_its_form(
     assert [element["type"] for element in result.otherwise.blocks[-1]["elements"]] == ["button"]
 
 
-async def test_a_thread_tells_its_session_and_forgets_it(bench: Bench) -> None:
-    await bench.store.sessions.choose_agent(THREAD, 1)
-    await bench.store.sessions.rebind(THREAD, expected=None, session=77)
+async def test_a_thread_tells_its_session_and_forgets_it(harness: Harness) -> None:
+    await harness.store.sessions.choose_agent(THREAD, 1)
+    await harness.store.sessions.rebind(THREAD, expected=None, session=77)
 
-    assert "Support answers here in session 77." in shown(await said(bench, "!session", 1)).text
-    assert shown(await said(bench, "!new", 2)).audience is Audience.THREAD
-    assert "starts with the next answer" in shown(await said(bench, "!session", 3)).text
+    assert "Support answers here in session 77." in shown(await said(harness, "!session", 1)).text
+    assert shown(await said(harness, "!new", 2)).audience is Audience.THREAD
+    assert "starts with the next answer" in shown(await said(harness, "!session", 3)).text
 
 
-async def test_a_session_is_told_while_the_service_is_away(bench: Bench) -> None:
-    await bench.store.sessions.choose_agent(THREAD, 1)
-    bench.service.always = httpx.Response(418)
+async def test_a_session_is_told_while_the_service_is_away(harness: Harness) -> None:
+    await harness.store.sessions.choose_agent(THREAD, 1)
+    harness.service.always = httpx.Response(418)
 
-    assert "Agent 1 answers here" in shown(await said(bench, "!session", 1)).text
+    assert "Agent 1 answers here" in shown(await said(harness, "!session", 1)).text
 
 
 @pytest.mark.parametrize(
@@ -324,124 +325,126 @@ async def test_a_session_is_told_while_the_service_is_away(bench: Bench) -> None
         ("/stats reports --share", "--share", ""),
     ],
 )
-async def test_an_unknown_option_is_named_with_the_nearest(bench: Bench, line: str, option: str, nearest: str) -> None:
+async def test_an_unknown_option_is_named_with_the_nearest(
+    harness: Harness, line: str, option: str, nearest: str
+) -> None:
     with pytest.raises(UnknownOption) as refused:
-        await typed(bench, line)
+        await typed(harness, line)
 
     assert (refused.value.typed, refused.value.nearest) == (option, nearest)
     assert refused.value.command == line.partition(" ")[0]
 
 
 @pytest.mark.parametrize("when", ["tuesday", "2999-01-01"])
-async def test_a_time_that_cannot_be_compared_with_is_answered_with_one_that_can(bench: Bench, when: str) -> None:
+async def test_a_time_that_cannot_be_compared_with_is_answered_with_one_that_can(harness: Harness, when: str) -> None:
     with pytest.raises(BadSchedule) as refused:
-        await typed(bench, f"/stats since {when}")
+        await typed(harness, f"/stats since {when}")
 
     assert sentence(refused.value).startswith(f"I don't understand “{when}”: expected an age or a day, such as 7d or ")
 
 
-async def test_a_missing_time_to_compare_with_is_answered_with_the_usage(bench: Bench) -> None:
-    bench.command_prefix = "acme-"
+async def test_a_missing_time_to_compare_with_is_answered_with_the_usage(harness: Harness) -> None:
+    harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 
     with pytest.raises(BadUsage, match="/acme-stats since <when>"):
-        await typed(bench, "/stats since")
+        await typed(harness, "/stats since")
 
 
 @pytest.mark.parametrize("is_runner", [True, False])
-async def test_statistics_lead_to_a_scheduled_report(bench: Bench, *, is_runner: bool) -> None:
-    card = shown(await typed(bench, "/stats", USER if is_runner else STRANGER))
+async def test_statistics_lead_to_a_scheduled_report(harness: Harness, *, is_runner: bool) -> None:
+    card = shown(await typed(harness, "/stats", USER if is_runner else STRANGER))
 
     for form in (card.blocks, *card.plainer):
         assert ('"report:form"' in json.dumps(form)) is is_runner
 
 
-async def test_numbers_are_written_as_the_person_is_used_to(bench: Bench) -> None:
-    bench.directory.locales[USER] = "de-DE"
+async def test_numbers_are_written_as_the_person_is_used_to(harness: Harness) -> None:
+    harness.slack.workspace.people[USER].locale = "de-DE"
 
-    assert "4.321 runs" in shown(await typed(bench, "/stats")).text
+    assert "4.321 runs" in shown(await typed(harness, "/stats")).text
 
 
-async def test_commands_are_shown_with_the_configured_prefix(bench: Bench) -> None:
-    bench.command_prefix = "acme-"
+async def test_commands_are_shown_with_the_configured_prefix(harness: Harness) -> None:
+    harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 
-    assert "/acme-workflows show <workflow>" in words_of(shown(await typed(bench, "/help")))
+    assert "/acme-workflows show <workflow>" in words_of(shown(await typed(harness, "/help")))
     with pytest.raises(BadUsage, match="/acme-workflows show"):
-        await typed(bench, "/workflows show")
+        await typed(harness, "/workflows show")
 
 
-async def test_a_run_is_repeated_with_the_same_input(bench: Bench) -> None:
-    await bench.answer(click("run:again", '{"w":1,"i":null}'))
+async def test_a_run_is_repeated_with_the_same_input(harness: Harness) -> None:
+    await harness.answer(click("run:again", '{"w":1,"i":null}'))
 
-    assert bench.service.started == [(1, None)]
-    assert isinstance(await bench.answer(click("run:again", '{"w":1}')), Form)
+    assert harness.service.started == [(1, None)]
+    assert isinstance(await harness.answer(click("run:again", '{"w":1}')), Form)
     with pytest.raises(NoSuch):
-        await bench.answer(click("run:again", '{"w":99,"i":1}'))
+        await harness.answer(click("run:again", '{"w":99,"i":1}'))
 
 
 @pytest.mark.parametrize("value", ["", "[]", '{"w":"x"}', "of another release"])
-async def test_a_button_that_is_not_understood_opens_an_empty_form(bench: Bench, value: str) -> None:
-    result = await bench.answer(click("run:form", value))
+async def test_a_button_that_is_not_understood_opens_an_empty_form(harness: Harness, value: str) -> None:
+    result = await harness.answer(click("run:form", value))
 
     assert isinstance(result, Form)
     assert "initial_option" not in result.view["blocks"][0]["element"]
 
 
 @pytest.mark.parametrize("action", ["run:text", "run:fix"])
-async def test_input_that_is_kept_for_a_question_is_only_for_who_was_asked(bench: Bench, action: str) -> None:
-    value = button_of(shown(await typed(bench, '/workflows run 1 {"x": }'))).value
+async def test_input_that_is_kept_for_a_question_is_only_for_who_was_asked(harness: Harness, action: str) -> None:
+    value = button_of(harness, shown(await typed(harness, '/workflows run 1 {"x": }'))).value
 
-    bench.runners |= {STRANGER}
-    another = await bench.answer(click(action, value, STRANGER))
-    mine = await bench.answer(click(action, value))
+    harness.configure(BRIDGE_RUNNERS=f"{USER},{STRANGER}")
+    another = await harness.answer(click(action, value, STRANGER))
+    mine = await harness.answer(click(action, value))
 
     assert "no longer available" in shown(another).text
-    assert isinstance(mine, Form) or bench.service.started == [(1, '{"x": }')]
+    assert isinstance(mine, Form) or harness.service.started == [(1, '{"x": }')]
     with pytest.raises(NotAllowed):
-        await bench.answer(click(action, value, "U3"))
+        await harness.answer(click(action, value, "U3"))
 
 
-async def test_node_results_are_shown_in_the_card_s_thread(bench: Bench) -> None:
-    scripts = bench.store.scripts
+async def test_node_results_are_shown_in_the_card_s_thread(harness: Harness) -> None:
+    scripts = harness.store.scripts
     await scripts.redis.set(scripts.keys.results("turn-9"), '{"writer": {"words": 3}}', ex=60)
 
-    reply = shown(await bench.answer(click("run:nodes", "turn-9")))
-    gone = shown(await bench.answer(click("run:nodes", "turn-8")))
+    reply = shown(await harness.answer(click("run:nodes", "turn-9")))
+    gone = shown(await harness.answer(click("run:nodes", "turn-8")))
 
     assert reply.audience is Audience.THREAD
     assert re.search(r"writer.*words", words_of(reply))
     assert "no longer available" in gone.text
 
 
-async def test_a_message_that_is_gone_cannot_be_sent_again(bench: Bench) -> None:
-    assert "no longer" in shown(await bench.answer(click("turn:again", "turn-7"))).text
+async def test_a_message_that_is_gone_cannot_be_sent_again(harness: Harness) -> None:
+    assert "no longer" in shown(await harness.answer(click("turn:again", "turn-7"))).text
 
 
 @pytest.mark.parametrize(("thread_ts", "root"), [("4.0", "4.0"), ("", "5.0")])
-async def test_an_agent_is_chosen_for_the_menu_s_thread(bench: Bench, thread_ts: str, root: str) -> None:
-    reply = shown(await bench.answer(click("agent:choose", "1", thread_ts=thread_ts)))
+async def test_an_agent_is_chosen_for_the_menu_s_thread(harness: Harness, thread_ts: str, root: str) -> None:
+    reply = shown(await harness.answer(click("agent:choose", "1", thread_ts=thread_ts)))
 
-    conversation = await bench.store.sessions.thread(ThreadKey(TEAM, CHANNEL, root))
+    conversation = await harness.store.sessions.thread(ThreadKey(TEAM, CHANNEL, root))
     assert conversation is not None
     assert conversation.agent == 1
     assert "Support answers in this thread" in reply.text
 
 
-async def test_unknown_clicks_and_forms_do_nothing(bench: Bench) -> None:
-    assert isinstance(await bench.answer(click("of:another:release", "x")), Done)
-    assert isinstance(await bench.answer(click("agent:choose", "x")), Done)
-    assert isinstance(await bench.answer(filled_form(form="other")), Done)
-    assert isinstance(await bench.answer(filled_form(workflow="")), Done)
+async def test_unknown_clicks_and_forms_do_nothing(harness: Harness) -> None:
+    assert isinstance(await harness.answer(click("of:another:release", "x")), Done)
+    assert isinstance(await harness.answer(click("agent:choose", "x")), Done)
+    assert isinstance(await harness.answer(filled_form(form="other")), Done)
+    assert isinstance(await harness.answer(filled_form(workflow="")), Done)
 
 
-async def test_a_form_runs_its_workflow_and_asks_about_an_inactive_one(bench: Bench) -> None:
-    await bench.answer(filled_form(workflow="1", kind="json", input="[1]"))
+async def test_a_form_runs_its_workflow_and_asks_about_an_inactive_one(harness: Harness) -> None:
+    await harness.answer(filled_form(workflow="1", kind="json", input="[1]"))
 
-    assert bench.service.started == [(1, [1])]
-    assert "inactive" in shown(await bench.answer(filled_form(workflow="3", input="x"))).text
+    assert harness.service.started == [(1, [1])]
+    assert "inactive" in shown(await harness.answer(filled_form(workflow="3", input="x"))).text
 
 
-async def test_looking_up_names_costs_one_list(bench: Bench) -> None:
-    await typed(bench, "/workflows run 1 x")
-    await typed(bench, "/workflows run 1 y")
+async def test_looking_up_names_costs_one_list(harness: Harness) -> None:
+    await typed(harness, "/workflows run 1 x")
+    await typed(harness, "/workflows run 1 y")
 
-    assert bench.service.paths.count("workflows") == 1
+    assert harness.service.paths.count("workflows") == 1

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import SlackUnreachable
-from bridge.features.access import Access
 from bridge.features.agents import asking
 from bridge.features.channels import forms
 from bridge.features.shared.channels import NOTHING_SET, ChannelSettings
@@ -18,16 +16,14 @@ from bridge.inbound import Click, HomeOpened, Inbound, Shortcut, SlashCommand, S
 from bridge.listeners.interactions import parse_shortcut, parse_submission
 from bridge.playground.emulator import payloads
 from bridge.playground.emulator.entities import Member
-from bridge.playground.emulator.limits import check_view
-from bridge.playground.emulator.sample import BOB, DM_ALICE
+from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE, RANDOM, STRANGER
 from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.modals import FormErrors, Origin
-from bridge.slack.history import ThreadMessage, ThreadRead
 from bridge.slack.parts import Place
+from support.harness import NOT_NOW, SALES, SUPPORT, WHISPER, WORKFLOW, Harness, killed
 from support.payloads import AS_MARKDOWN, IMAGE, PASTED, forward
 from support.saying import US
-from support.store import CHANNEL, ROOT, TEAM, USER
-from support.turns import SALES, SUPPORT, WORKFLOW, Bench, MemoryDirectory, killed
+from support.store import BOT, CHANNEL, ROOT, TEAM, USER
 from support.waiting import wait_until
 
 DIRECT = DM_ALICE
@@ -36,15 +32,14 @@ FIELDS: dict[str, Any] = {"team": TEAM, "user": USER, "trigger_id": "trigger"}
 HERE: dict[str, Any] = {"channel": CHANNEL, "message_ts": ROOT, "thread_ts": ROOT, "author": BOB}
 
 
-async def after(bench: Bench, inbound: Inbound) -> Any:
+async def after(harness: Harness, inbound: Inbound) -> Any:
     """Let something happen; gives the form that was opened last."""
-    put = await bench.store.process().inbox.put(inbound)
+    if getattr(inbound, "trigger_id", ""):
+        inbound = inbound.model_copy(update={"trigger_id": harness.slack.tickets.trigger(inbound.user)})
+    put = await harness.store.process().inbox.put(inbound)
     assert isinstance(put, Queued)
-    await bench.work()
-    view = bench.say.forms[-1][1] if bench.say.forms else None
-    if view is not None:
-        check_view(view)
-    return view
+    await harness.work()
+    return harness.seen.forms[-1] if harness.seen.forms else None
 
 
 def field(view: Any, name: str) -> Any:
@@ -58,50 +53,50 @@ def sent(view: Any, **values: str) -> Submission:
     return parse_submission(body, US).model_copy(update={"team": TEAM})
 
 
-async def test_a_global_shortcut_asks_where_the_result_is_to_be(bench: Bench) -> None:
-    form = await after(bench, Shortcut(**FIELDS, channel="", name="run"))
+async def test_a_global_shortcut_asks_where_the_result_is_to_be(harness: Harness) -> None:
+    form = await after(harness, Shortcut(**FIELDS, channel="", name="run"))
 
     assert field(form, "channel")["default_to_current_conversation"] is True
-    await after(bench, sent(form, workflow="3", input="x", kind="text", channel="C7"))
+    await after(harness, sent(form, workflow="3", input="x", kind="text", channel=RANDOM))
 
-    (card,) = bench.say.replies("bridge_run")
-    assert card.place.channel == "C7"
+    (card,) = harness.seen.replies("bridge_run")
+    assert card.place.channel == RANDOM
 
 
-async def test_who_has_opened_home_is_offered_the_direct_message(bench: Bench) -> None:
-    await after(bench, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
+async def test_a_form_offers_the_direct_message_to_a_person_who_opened_home(harness: Harness) -> None:
+    await after(harness, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
 
-    form = await after(bench, Shortcut(**FIELDS, channel="", name="ask"))
+    form = await after(harness, Shortcut(**FIELDS, channel="", name="ask"))
 
     assert field(form, "where")["initial_conversation"] == DIRECT
 
 
-async def test_a_conversation_begins_where_the_form_says(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
-    form = await after(bench, Shortcut(**FIELDS, channel="", name="ask"))
-    await after(bench, sent(form, agent="8", message="1 < 2, <!here>?", where="C7"))
+async def test_a_conversation_begins_where_the_form_says(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    form = await after(harness, Shortcut(**FIELDS, channel="", name="ask"))
+    await after(harness, sent(form, agent="8", message="1 < 2, <!here>?", where=RANDOM))
 
-    root, answer = bench.say.messages
-    assert (root.place.channel, root.place.thread_ts) == ("C7", "")
-    assert (answer.place.channel, answer.place.thread_ts) == ("C7", root.ts)
-    assert bench.service.asked == [{"message": "1 < 2, <!here>?", "agent": 8}]
+    root, answer = harness.seen.messages
+    assert (root.place.channel, root.place.thread_ts) == (RANDOM, "")
+    assert (answer.place.channel, answer.place.thread_ts) == (RANDOM, root.ts)
+    assert harness.service.asked == [{"message": "1 < 2, <!here>?", "agent": 8}]
 
 
-async def test_the_text_of_a_message_becomes_the_input(bench: Bench) -> None:
-    form = await after(bench, Shortcut(**FIELDS, **HERE, name="run_with", text="a &lt; b <https://a.example|a>"))
+async def test_the_text_of_a_message_becomes_the_input(harness: Harness) -> None:
+    form = await after(harness, Shortcut(**FIELDS, **HERE, name="run_with", text="a &lt; b <https://a.example|a>"))
 
     assert field(form, "input")["initial_value"] == "a < b https://a.example"
-    await after(bench, sent(form, workflow="3", input="a < b", kind="text"))
-    assert bench.service.runs == ["a < b"]
-    assert bench.say.replies("bridge_run")[0].place.channel == CHANNEL
+    await after(harness, sent(form, workflow="3", input="a < b", kind="text"))
+    assert harness.service.runs == ["a < b"]
+    assert harness.seen.replies("bridge_run")[0].place.channel == CHANNEL
 
 
 @pytest.mark.parametrize(("name", "where"), [("run_with", "input"), ("ask_about", "about")])
-async def test_what_is_in_a_message_goes_into_the_form(bench: Bench, name: str, where: str) -> None:
+async def test_a_messages_contents_fill_the_form(harness: Harness, name: str, where: str) -> None:
     body = {"message": {"user": BOB, "text": "see", "attachments": [forward(), PASTED], "files": [IMAGE]}}
     shortcut = parse_shortcut(body, US).model_copy(update={**FIELDS, **HERE, "name": name})
 
-    form = await after(bench, shortcut)
+    form = await after(harness, shortcut)
 
     assert field(form, where)["initial_value"] == (
         "see\n\nA forwarded message by Ada Lovelace in #C2 (https://acme.slack.com/archives/C2/p1724952281623809):\n"
@@ -110,161 +105,161 @@ async def test_what_is_in_a_message_goes_into_the_form(bench: Bench, name: str, 
     )
 
 
-async def test_a_message_that_is_too_long_for_the_form_says_so(bench: Bench) -> None:
-    form = await after(bench, Shortcut(**FIELDS, **HERE, name="run_with", text="x" * 5000))
+async def test_a_message_that_is_too_long_for_the_form_says_so(harness: Harness) -> None:
+    form = await after(harness, Shortcut(**FIELDS, **HERE, name="run_with", text="x" * 5000))
 
     assert len(field(form, "input")["initial_value"]) == 3000
     assert "Only the first 3,000 characters" in str(form)
 
 
-async def test_a_question_about_a_message_goes_into_its_thread_with_what_was_said_there(bench: Bench) -> None:
-    bench.directory.users = {BOB: "Bob", USER: "Alice"}
-    bench.say.thread = ThreadRead(root=ThreadMessage(BOB, "", "It is red."))
-    form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U0BOB>."))
-    assert field(form, "about")["initial_value"] == "It is red, @Bob."
-    await after(bench, sent(form, agent="7", message="Why?", about="It is red, @Bob.", where="thread"))
+async def test_a_question_about_a_message_goes_into_its_thread_with_what_was_said_there(harness: Harness) -> None:
+    harness.write(ROOT, "It is red.", user=BOB)
+    form = await after(harness, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red, <@U0BOB>."))
+    assert field(form, "about")["initial_value"] == "It is red, @Bob Brandt."
+    await after(harness, sent(form, agent="7", message="Why?", about="It is red, @Bob Brandt.", where="thread"))
 
-    question, answer = bench.say.messages
+    question, answer = harness.seen.messages
     assert {question.place.thread_ts, answer.place.thread_ts} == {ROOT}
-    assert "Alice asks Support" in question.reply.text
-    (asked,) = bench.service.messages
-    assert "Why?\n\nThis is about a message by Bob:\n> It is red, @Bob." in asked
-    assert "> Bob: It is red." in asked
+    assert "Alice Adler asks Support" in question.text
+    (asked,) = harness.service.messages
+    assert "Why?\n\nThis is about a message by Bob Brandt:\n> It is red, @Bob Brandt." in asked
+    assert "> Bob Brandt: It is red." in asked
 
 
-async def test_in_a_thread_that_has_its_agent_that_one_is_asked(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
-    await bench.store.sessions.choose_agent(ThreadKey(TEAM, CHANNEL, ROOT), 8)
-    form = await after(bench, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red."))
-    await after(bench, sent(form, agent="7", message="Why?", where="thread"))
+async def test_a_question_in_a_bound_thread_goes_to_its_agent(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    harness.write(ROOT, "It is red.", user=BOB)
+    await harness.store.sessions.choose_agent(ThreadKey(TEAM, CHANNEL, ROOT), 8)
+    form = await after(harness, Shortcut(**FIELDS, **HERE, name="ask_about", text="It is red."))
+    await after(harness, sent(form, agent="7", message="Why?", where="thread"))
 
-    assert bench.service.asked[0]["agent"] == 8
-    assert "asks Sales" in bench.say.messages[0].reply.text
+    assert harness.service.asked[0]["agent"] == 8
+    assert "asks Sales" in harness.seen.messages[0].text
 
 
-async def test_a_question_in_private_takes_the_thread_along(bench: Bench) -> None:
-    await after(bench, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
-    bench.say.thread = ThreadRead(root=ThreadMessage(BOB, "", "We ship on Friday."))
+async def test_a_question_in_private_takes_the_thread_along(harness: Harness) -> None:
+    await after(harness, HomeOpened(team=TEAM, channel=DIRECT, user=USER))
+    harness.write(ROOT, "We ship on Friday.", user=BOB)
+    harness.write(ABOVE, "Too early.", thread_ts=ROOT)
     below = HERE | {"message_ts": ABOVE}
-    form = await after(bench, Shortcut(**FIELDS, **below, name="ask_about", text="Too early."))
-    await after(bench, sent(form, agent="7", message="Is it?", about="Too early.", where="direct"))
+    form = await after(harness, Shortcut(**FIELDS, **below, name="ask_about", text="Too early."))
+    await after(harness, sent(form, agent="7", message="Is it?", about="Too early.", where="direct"))
 
-    assert {one.place.channel for one in bench.say.messages} == {DIRECT}
-    assert bench.say.windows == [("", ABOVE)]
-    (asked,) = bench.service.messages
-    assert "> U0BOB: We ship on Friday." in asked
+    assert {one.place.channel for one in harness.seen.messages} == {DIRECT}
+    (asked,) = harness.service.messages
+    assert "> Bob Brandt: We ship on Friday." in asked
     assert "> Too early." in asked
 
 
 @pytest.mark.parametrize("name", ["run", "run_with", "ask", "ask_about"])
-async def test_who_may_not_is_told_in_a_modal_and_nowhere_else(bench: Bench, name: str) -> None:
-    page = await after(bench, Shortcut(**FIELDS, **HERE, name=name, refusal="stranger"))
+async def test_a_refused_shortcut_is_answered_in_a_modal_alone(harness: Harness, name: str) -> None:
+    page = await after(harness, Shortcut(**FIELDS, **HERE, name=name, refusal="stranger"))
 
     assert (page["callback_id"], len(page["blocks"])) == ("page", 1)
-    assert bench.service.requests == 0
+    assert harness.service.requests == 0
 
 
 @pytest.mark.parametrize(("name", "form"), [("run", "page"), ("run_with", "page"), ("ask", "ask")])
-async def test_only_runners_get_the_form_that_runs(bench: Bench, name: str, form: str) -> None:
-    bench.runners = frozenset({"U9"})
-    assert (await after(bench, Shortcut(**FIELDS, channel="", name=name)))["callback_id"] == form
+async def test_only_runners_get_the_form_that_runs(harness: Harness, name: str, form: str) -> None:
+    harness.configure(BRIDGE_RUNNERS=CAROL)
+    assert (await after(harness, Shortcut(**FIELDS, channel="", name=name)))["callback_id"] == form
 
 
-async def test_a_global_shortcut_that_came_too_late_ends_quietly(bench: Bench, redis: Redis) -> None:
-    await after(bench, Shortcut(team=TEAM, user=USER, channel="", name="run"))
+async def test_a_global_shortcut_that_came_too_late_ends_quietly(harness: Harness, redis: Redis) -> None:
+    await after(harness, Shortcut(team=TEAM, user=USER, channel="", name="run"))
 
-    assert (bench.say.forms, bench.say.whispers) == ([], [])
+    assert (harness.seen.forms, harness.seen.whispers) == ([], [])
     assert await redis.zcard("{test}:dead") == 0
 
 
-async def test_an_input_is_remembered_by_who_wants_that_until_they_do_not(bench: Bench) -> None:
+async def test_an_input_is_remembered_by_who_wants_that_until_they_do_not(harness: Harness) -> None:
     asked = SlashCommand(**FIELDS, channel=CHANNEL, command="/workflows", text="run 3")
-    form = await after(bench, asked)
-    await after(bench, sent(form, workflow="3", input="[1]", kind="json", remember="yes"))
-    again = await after(bench, asked)
+    form = await after(harness, asked)
+    await after(harness, sent(form, workflow="3", input="[1]", kind="json", remember="yes"))
+    again = await after(harness, asked)
 
     assert field(again, "input")["initial_value"] == "[1]"
     assert field(again, "kind")["initial_option"]["value"] == "json"
     assert field(again, "remember")["initial_options"]
-    assert "initial_value" not in field(await after(bench, asked.model_copy(update={"user": BOB})), "input")
-    await after(bench, sent(again, workflow="3", input="[2]", kind="json"))
-    assert "initial_value" not in field(await after(bench, asked), "input")
+    assert "initial_value" not in field(await after(harness, asked.model_copy(update={"user": BOB})), "input")
+    await after(harness, sent(again, workflow="3", input="[2]", kind="json"))
+    assert "initial_value" not in field(await after(harness, asked), "input")
 
 
-async def test_who_answers_in_a_channel_is_set_in_a_form(bench: Bench) -> None:
-    bench.directory.channels = {"C7": "support"}
-    opened = Click(**FIELDS, channel=DIRECT, action_id="default:form", value="C7", view="home")
-    form = await after(bench, opened)
-    await after(bench, sent(form, agent="7", answers="all", replies="all"))
+async def test_a_form_sets_who_answers_in_a_channel(harness: Harness) -> None:
+    opened = Click(**FIELDS, channel=DIRECT, action_id="default:form", value=RANDOM, view="home")
+    form = await after(harness, opened)
+    await after(harness, sent(form, agent="7", answers="all", replies="all"))
 
-    assert await bench.store.channels.get(TEAM, "C7") == ChannelSettings(agent=7, answers="all")
-    whom, reply = bench.say.whispers[-1]
-    assert whom.channel == DIRECT
-    assert reply.text == (
-        "Support now answers mentions in #support. I now answer every top-level message in #support, without a mention."
+    assert await harness.store.channels.get(TEAM, RANDOM) == ChannelSettings(agent=7, answers="all")
+    told = harness.seen.whispers[-1]
+    assert told.message.channel == DIRECT
+    assert told.text == (
+        "Support now answers mentions in #random. I now answer every top-level message in #random, without a mention."
     )
-    again = await after(bench, opened)
+    again = await after(harness, opened)
     chosen = [block["element"]["initial_option"]["value"] for block in again["blocks"][1:4]]
     assert chosen == ["7", "all", "all"]
-    await after(bench, sent(again, agent="none", answers="mentions", replies="all"))
-    assert await bench.store.channels.get(TEAM, "C7") == NOTHING_SET
+    await after(harness, sent(again, agent="none", answers="mentions", replies="all"))
+    assert await harness.store.channels.get(TEAM, RANDOM) == NOTHING_SET
 
 
-async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_direct_message(bench: Bench) -> None:
-    bench.runners = frozenset({"U9"})
+async def test_only_runners_choose_for_a_channel_and_everybody_for_their_own_direct_message(harness: Harness) -> None:
+    harness.configure(BRIDGE_RUNNERS=CAROL)
     typed = SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
-    await after(bench, typed)
-    assert "permission" in bench.say.whispers[-1][1].text
-    await after(bench, Click(**FIELDS, channel=DIRECT, action_id="default:form", value=CHANNEL, view="home"))
-    await after(bench, typed.model_copy(update={"channel": DIRECT}))
+    await after(harness, typed)
+    assert "permission" in harness.seen.whispers[-1].text
+    await after(harness, Click(**FIELDS, channel=DIRECT, action_id="default:form", value=CHANNEL, view="home"))
+    await after(harness, typed.model_copy(update={"channel": DIRECT}))
 
-    assert await bench.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
-    assert (await bench.store.channels.get(TEAM, DIRECT)).agent == 7
-    assert (bench.say.forms, bench.say.messages) == ([], [])
+    assert await harness.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
+    assert (await harness.store.channels.get(TEAM, DIRECT)).agent == 7
+    assert (harness.seen.forms, harness.seen.messages) == ([], [])
 
 
-async def test_a_channel_is_told_of_a_change_once_although_its_process_is_killed(bench: Bench) -> None:
-    bench.say.troubles = [SlackUnreachable("chat.postEphemeral")]
-    bench.on_sleep = asyncio.Event().wait  # whoever wants to try again is killed there
-    put = await bench.store.process().inbox.put(
+async def test_a_channel_is_told_of_a_change_once_although_its_process_is_killed(harness: Harness) -> None:
+    harness.slack.faults.on(WHISPER, NOT_NOW)
+    harness.on_sleep = asyncio.Event().wait  # whoever wants to try again is killed there
+    put = await harness.store.process().inbox.put(
         SlashCommand(**FIELDS, channel=CHANNEL, command="/agents", text="default Support")
     )
     assert isinstance(put, Queued)
-    task = await bench.begin()
-    await wait_until(lambda: bench.slept, "it waits for Slack")
+    task = await harness.begin()
+    await wait_until(lambda: harness.slept, "it waits for Slack")
     await killed(task)
-    bench.on_sleep = None
-    await bench.take_over()
-    await bench.work()
+    harness.on_sleep = None
+    await harness.take_over()
+    await harness.work()
 
-    assert [one.words for one in bench.say.messages] == [
-        "Support now answers mentions in this channel. Changed by somebody."
+    assert [one.words for one in harness.seen.messages] == [
+        "Support now answers mentions in this channel. Changed by Alice Adler."
     ]
-    assert bench.say.messages[0].place == Place(CHANNEL)
+    assert harness.seen.messages[0].place == Place(CHANNEL)
 
 
 @pytest.mark.parametrize(
     ("is_ephemeral", "channel", "replaces"), [(True, CHANNEL, True), (False, DM_ALICE, True), (False, CHANNEL, False)]
 )
 async def test_a_list_that_everybody_sees_is_not_turned_by_one(
-    bench: Bench, *, is_ephemeral: bool, channel: str, replaces: bool
+    harness: Harness, *, is_ephemeral: bool, channel: str, replaces: bool
 ) -> None:
-    bench.service.workflows = [WORKFLOW | {"id": number, "name": f"Flow {number:03d}"} for number in range(50)]
+    harness.service.workflows = [WORKFLOW | {"id": number, "name": f"Flow {number:03d}"} for number in range(50)]
+    harness.write(ROOT, "a list", user=BOT, channel=channel)
     value = '{"page": 1, "words": "flow"}'
     await after(
-        bench,
+        harness,
         Click(
             **FIELDS, channel=channel, action_id="list:workflows:next", value=value, is_ephemeral=is_ephemeral,
-            message_ts=ROOT, response_url="https://slack.test/response",
+            message_ts=ROOT, response_url=harness.response_url(channel=channel),
         ),
     )  # fmt: skip
 
-    replies = [reply for _, reply in bench.say.whispers] + [reply for _, reply in bench.say.updates]
-    assert replies[0].replaces_original == replaces
-    assert "Flow 020" in str(replies[0].blocks)
+    (shown,) = [*(one.content for one in harness.slack.responses), *harness.seen.updates]
+    assert bool(harness.seen.updates or shown["replace_original"]) == replaces
+    assert "Flow 020" in str(shown["blocks"])
 
 
-def test_what_slack_sends_of_a_shortcut_on_a_message_is_read() -> None:
+def test_a_message_shortcuts_payload_is_read() -> None:
     person = Member(USER, "alice", "Alice", TEAM)
     message = {"type": "message", "text": "hi", "user": BOB, "ts": "2.0", "thread_ts": "1.0"}
     where = {"container": {"message_ts": "2.0"}, "channel": {"id": CHANNEL}, "message": message}
@@ -279,7 +274,7 @@ def test_what_slack_sends_of_a_shortcut_on_a_message_is_read() -> None:
 
 
 @pytest.mark.parametrize("odd", [{}, {"channel": 3, "message": [], "user": None}, {"message": {"text": 1}}])
-def test_what_is_odd_in_a_payload_is_empty(odd: dict[str, Any]) -> None:
+def test_an_odd_value_in_a_payload_is_empty(odd: dict[str, Any]) -> None:
     assert parse_shortcut(odd, US).is_shared, "nobody says where they belong"
     assert parse_submission({"view": odd}, US).channel == ""
 
@@ -297,7 +292,7 @@ def test_a_form_of_another_release_belongs_nowhere() -> None:
         ({}, {"agent", "message"}),
     ],
 )
-def test_what_is_wrong_with_a_question_is_said_under_its_field(values: dict[str, str], wrong: set[str]) -> None:
+def test_a_mistake_in_a_question_is_said_under_its_field(values: dict[str, str], wrong: set[str]) -> None:
     read = asking.read_ask_form(values)
 
     assert (set(read.by_block) if isinstance(read, FormErrors) else set()) == wrong
@@ -311,7 +306,7 @@ def test_what_is_wrong_with_a_question_is_said_under_its_field(values: dict[str,
         ({"agent": ""}, FormErrors({"agent": "Choose an agent from the list."})),
     ],
 )
-def test_who_answers_in_a_channel_may_be_nobody(values: dict[str, str], filled: forms.Filled | FormErrors) -> None:
+def test_a_channels_default_agent_may_be_none(values: dict[str, str], filled: forms.Filled | FormErrors) -> None:
     assert forms.read_settings_form(values) == filled
 
 
@@ -322,17 +317,18 @@ def test_who_answers_in_a_channel_may_be_nobody(values: dict[str, str], filled: 
         Click(**FIELDS, channel=DIRECT, action_id="home:workflows:next", view="home"),
     ],
 )
-async def test_home_is_not_a_matter_of_channels(inbound: Inbound) -> None:
-    home = MemoryDirectory(home={USER})
-    rules = Access(frozenset({TEAM}), home, allowed_channels=frozenset({"C9"}))
+async def test_home_is_not_a_matter_of_channels(harness: Harness, inbound: Inbound) -> None:
+    harness.configure(BRIDGE_ALLOWED_CHANNELS=RANDOM)
+    rules = harness.parts().turns.deps.access
 
     assert await rules.refusal(inbound.model_copy(update={"user_team": TEAM})) is None
     assert await rules.refusal(SlashCommand(**FIELDS, channel=CHANNEL, user_team=TEAM, command="/stats")) == "channel"
     assert await rules.refusal(Submission(**FIELDS, channel=DIRECT, user_team=TEAM, form="ask")) == "channel"
 
 
-async def test_who_opens_home_is_looked_up_since_slack_does_not_say_where_they_belong() -> None:
-    opened = HomeOpened(team=TEAM, channel=DIRECT, user=USER, is_shared=True)
+@pytest.mark.parametrize(("user", "refusal"), [(USER, None), (STRANGER, "stranger")])
+async def test_a_person_who_opens_home_is_looked_up(harness: Harness, user: str, refusal: str | None) -> None:
+    """Slack does not say with that event where they belong."""
+    opened = HomeOpened(team=TEAM, channel=DIRECT, user=user, is_shared=True)
 
-    assert await Access(frozenset({TEAM}), MemoryDirectory(home={USER})).refusal(opened) is None
-    assert await Access(frozenset({TEAM}), MemoryDirectory()).refusal(opened) == "stranger"
+    assert await harness.parts().turns.deps.access.refusal(opened) == refusal
