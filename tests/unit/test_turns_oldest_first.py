@@ -24,6 +24,10 @@ async def test_after_an_outage_the_oldest_message_is_sent_first(harness: Harness
         (held,) = await process.hold(most=1)
         workers.append(asyncio.create_task(turns.work(harness.lease(process, held))))
     await wait_until(lambda: len(turns.line._places) == THREADS, "each thread was told, and stands in the line")
+    before = harness.service.requests
+    await wait_until(
+        lambda: harness.service.requests > before + 1, "whoever tried before the oldest came is back in line"
+    )
 
     harness.service.always = None
     await asyncio.gather(*workers)
