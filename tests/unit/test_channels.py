@@ -12,21 +12,17 @@ from bridge.errors import BadUsage, NotAllowed, StoreUnavailable, UnknownCommand
 from bridge.features.results import Outcome, Result
 from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels, ChannelSettings
 from bridge.inbound import SlashCommand
+from bridge.playground.emulator.sample import CAROL, DM_ALICE, RANDOM
 from bridge.queue.inbox import Queued
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Watches
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import Place
-from support.store import CHANNEL, NAMESPACE, PREFIX, TEAM, USER, Store, a_store
-from support.turns import SALES, SUPPORT, Bench
+from support.harness import SALES, SUPPORT, Harness
+from support.store import CHANNEL, NAMESPACE, PREFIX, TEAM, USER, Store
 from support.waiting import wait_until
 
 ALL = ChannelSettings(answers="all")
-
-
-@pytest.fixture
-async def store(redis: Redis) -> Store:
-    return await a_store(redis)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +52,7 @@ async def test_a_record_is_kept_until_everything_is_reset(store: Store, redis: R
     await store.set_channel(agent=7)
 
     assert (await store.channels.get(TEAM, CHANNEL)).agent == 7
-    assert await store.channels.get(TEAM, "C2") == NOTHING_SET
+    assert await store.channels.get(TEAM, RANDOM) == NOTHING_SET
     assert await redis.ttl(f"{PREFIX}defaults") == -1
     await store.set_channel()
     assert await redis.exists(f"{PREFIX}defaults") == 0
@@ -128,17 +124,17 @@ async def test_two_namespaces_keep_settings_of_their_own(store: Store) -> None:
     )
 
 
-async def typed(bench: Bench, line: str, channel: str = CHANNEL, **fields: Any) -> Result:
+async def typed(harness: Harness, line: str, channel: str = CHANNEL, **fields: Any) -> Result:
     command, _, text = line.partition(" ")
     body = SlashCommand(team=TEAM, channel=channel, user=USER, command=command, text=text, **fields)
-    return await bench.answer(body)
+    return await harness.answer(body)
 
 
-async def done(bench: Bench, text: str, **fields: Any) -> None:
+async def done(harness: Harness, text: str, **fields: Any) -> None:
     """Type a command, and let it be carried out."""
     body = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/agents", text=text, **fields)
-    assert isinstance(await bench.store.process().inbox.put(body), Queued)
-    await bench.work()
+    assert isinstance(await harness.store.process().inbox.put(body), Queued)
+    await harness.work()
 
 
 def text_of(result: Result) -> str:
@@ -161,28 +157,28 @@ def text_of(result: Result) -> str:
         ("reset", NOTHING_SET, "That's already set, so nothing changed."),
     ],
 )
-async def test_each_setting_has_its_command(bench: Bench, line: str, settings: ChannelSettings, told: str) -> None:
-    result = await typed(bench, f"/agents channel {line}")
+async def test_each_setting_has_its_command(harness: Harness, line: str, settings: ChannelSettings, told: str) -> None:
+    result = await typed(harness, f"/agents channel {line}")
 
     assert text_of(result) == told
-    assert await bench.store.channels.get(TEAM, CHANNEL) == settings
+    assert await harness.store.channels.get(TEAM, CHANNEL) == settings
 
 
-async def test_the_commands_change_one_record(bench: Bench) -> None:
-    bench.service.agents = [SUPPORT, SALES]
+async def test_the_commands_change_one_record(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
     for line in ("default Sales", "channel answers all", "channel replies all"):
-        await done(bench, line)
+        await done(harness, line)
 
-    assert await bench.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=8, answers="all", replies="all")
-    await done(bench, "channel")
-    assert bench.say.whispers[-1][1].text == (
+    assert await harness.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=8, answers="all", replies="all")
+    await done(harness, "channel")
+    assert harness.seen.whispers[-1].text == (
         "Channel settings. Default agent: Sales; Answers: every top-level message; "
         "Replies in threads: all; Apps: all ignored"
     )
-    await done(bench, "default none")
-    assert (await bench.store.channels.get(TEAM, CHANNEL)).answers == "all"
-    await done(bench, "channel reset")
-    assert await bench.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
+    await done(harness, "default none")
+    assert (await harness.store.channels.get(TEAM, CHANNEL)).answers == "all"
+    await done(harness, "channel reset")
+    assert await harness.store.channels.get(TEAM, CHANNEL) == NOTHING_SET
 
 
 @pytest.mark.parametrize(
@@ -195,54 +191,53 @@ async def test_the_commands_change_one_record(bench: Bench) -> None:
     ],
 )
 async def test_what_is_mistyped_is_answered_with_the_usage(
-    bench: Bench, line: str, error: type[Exception], shown: str
+    harness: Harness, line: str, error: type[Exception], shown: str
 ) -> None:
     with pytest.raises(error) as caught:
-        await typed(bench, f"/agents {line}")
+        await typed(harness, f"/agents {line}")
 
     known = getattr(caught.value, "nearest", None) or [getattr(caught.value, "usage", "")]
     assert shown in known
 
 
 @pytest.mark.parametrize("line", ["answers all", "replies mentions", "reset"])
-async def test_only_runners_change_a_channel(bench: Bench, line: str) -> None:
-    bench.runners = frozenset({"U9"})
-    await bench.store.set_channel(agent=7)
+async def test_only_runners_change_a_channel(harness: Harness, line: str) -> None:
+    harness.configure(BRIDGE_RUNNERS=CAROL)
+    await harness.store.set_channel(agent=7)
 
     with pytest.raises(NotAllowed, match="default"):
-        await typed(bench, f"/agents channel {line}")
+        await typed(harness, f"/agents channel {line}")
 
-    assert await bench.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=7)
+    assert await harness.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=7)
 
 
-@pytest.mark.parametrize(("runners", "has_button"), [(frozenset(), True), (frozenset({"U9"}), False)])
+@pytest.mark.parametrize(("runners", "has_button"), [(USER, True), (CAROL, False)])
 async def test_everybody_sees_the_settings_and_runners_get_the_form(
-    bench: Bench, runners: frozenset[str], *, has_button: bool
+    harness: Harness, runners: str, *, has_button: bool
 ) -> None:
-    bench.runners = runners
+    harness.configure(BRIDGE_RUNNERS=runners)
 
-    shown = await typed(bench, "/agents channel")
+    shown = await typed(harness, "/agents channel")
 
     assert ("Change settings…" in str(shown)) is has_button
 
 
 @pytest.mark.parametrize("line", ["answers all", "replies mentions"])
-async def test_a_direct_message_has_only_an_agent_to_set(bench: Bench, line: str) -> None:
-    result = await typed(bench, f"/agents channel {line}", channel="D1")
+async def test_a_direct_message_has_only_an_agent_to_set(harness: Harness, line: str) -> None:
+    result = await typed(harness, f"/agents channel {line}", channel=DM_ALICE)
 
     assert text_of(result) == "In a direct message, I answer everything. Use this in a channel."
-    assert await bench.store.channels.get(TEAM, "D1") == NOTHING_SET
+    assert await harness.store.channels.get(TEAM, "D1") == NOTHING_SET
 
 
-async def test_a_channel_is_told_who_has_changed_what(bench: Bench) -> None:
-    bench.directory.users = {USER: "Ada"}
+async def test_a_channel_is_told_who_has_changed_what(harness: Harness) -> None:
     for text in ("channel answers all", "channel answers all", "channel reset"):
-        await done(bench, text)
+        await done(harness, text)
 
-    assert [(one.place, one.words) for one in bench.say.messages] == [
+    assert [(one.place, one.words) for one in harness.seen.messages] == [
         (
             Place(CHANNEL),
-            "I now answer every top-level message in this channel, without a mention. Changed by Ada.",
+            "I now answer every top-level message in this channel, without a mention. Changed by Alice Adler.",
         ),
-        (Place(CHANNEL), "I now answer only mentions in this channel. Changed by Ada."),
+        (Place(CHANNEL), "I now answer only mentions in this channel. Changed by Alice Adler."),
     ]
