@@ -152,6 +152,7 @@ def build(
             Files(wires.web, identity, settings.slack_api_url),
             Documents(),
             mode=settings.files,
+            sleep=sleep,
         ),
         follow=KeptReplies(wires.web, messages),
         store_since=lambda: namespace.since,

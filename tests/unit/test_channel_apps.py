@@ -176,7 +176,7 @@ async def test_a_workflow_does_not_run_once_its_owner_may_not_run_it(harness: Ha
     (told,) = harness.seen.messages
     assert told.place == Place(CHANNEL, ROOT)
     assert told.words == (
-        "Ada set this up to run a workflow, but no longer has permission to, so nothing was started. "
+        "Alice Adler set this up to run a workflow, but no longer has permission to, so nothing was started. "
         "Someone who does can set it up again with /agents channel run."
     )
     assert harness.seen.whispers == []
@@ -259,8 +259,8 @@ async def test_the_settings_show_what_apps_do(harness: Harness) -> None:
 
     await done(harness, "channel")
 
-    shown = str(harness.say.whispers[-1][1].blocks)
-    assert "runs Import · set up by Ada" in shown
+    shown = str(harness.seen.whispers[-1].blocks)
+    assert "runs Import · set up by Alice Adler" in shown
     assert "A2" in shown
     assert "answered by Support · set up by U9" in shown
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -12,11 +13,11 @@ import pypdf
 import pytest
 
 from bridge.documents import DocumentNotRead, Documents, DocumentText
-from bridge.slack.contents import read_file
+from support.files import there_is
+from support.harness import Harness
 from support.payloads import PDF, file
 from support.pdf import pdf
 from support.store import message
-from support.turns import Bench
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 SLIDE = "http://schemas.openxmlformats.org/drawingml/2006/main"
@@ -153,28 +154,27 @@ async def test_whoever_reads_a_document_has_no_secrets(monkeypatch: pytest.Monke
     assert "SLACK" not in read.text
 
 
-async def test_a_document_goes_along_as_its_text(bench: Bench) -> None:
-    document = read_file(PDF)
-    bench.files.contents[document.id] = pdf("The lamp is red.")
-    await bench.store.queue(message("look", parts=[document]))
+async def test_a_document_goes_along_as_its_text(harness: Harness) -> None:
+    document = there_is(harness, pdf("The lamp is red."), PDF)
+    await harness.store.queue(message("look", parts=[document]))
 
-    await bench.work()
+    await harness.work()
 
-    assert bench.service.messages == ["look\n\nDocument “a.pdf” (PDF, 34.6 kB):\n```\nThe lamp is red.\n```"]
+    assert harness.service.messages == ["look\n\nDocument “a.pdf” (PDF, 34.6 kB):\n```\nThe lamp is red.\n```"]
 
 
-async def test_without_the_extra_the_person_is_told(bench: Bench) -> None:
-    bench.documents = Documents(has_pdf=False)
-    bench.files.contents["F1"] = pdf("red")
-    scan, letter = read_file({**PDF, "id": "F1"}), read_file(file("a.docx", id="F2", filetype="docx", mode="hosted"))
-    bench.files.contents["F2"] = DOCX
-    await bench.store.queue(message("look", parts=[scan, letter]))
+async def test_without_the_extra_the_person_is_told(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    harness.configure()
+    scan = there_is(harness, pdf("red"), {**PDF, "id": "F1"})
+    letter = there_is(harness, DOCX, file("a.docx", id="F2", filetype="docx", mode="hosted"))
+    await harness.store.queue(message("look", parts=[scan, letter]))
 
-    await bench.work()
-    await bench.work()
+    await harness.work()
+    await harness.work()
 
-    assert "The lamp" in bench.service.messages[0]
-    ((_, told),) = bench.say.whispers
+    assert "The lamp" in harness.service.messages[0]
+    (told,) = harness.seen.whispers
     assert "a.pdf: I can't read PDFs until your admin" in told.text
 
 
@@ -188,13 +188,12 @@ async def test_without_the_extra_the_person_is_told(bench: Bench) -> None:
     ],
     ids=["broken", "locked", "empty", "long"],
 )
-async def test_what_is_missing_of_a_document_is_told(bench: Bench, content: bytes, why: str) -> None:
-    document = read_file(PDF)
-    bench.files.contents[document.id] = content
-    await bench.store.queue(message("look", parts=[document]))
+async def test_what_is_missing_of_a_document_is_told(harness: Harness, content: bytes, why: str) -> None:
+    document = there_is(harness, content, PDF)
+    await harness.store.queue(message("look", parts=[document]))
 
-    await bench.work()
-    await bench.work()
+    await harness.work()
+    await harness.work()
 
-    ((_, told),) = bench.say.whispers
+    (told,) = harness.seen.whispers
     assert why in told.text

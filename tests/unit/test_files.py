@@ -2,85 +2,57 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import replace
+from typing import Any
 
 import pytest
-from aiohttp import web
 
-from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
-from bridge.features.registry import features
+from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.features.results import TryLater
 from bridge.features.shared.contents import transcript
 from bridge.inbound import MessageFile, Quotation
-from bridge.metrics import Metrics
-from bridge.slack.api import opened
+from bridge.playground.emulator.entities import File
+from bridge.playground.emulator.faults import Fault, Http, RateLimited, Redirect
 from bridge.slack.contents import read_file
 from bridge.slack.files import SIGN_IN, FileContent, Files
+from support.files import there_is
+from support.harness import Harness
 from support.payloads import IMAGE, MAIL, PDF, SNIPPET, STUB, ZIP, clip, file
-from support.saying import US
-from support.store import USER, message
-from support.turns import Bench, MemoryFiles
+from support.store import BOT, USER, message
 
 PAGE = b"<!DOCTYPE html><html><body>Sign in to Acme</body></html>"
-READER = US.__class__(**{**{name: getattr(US, name) for name in US.__slots__}, "scopes": frozenset({"files:read"})})
+DOWNLOAD = "download"
 
 
-@dataclass
-class Site:
-    """A server that has a file: its *content*, with *headers*, after so many *failures*."""
+def a_clip(harness: Harness, **state: Any) -> File:
+    """Let there be a voice clip, said by the bot's own account: it sees that one."""
+    made = File(
+        "F0CLIP", "audio_message.m4a", 22_000, BOT, site=harness.slack.url, content=b"m4a", subtype="slack_audio",
+        duration_ms=4200, **state,
+    )  # fmt: skip
+    return harness.slack.workspace.add_file(made)
 
-    url: str = ""
-    content: bytes = b"hello"
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    asked: list[tuple[str, str]] = field(default_factory=list)
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append((request.path, request.headers.get("Authorization", "")))
-        if request.path == "/endless":
-            response = web.StreamResponse()
-            await response.prepare(request)
-            while True:
-                await response.write(b"x" * 65_536)
-        return web.Response(body=self.content, status=self.status, headers=self.headers)
+def files_of(harness: Harness, *scopes: str, api_url: str = "") -> Files:
+    """What reads files for an app that has *scopes*."""
+    identity = replace(harness.identity, scopes=frozenset(scopes))
+    return Files(harness.wires.web, identity, api_url or harness.slack.api_url)
 
 
 @pytest.fixture
-async def site() -> AsyncIterator[Site]:
-    found = Site()
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", found.answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    found.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    yield found
-    await runner.cleanup()
+def files(harness: Harness) -> Files:
+    return files_of(harness, "files:read")
 
 
-@pytest.fixture
-async def files(site: Site) -> AsyncIterator[Files]:
-    api = f"{site.url}/api/"
-    async with opened(api, "xoxb-1", Metrics()) as slack:
-        yield Files(slack, READER, api)
-
-
-def at(url: str, **more: object) -> MessageFile:
-    return read_file(file(url_private_download=url, **more))
-
-
-async def test_a_file_is_fetched_with_the_bots_token(site: Site, files: Files) -> None:
-    found = await files.fetch(at(f"{site.url}/a"), 100)
+async def test_a_file_is_fetched_with_the_bots_token(harness: Harness, files: Files) -> None:
+    found = await files.fetch(there_is(harness, b"hello", file()), 100)
 
     assert (found.text(), found.is_cut) == ("hello", False)
-    assert site.asked == [("/a", "Bearer xoxb-1")]
+    assert [call.token_ok for call in harness.seen.called(DOWNLOAD)] == [True]
 
 
-async def test_no_more_is_fetched_than_is_wanted(site: Site, files: Files) -> None:
-    async with asyncio.timeout(5):
-        found = await files.fetch(at(f"{site.url}/endless"), 100_000)
+async def test_no_more_is_fetched_than_is_wanted(harness: Harness, files: Files) -> None:
+    found = await files.fetch(there_is(harness, b"x" * 5_000_000, file()), 100_000)
 
     assert (len(found.content), found.is_cut) == (100_000, True)
 
@@ -102,13 +74,13 @@ async def test_no_more_is_fetched_than_is_wanted(site: Site, files: Files) -> No
         "",
     ],
 )
-async def test_the_token_goes_nowhere_else(site: Site, files: Files, url: str) -> None:
-    elsewhere = MessageFile(id="F1", kind="text", url=url.replace("{host}", site.url.removeprefix("http://")))
+async def test_the_token_goes_nowhere_else(harness: Harness, files: Files, url: str) -> None:
+    elsewhere = MessageFile(id="F1", kind="text", url=url.replace("{host}", harness.slack.url.removeprefix("http://")))
 
     with pytest.raises(SlackRefused):
         await files.fetch(elsewhere, 100)
 
-    assert site.asked == []
+    assert harness.slack.calls == []
 
 
 @pytest.mark.parametrize(
@@ -126,60 +98,57 @@ async def test_the_token_goes_nowhere_else(site: Site, files: Files, url: str) -
         ("https://files.slack.com@evil.test/a", False),
     ],
 )
-async def test_with_slack_itself_files_are_at_one_host(files: Files, url: str, *, is_there: bool) -> None:
-    real = Files(files.web, READER, "https://slack.com/api/")
+async def test_with_slack_itself_files_are_at_one_host(harness: Harness, url: str, *, is_there: bool) -> None:
+    real = files_of(harness, "files:read", api_url="https://slack.com/api/")
 
     assert (real._address(url) is not None) == is_there
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "error"),
+    ("fault", "error"),
     [
-        (302, {"Location": "{url}/b"}, SlackRefused),
-        (404, {}, SlackRefused),
-        (500, {}, SlackAmbiguous),
-        (429, {"Retry-After": "3"}, SlackUnreachable),
+        (Redirect("/files-pri/F2/b"), SlackRefused),
+        (Http(404), SlackRefused),
+        (Http(500), SlackAmbiguous),
+        (RateLimited(3), SlackUnreachable),
     ],
 )
 async def test_an_answer_that_is_no_file_is_an_error(
-    site: Site, files: Files, status: int, headers: dict[str, str], error: type[SlackError]
+    harness: Harness, files: Files, fault: Fault, error: type[SlackError]
 ) -> None:
-    site.status = status
-    site.headers = {name: value.replace("{url}", site.url) for name, value in headers.items()}
+    harness.slack.faults.on(DOWNLOAD, fault, times=None)
 
     with pytest.raises(error):
-        await files.fetch(at(f"{site.url}/a"), 100)
+        await files.fetch(there_is(harness, b"hello", file()), 100)
 
-    assert [path for path, _ in site.asked] == ["/a"]
+    assert [call.method for call in harness.slack.calls] == [DOWNLOAD]
 
 
 @pytest.mark.parametrize("mimetype", ["text/plain", "text/html"])
-async def test_a_page_to_sign_in_is_a_missing_permission(site: Site, files: Files, mimetype: str) -> None:
-    site.content, site.headers = PAGE, {"Content-Type": "text/html; charset=utf-8"}
+async def test_a_page_to_sign_in_is_a_missing_permission(harness: Harness, files: Files, mimetype: str) -> None:
+    harness.slack.scopes.discard("files:read")
 
     with pytest.raises(SlackRefused) as caught:
-        await files.fetch(at(f"{site.url}/a", mimetype=mimetype), 1000)
+        await files.fetch(there_is(harness, b"hello", file(mimetype=mimetype)), 1000)
 
     assert caught.value.error == SIGN_IN
 
 
-async def test_a_page_that_was_uploaded_is_a_file(site: Site, files: Files) -> None:
-    site.content = PAGE
+async def test_a_page_that_was_uploaded_is_a_file(harness: Harness, files: Files) -> None:
+    page = there_is(harness, PAGE, file(mimetype="text/html", size=len(PAGE)))
 
-    assert (await files.fetch(at(f"{site.url}/a.html", mimetype="text/html", size=len(PAGE)), 1000)).content == PAGE
+    assert (await files.fetch(page, 1000)).content == PAGE
 
 
-async def test_without_the_permission_nothing_is_asked(site: Site, files: Files) -> None:
-    without = Files(
-        files.web, US.__class__(US.team, "", US.bot_user, US.bot_id, scopes=frozenset({"x"})), files.api_url
-    )
+async def test_without_the_permission_nothing_is_asked(harness: Harness) -> None:
+    without = files_of(harness, "x")
 
     with pytest.raises(SlackRefused) as caught:
-        await without.fetch(at(f"{site.url}/a"), 100)
+        await without.fetch(there_is(harness, b"hello", file()), 100)
     with pytest.raises(SlackRefused):
         await without.describe("F1")
 
-    assert (caught.value.error, site.asked) == (SIGN_IN, [])
+    assert (caught.value.error, harness.slack.calls) == (SIGN_IN, [])
 
 
 @pytest.mark.parametrize(
@@ -211,174 +180,193 @@ def test_a_transcript_is_one_line() -> None:
 # In words for the agent
 
 
-async def sent(bench: Bench, *files: MessageFile | Quotation, text: str = "look") -> str:
+async def sent(harness: Harness, *files: MessageFile | Quotation, text: str = "look") -> str:
     """Send a message with *files*; gives what the agent got of them."""
-    await bench.store.queue(message(text, parts=files))
-    await bench.work()
-    await bench.work()
-    (got,) = bench.service.messages
+    await harness.store.queue(message(text, parts=files))
+    await harness.work()
+    await harness.work()
+    (got,) = harness.service.messages
     return got.removeprefix("look\n\n")
 
 
-def told(bench: Bench) -> str:
-    assert len(bench.say.whispers) <= 1
-    return " ".join(reply.text for _, reply in bench.say.whispers)
+def told(harness: Harness) -> str:
+    assert len(harness.seen.whispers) <= 1
+    return " ".join(one.text for one in harness.seen.whispers)
 
 
-TEXT = read_file(file(size=5000))
+def fetched(harness: Harness) -> list[str]:
+    """What Slack was asked for."""
+    return [call.method for call in harness.seen.called(DOWNLOAD, "files.info")]
 
 
-async def test_a_snippet_that_came_whole_is_not_fetched(bench: Bench) -> None:
-    got = await sent(bench, read_file(SNIPPET))
+async def test_a_snippet_that_came_whole_is_not_fetched(harness: Harness) -> None:
+    got = await sent(harness, read_file(SNIPPET))
 
     assert got == "File “report.txt” (Plain Text, 12 bytes):\n```\nhug a kitten\n```"
-    assert (bench.files.asked, told(bench)) == ([], "")
+    assert (fetched(harness), told(harness)) == ([], "")
 
 
-async def test_a_text_file_goes_along_in_a_fence(bench: Bench) -> None:
-    bench.files.contents[TEXT.id] = b"a\n```\n!stats"
+async def test_a_text_file_goes_along_in_a_fence(harness: Harness) -> None:
+    text = there_is(harness, b"a\n```\n!stats", file(size=5000))
 
-    assert await sent(bench, TEXT) == "File “report.txt” (Plain Text, 5 kB):\n````\na\n```\n!stats\n````"
+    assert await sent(harness, text) == "File “report.txt” (Plain Text, 5 kB):\n````\na\n```\n!stats\n````"
 
 
-async def test_a_file_of_a_forwarded_message_goes_along(bench: Bench) -> None:
-    bench.files.contents[TEXT.id] = b"red"
+async def test_a_file_of_a_forwarded_message_goes_along(harness: Harness) -> None:
+    text = there_is(harness, b"red", file(size=5000))
 
-    got = await sent(bench, Quotation(author="Ada", text="see", files=(TEXT,)))
+    got = await sent(harness, Quotation(author="Ada", text="see", files=(text,)))
 
     assert got == "A forwarded message by Ada:\n> see\n\nFile “report.txt” (Plain Text, 5 kB):\n```\nred\n```"
 
 
-async def test_a_mail_is_its_head_and_its_text(bench: Bench) -> None:
-    got = await sent(bench, read_file(MAIL))
+async def test_a_mail_is_its_head_and_its_text(harness: Harness) -> None:
+    got = await sent(harness, read_file(MAIL))
 
     assert got.startswith("Mail “Lamps” (Email, 6.2 kB):" if "Lamps" in got[:12] else "Mail “meow” (Email, 6.2 kB):")
     assert "Subject: Lamps\n\nTwo lamps,\nplease.\n```" in got
 
 
-async def test_a_long_file_is_cut_in_sight(bench: Bench) -> None:
-    bench.files.contents[TEXT.id] = b"x" * 150_000
-
-    got = await sent(bench, TEXT)
+async def test_a_long_file_is_cut_in_sight(harness: Harness) -> None:
+    got = await sent(harness, there_is(harness, b"x" * 150_000, file(size=5000)))
 
     assert got.count("x") >= 99_990
     assert got.endswith("```\n[cut here: these are the first 100 kB]")
-    assert "report.txt: only the first 100 kB were sent" in told(bench)
+    assert "report.txt: only the first 100 kB were sent" in told(harness)
 
 
-async def test_of_many_files_five_are_read(bench: Bench) -> None:
-    files = [TEXT.model_copy(update={"id": f"F{number}", "name": f"{number}.txt"}) for number in range(7)]
-    bench.files.contents = dict.fromkeys((one.id for one in files), b"red")
+async def test_of_many_files_five_are_read(harness: Harness) -> None:
+    files = [there_is(harness, b"red", file(id=f"F{number}", name=f"{number}.txt", size=5000)) for number in range(7)]
 
-    got = await sent(bench, *files)
+    got = await sent(harness, *files)
 
     assert got.count("```\nred\n```") == 5
     assert "[file “6.txt” (Plain Text, 5 kB)]" in got
-    assert "5.txt, 6.txt: only the first 5 files of a message are read" in told(bench)
+    assert "5.txt, 6.txt: only the first 5 files of a message are read" in told(harness)
 
 
-async def test_all_together_are_at_most_200_kilobytes(bench: Bench) -> None:
-    files = [TEXT.model_copy(update={"id": f"F{number}"}) for number in range(3)]
-    bench.files.contents = dict.fromkeys((one.id for one in files), b"x" * 90_000)
+async def test_all_together_are_at_most_200_kilobytes(harness: Harness) -> None:
+    files = [there_is(harness, b"x" * 90_000, file(id=f"F{number}", size=5000)) for number in range(3)]
 
-    got = await sent(bench, *files)
+    got = await sent(harness, *files)
 
     assert 199_000 < len(got.encode()) < 200_200
     assert "[cut here, as the message is too long]" in got
-    assert "can hold 200 kB of text" in told(bench)
+    assert "can hold 200 kB of text" in told(harness)
 
 
 @pytest.mark.parametrize(
-    ("error", "why"),
+    ("fault", "why", "tries"),
     [
-        (SlackRefused("file", SIGN_IN), "permission files:read"),
-        (SlackRefused("file", "http_404"), "I couldn't get it from Slack"),
-        (SlackRefused("file", "http_302"), "I couldn't get it from Slack"),
-        (SlackAmbiguous("file", "500"), "I couldn't get it from Slack"),
+        (None, "permission files:read", 1),
+        (Http(404), "I couldn't get it from Slack", 1),
+        (Redirect("/files-pri/F2/b"), "I couldn't get it from Slack", 1),
+        (Http(500), "I couldn't get it from Slack", 3),
     ],
 )
-async def test_a_file_that_cannot_be_had_is_named_and_told(bench: Bench, error: SlackError, why: str) -> None:
-    bench.files.contents[TEXT.id] = error
+async def test_a_file_that_cannot_be_had_is_named_and_told(
+    harness: Harness, fault: Fault | None, why: str, tries: int
+) -> None:
+    if fault is None:
+        harness.slack.scopes.discard("files:read")
+    else:
+        harness.slack.faults.on(DOWNLOAD, fault, times=None)
 
-    assert await sent(bench, TEXT) == "[file “report.txt” (Plain Text, 5 kB)]"
-    assert why in told(bench)
-    assert len(bench.files.asked) == (3 if isinstance(error, SlackAmbiguous) else 1)
+    assert await sent(harness, there_is(harness, b"red", file(size=5000))) == "[file “report.txt” (Plain Text, 5 kB)]"
+
+    assert why in told(harness)
+    assert fetched(harness) == [DOWNLOAD] * tries
 
 
-async def test_a_token_that_slack_refuses_lets_the_message_wait(bench: Bench) -> None:
-    bench.files.contents[TEXT.id] = SlackTokenRefused("file", "token_revoked")
+async def test_a_token_that_slack_refuses_lets_the_message_wait(harness: Harness) -> None:
+    turn = await harness.turn(message("look", parts=[there_is(harness, b"red", file(size=5000))]))
+    harness.wires.web.token.refuse(harness.wires.web.token.value, "token_revoked")
 
     with pytest.raises(TryLater):
-        await bench.answer(message("look", parts=[TEXT]))
+        await harness.handle(turn)
 
-    assert bench.service.asked == []
-
-
-async def test_a_file_of_another_company_is_looked_up(bench: Bench) -> None:
-    bench.files.descriptions = [TEXT]
-    bench.files.contents[TEXT.id] = b"red"
-
-    assert "```\nred\n```" in await sent(bench, read_file(STUB))
-    assert bench.files.asked[0] == f"info {STUB['id']}"
+    assert harness.service.asked == []
 
 
-async def test_a_file_that_slack_does_not_describe_is_told(bench: Bench) -> None:
-    bench.files.descriptions = [SlackRefused("files.info", "file_not_found")]  # type: ignore[list-item]
+async def test_a_file_of_another_company_is_looked_up(harness: Harness) -> None:
+    there_is(harness, b"red\n" * 6, file(id=STUB["id"]))
 
-    assert await sent(bench, read_file(STUB)) == "[file “unnamed”]"
-    assert "I couldn't get it from Slack" in told(bench)
+    assert "```\nred\nred\n" in await sent(harness, read_file(STUB))
+
+    assert fetched(harness) == ["files.info", DOWNLOAD]
 
 
-async def test_a_clip_is_slacks_transcript(bench: Bench) -> None:
-    got = await sent(bench, read_file(clip()))
+async def test_a_file_that_slack_does_not_describe_is_told(harness: Harness) -> None:
+    assert await sent(harness, read_file(STUB)) == "[file “unnamed”]"
+    assert "I couldn't get it from Slack" in told(harness)
+
+
+async def test_a_clip_is_slacks_transcript(harness: Harness) -> None:
+    got = await sent(harness, read_file(clip()))
 
     assert (
         got == "Voice clip “audio_message.m4a” (MPEG 4 Audio, 22 kB), as Slack transcribed it:\n> What day is it today?"
     )
 
 
-async def test_a_clip_is_waited_for(bench: Bench) -> None:
-    pending = read_file(clip("processing"))
-    bench.files.descriptions = [pending, SlackAmbiguous("files.info", "500"), read_file(clip())]  # type: ignore[list-item]
+async def test_a_clip_is_waited_for(harness: Harness) -> None:
+    pending = a_clip(harness, transcription="processing")
 
-    assert "> What day is it today?" in await sent(bench, pending)
-    assert bench.slept[:3] == [1.0, 2.0, 4.0]
-    assert told(bench) == ""
+    async def meanwhile() -> None:
+        if len(harness.slept) == 2:
+            harness.slack.faults.on("files.info", Http(500))
+        elif len(harness.slept) == 3:
+            a_clip(harness, transcription="complete", transcript="What day is it today?")
 
+    harness.on_sleep = meanwhile
 
-async def test_a_clip_that_takes_too_long_is_told(bench: Bench) -> None:
-    pending = read_file(clip("processing"))
-    bench.files.descriptions = [pending] * 4
+    assert "> What day is it today?" in await sent(harness, read_file(pending.as_json()))
 
-    assert "[voice clip" in await sent(bench, pending)
-    assert "Slack hasn't transcribed it yet" in told(bench)
-
-
-async def test_a_long_clip_is_read_from_its_subtitles(bench: Bench) -> None:
-    long = read_file(clip(has_more=True))
-    bench.files.contents[long.id] = b"WEBVTT\n\n00:00.0 --> 00:01.0\n- What day\n\n00:01.0 --> 00:02.0\nis it?\n"
-
-    assert "> What day is it?" in await sent(bench, long)
-    assert told(bench) == ""
+    assert harness.slept[:3] == [1.0, 2.0, 4.0]
+    assert told(harness) == ""
 
 
-async def test_a_long_clip_without_subtitles_is_cut_in_sight(bench: Bench) -> None:
-    got = await sent(bench, read_file(clip(has_more=True)))
+async def test_a_clip_that_takes_too_long_is_told(harness: Harness) -> None:
+    pending = a_clip(harness, transcription="processing")
 
-    assert got.endswith("> What day is it today?\n[this is only the beginning of it]")
-    assert "only the beginning of Slack's transcript" in told(bench)
+    assert "[voice clip" in await sent(harness, read_file(pending.as_json()))
+
+    assert "Slack hasn't transcribed it yet" in told(harness)
 
 
-async def test_what_nobody_can_read_is_named_and_told(bench: Bench) -> None:
-    got = await sent(bench, read_file(IMAGE), read_file(ZIP), read_file(clip("failed")))
+LONG = "What day is it today? " * 12
+
+
+async def test_a_long_clip_is_read_from_its_subtitles(harness: Harness) -> None:
+    long = a_clip(harness, transcription="complete", transcript=LONG)
+
+    got = await sent(harness, read_file(long.as_json()))
+
+    assert got.endswith(f"> {LONG.strip()}")
+    assert (fetched(harness), told(harness)) == ([DOWNLOAD], "")
+
+
+async def test_a_long_clip_without_subtitles_is_cut_in_sight(harness: Harness) -> None:
+    long = a_clip(harness, transcription="complete", transcript=LONG)
+    harness.slack.faults.on(DOWNLOAD, Http(404))
+
+    got = await sent(harness, read_file(long.as_json()))
+
+    assert "> What day is it today?" in got
+    assert got.endswith("\n[this is only the beginning of it]")
+    assert "only the beginning of Slack's transcript" in told(harness)
+
+
+async def test_what_nobody_can_read_is_named_and_told(harness: Harness) -> None:
+    got = await sent(harness, read_file(IMAGE), read_file(ZIP), read_file(clip("failed")))
 
     assert got == (
         "[image “a.png” (PNG, 137.5 kB); described as “A red lamp”]\n\n[file “a.zip” (Zip, 4.3 kB)]\n\n"
         "[voice clip “audio_message.m4a” (MPEG 4 Audio, 22 kB)]"
     )
-    assert bench.files.asked == []
-    assert "a.png: the agent can't see images" in told(bench)
-    assert "a.zip: the agent can't read this kind of file" in told(bench)
+    assert fetched(harness) == []
+    assert "a.png: the agent can't see images" in told(harness)
+    assert "a.zip: the agent can't read this kind of file" in told(harness)
 
 
 @pytest.mark.parametrize(
@@ -388,34 +376,32 @@ async def test_what_nobody_can_read_is_named_and_told(bench: Bench) -> None:
         ("off", "look", "files aren't sent to agents here"),
     ],
 )
-async def test_files_go_along_as_far_as_the_setting_says(bench: Bench, mode: str, got: str, why: str) -> None:
-    bench.file_mode = mode  # type: ignore[assignment]
+async def test_files_go_along_as_far_as_the_setting_says(harness: Harness, mode: str, got: str, why: str) -> None:
+    harness.configure(BRIDGE_FILES=mode)
+    text = there_is(harness, b"red", file(size=5000))
 
-    await bench.store.queue(message("look", parts=[TEXT, read_file(STUB)]))
-    await bench.work()
-    await bench.work()
+    await harness.store.queue(message("look", parts=[text, read_file(STUB)]))
+    await harness.work()
+    await harness.work()
 
-    assert bench.service.messages[0].startswith(got)
-    assert bench.files.asked == []
-    assert why in told(bench)
+    assert harness.service.messages[0].startswith(got)
+    assert fetched(harness) == []
+    assert why in told(harness)
 
 
-async def test_a_message_that_runs_twice_tells_its_person_once(bench: Bench) -> None:
-    turn = await bench.turn(message("look", parts=[read_file(IMAGE)]))
-    deps = bench.deps(bench.store.process("a"))
-    await features.handle(deps, turn)
+async def test_a_message_that_runs_twice_tells_its_person_once(harness: Harness) -> None:
+    turn = await harness.turn(message("look", parts=[read_file(IMAGE)]))
+    await harness.handle(turn)
     await turn.begin()
-    await features.handle(deps, turn)
-    await bench.work("b")
+    await harness.handle(turn)
+    await harness.work("b")
 
-    ((recipient, _told),) = bench.say.whispers
-    assert recipient.user == USER
+    assert [one.user for one in harness.seen.whispers] == [USER]
 
 
-async def test_a_document_that_is_too_large_is_told(bench: Bench) -> None:
+async def test_a_document_that_is_too_large_is_told(harness: Harness) -> None:
     large = read_file(PDF).model_copy(update={"size": 11_000_000})
 
-    assert "[document “a.pdf”" in await sent(bench, large)
-    assert "larger than 10 MB" in told(bench)
-    assert isinstance(bench.files, MemoryFiles)
-    assert bench.files.asked == []
+    assert "[document “a.pdf”" in await sent(harness, large)
+    assert "larger than 10 MB" in told(harness)
+    assert fetched(harness) == []

@@ -1,0 +1,18 @@
+"""Files in the emulated Slack, of which messages say what was recorded elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridge.inbound import MessageFile
+from bridge.playground.emulator.entities import File
+from bridge.slack.contents import read_file
+from support.harness import Harness
+from support.store import BOT
+
+
+def there_is(harness: Harness, content: bytes, recorded: dict[str, Any]) -> MessageFile:
+    """Let Slack have a file that the bot sees; gives what a message says of it, with its address."""
+    made = File(recorded["id"], recorded["name"], len(content), BOT, site=harness.slack.url, content=content)
+    harness.slack.workspace.add_file(made)
+    return read_file({**recorded, "url_private_download": made.as_json()["url_private_download"]})
