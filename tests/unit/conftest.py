@@ -8,6 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from support.edge import say, say_without_files, slack, web  # noqa: F401 - found by their names
+from support.emulated import emulated, slack_web  # noqa: F401 - found by their names
 from support.fake_redis import InProcessRedis
 from support.harness import Harness, a_harness
 from support.lifetimes import keys_without_lifetime

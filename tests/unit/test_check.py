@@ -13,11 +13,14 @@ import pytest
 from bridge.cli.probes import app_token_row, bot_rows, condition_rows, probe, secret_row
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
 from bridge.metrics import Metrics
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.faults import Http, Redirect
 from bridge.queue.redis.condition import RedisCondition
 from bridge.settings import Settings, load, well_formed
 from bridge.slack.api import Identity, SlackWeb, opened
 from bridge.slack.scopes import SCOPES, USER_GROUPS
-from support.wire_slack import Raw, Reaction, WireSlack, limited, refused
+from support.emulated import Answer, answers, limited, refused
+from support.secrecy import APP_TOKEN
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ALL_SCOPES = tuple(scope.name for scope in SCOPES)
@@ -60,26 +63,31 @@ async def test_nothing_is_probed_that_is_not_configured() -> None:
 # Slack
 
 
-def greeting(*, granted: Sequence[str] = ALL_SCOPES, at: datetime | None = NOW) -> Raw:
+def greeting(*, granted: Sequence[str] = ALL_SCOPES, at: datetime | None = NOW) -> Http:
     """Answer ``auth.test`` with these scopes, at this time of Slack's."""
     body = '{"ok": true, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}'
     headers = {"x-oauth-scopes": ",".join(granted), "Date": format_datetime(at) if at else "then"}
-    return Raw(body, 200, headers, "application/json")
+    return Http(200, body, headers)
 
 
 async def look(
-    slack: WireSlack, web: SlackWeb, answer: Reaction, *, required: Sequence[str] = (), uses_http: bool = True
+    emulated: EmulatedSlack,
+    slack_web: SlackWeb,
+    answer: Answer,
+    *,
+    required: Sequence[str] = (),
+    uses_http: bool = True,
 ) -> tuple[list[Row], Identity | None]:
-    slack.script["auth.test"] = [answer]
-    return await bot_rows(web, now=lambda: NOW, required_scopes=required, uses_http=uses_http)
+    answers(emulated, "auth.test", answer)
+    return await bot_rows(slack_web, now=lambda: NOW, required_scopes=required, uses_http=uses_http)
 
 
 def of(rows: Sequence[Row], what: str) -> list[tuple[State, str]]:
     return [(row.state, row.detail) for row in rows if row.what == what]
 
 
-async def test_a_good_token_shows_whose_it_is(slack: WireSlack, web: SlackWeb) -> None:
-    rows, identity = await look(slack, web, greeting())
+async def test_a_good_token_shows_whose_it_is(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    rows, identity = await look(emulated, slack_web, greeting())
 
     assert of(rows, "bot token") == [(OK, "bot “helper” (UBOT) in “Acme” (T1)")]
     assert [row.state for row in rows] == [OK] * 3
@@ -92,25 +100,25 @@ async def test_a_good_token_shows_whose_it_is(slack: WireSlack, web: SlackWeb) -
     [
         (refused("invalid_auth"), "rejected by Slack (invalid_auth)", "copy SLACK_BOT_TOKEN again"),
         (refused("account_inactive"), "(account_inactive)", "reinstalling the app"),
-        (Raw("<html>Welcome</html>"), "other than Slack answers (200, not JSON)", "check SLACK_API_URL"),
+        (Http(200, "<html>Welcome</html>"), "other than Slack answers (200, not JSON)", "check SLACK_API_URL"),
         (
-            Raw("[]", content_type="application/json"),
+            Http(200, "[]"),
             "other than Slack answers (200, not of Slack's shape)",
             "SLACK_API_URL",
         ),
         (
-            Raw("", 302, {"Location": "/sign-in"}),
+            Redirect("/sign-in"),
             "a redirect (302)",
             "check SLACK_API_URL (normally not set) and the proxy",
         ),
-        (Raw("", 503), "sent an unexpected response (503)", "slack-status.com"),
+        (Http(503), "sent an unexpected response (503)", "slack-status.com"),
         (limited(30), "rate-limiting", "wait a minute"),
     ],
 )
 async def test_a_bad_token_is_one_row_with_its_cure(
-    slack: WireSlack, web: SlackWeb, answer: Reaction, says: str, cure: str
+    emulated: EmulatedSlack, slack_web: SlackWeb, answer: Answer, says: str, cure: str
 ) -> None:
-    rows, identity = await look(slack, web, answer)
+    rows, identity = await look(emulated, slack_web, answer)
 
     assert [(row.what, row.state, identity) for row in rows] == [("bot token", FAILURE, None)]
     assert says in rows[0].detail
@@ -118,8 +126,8 @@ async def test_a_bad_token_is_one_row_with_its_cure(
 
 
 async def test_an_unreachable_slack_names_the_proxy() -> None:
-    async with opened("http://127.0.0.1:1/api/", "xoxb-1", Metrics()) as web:
-        rows, _ = await bot_rows(web, now=lambda: NOW, required_scopes=(), uses_http=True)
+    async with opened("http://127.0.0.1:1/api/", "xoxb-1", Metrics()) as slack_web:
+        rows, _ = await bot_rows(slack_web, now=lambda: NOW, required_scopes=(), uses_http=True)
 
     assert rows[0].detail == "can't connect (ClientConnectorError)"
     assert "HTTPS_PROXY" in rows[0].cure
@@ -137,9 +145,9 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
     ],
 )  # fmt: skip
 async def test_a_missing_scope_is_told(
-    slack: WireSlack, web: SlackWeb, *, granted: list[str], required: list[str], found: tuple[State, str]
+    emulated: EmulatedSlack, slack_web: SlackWeb, *, granted: list[str], required: list[str], found: tuple[State, str]
 ) -> None:
-    rows, _ = await look(slack, web, greeting(granted=granted), required=required)
+    rows, _ = await look(emulated, slack_web, greeting(granted=granted), required=required)
 
     ((state, detail),) = of(rows, "scopes")
     assert state == found[0]
@@ -158,23 +166,21 @@ async def test_a_missing_scope_is_told(
     ],
 )
 async def test_the_clock_is_compared_with_slacks(
-    slack: WireSlack, web: SlackWeb, *, ahead: timedelta | None, uses_http: bool, state: State, says: str
+    emulated: EmulatedSlack, slack_web: SlackWeb, *, ahead: timedelta | None, uses_http: bool, state: State, says: str
 ) -> None:
     at = None if ahead is None else NOW - ahead
-    rows, _ = await look(slack, web, greeting(at=at), uses_http=uses_http)
+    rows, _ = await look(emulated, slack_web, greeting(at=at), uses_http=uses_http)
 
     ((found, detail),) = of(rows, "clock")
     assert found == state
     assert detail.startswith(says)
 
 
-async def test_an_app_token_is_tried_without_opening_a_socket(slack: WireSlack, web: SlackWeb) -> None:
-    slack.script["apps.connections.open"] = [{"ok": True, "url": f"ws{slack.url.removeprefix('http')}/api/link"}]
+async def test_an_app_token_is_tried_without_opening_a_socket(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    assert (await app_token_row(slack_web, APP_TOKEN)).state == OK
 
-    assert (await app_token_row(web, "xapp-1")).state == OK
-
-    assert slack.methods() == ["apps.connections.open"]
-    assert slack.authorizations == ["Bearer xapp-1"]
+    assert [(call.method, call.token_ok) for call in emulated.calls] == [("apps.connections.open", True)]
+    assert emulated.sockets == []
 
 
 @pytest.mark.parametrize(
@@ -185,11 +191,11 @@ async def test_an_app_token_is_tried_without_opening_a_socket(slack: WireSlack, 
     ],
 )
 async def test_a_bad_app_token_names_the_scope_that_it_needs(
-    slack: WireSlack, web: SlackWeb, answer: Reaction, says: str
+    emulated: EmulatedSlack, slack_web: SlackWeb, answer: Answer, says: str
 ) -> None:
-    slack.script["apps.connections.open"] = [answer]
+    answers(emulated, "apps.connections.open", answer)
 
-    row = await app_token_row(web, "xapp-1")
+    row = await app_token_row(slack_web, "xapp-1")
 
     assert row.state == FAILURE
     assert says in row.detail

@@ -9,9 +9,11 @@ import pytest
 from bridge.cli.access import access_of, access_rows
 from bridge.cli.rows import FAILURE, OK, Row
 from bridge.errors import ConfigurationError
+from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb
-from support.wire_slack import Json, WireSlack, refused
+from support.emulated import Json, answers, methods, refused
+from support.secrecy import BOT_TOKEN
 
 GREETING = {"ok": True, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}
 Rules = tuple[frozenset[str], ...]
@@ -33,21 +35,25 @@ def rules(*, channels: str = "", users: str = "", runners: str = "") -> Rules:
 
 
 async def look(
-    slack: WireSlack, web: SlackWeb, rules: Rules = OPEN, who: Json | None = None, where: Json | None = None
+    emulated: EmulatedSlack,
+    slack_web: SlackWeb,
+    rules: Rules = OPEN,
+    who: Json | None = None,
+    where: Json | None = None,
 ) -> dict[str, Row]:
-    slack.script["auth.test"] = [GREETING]
-    slack.script["users.info"] = [who or person()]
-    slack.script["conversations.info"] = [where or channel()]
-    slack.script["usergroups.users.list"] = [{"ok": True, "users": ["U1SUE"]}]
-    return {row.what: row for row in await access_rows(web, rules, user="U1SUE", channel="C1GEN")}
+    answers(emulated, "auth.test", GREETING)
+    answers(emulated, "users.info", who or person())
+    answers(emulated, "conversations.info", where or channel())
+    answers(emulated, "usergroups.users.list", {"ok": True, "users": ["U1SUE"]})
+    return {row.what: row for row in await access_rows(slack_web, rules, user="U1SUE", channel="C1GEN")}
 
 
 def allowed(rows: dict[str, Row]) -> list[str]:
     return [what for what in FOUR if rows[what].state == OK]
 
 
-async def test_a_member_may_everything_where_nobody_is_named(slack: WireSlack, web: SlackWeb) -> None:
-    rows = await look(slack, web)
+async def test_a_member_may_everything_where_nobody_is_named(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    rows = await look(emulated, slack_web)
 
     assert rows["person"].detail == "“sue” (U1SUE), a member of the workspace"
     assert rows["channel"].detail == "#general (C1GEN), public, the bot is in it"
@@ -81,9 +87,9 @@ async def test_a_member_may_everything_where_nobody_is_named(slack: WireSlack, w
     ],
 )
 async def test_each_kind_of_person_is_named_and_judged(
-    slack: WireSlack, web: SlackWeb, *, who: Json, described: str, may: tuple[str, ...], why: str
+    emulated: EmulatedSlack, slack_web: SlackWeb, *, who: Json, described: str, may: tuple[str, ...], why: str
 ) -> None:
-    rows = await look(slack, web, who=who)
+    rows = await look(emulated, slack_web, who=who)
 
     assert described in rows["person"].detail
     assert allowed(rows) == list(may)
@@ -103,9 +109,9 @@ async def test_each_kind_of_person_is_named_and_judged(
     ],
 )
 async def test_each_rule_is_named_where_it_decides(
-    slack: WireSlack, web: SlackWeb, *, rules: Rules, may: tuple[str, ...], what: str, why: str
+    emulated: EmulatedSlack, slack_web: SlackWeb, *, rules: Rules, may: tuple[str, ...], what: str, why: str
 ) -> None:
-    rows = await look(slack, web, rules)
+    rows = await look(emulated, slack_web, rules)
 
     assert allowed(rows) == list(may)
     assert rows[what].detail == why
@@ -122,35 +128,37 @@ async def test_each_rule_is_named_where_it_decides(
     ],
 )
 async def test_nobody_talks_where_the_bot_hears_nothing(
-    slack: WireSlack, web: SlackWeb, *, where: Json, described: str, may: tuple[str, ...]
+    emulated: EmulatedSlack, slack_web: SlackWeb, *, where: Json, described: str, may: tuple[str, ...]
 ) -> None:
-    rows = await look(slack, web, where=where)
+    rows = await look(emulated, slack_web, where=where)
 
     assert described in rows["channel"].detail
     assert allowed(rows) == list(may)
 
 
-async def test_an_undescribed_person_in_a_shared_channel_may_nothing(slack: WireSlack, web: SlackWeb) -> None:
-    rows = await look(slack, web, who=refused("missing_scope"), where=channel(is_ext_shared=True))
+async def test_an_undescribed_person_in_a_shared_channel_may_nothing(
+    emulated: EmulatedSlack, slack_web: SlackWeb
+) -> None:
+    rows = await look(emulated, slack_web, who=refused("missing_scope"), where=channel(is_ext_shared=True))
 
     assert allowed(rows) == []
     assert {rows[what].cure for what in FOUR} == {"grant the scopes that `bridge check` lists, and reinstall the app"}
 
 
-async def test_a_direct_message_is_not_looked_at(slack: WireSlack, web: SlackWeb) -> None:
-    slack.script["auth.test"] = [GREETING]
-    slack.script["users.info"] = [person()]
+async def test_a_direct_message_is_not_looked_at(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    answers(emulated, "auth.test", GREETING)
+    answers(emulated, "users.info", person())
 
-    rows = await access_rows(web, OPEN, user="U1SUE", channel="D1SUE")
+    rows = await access_rows(slack_web, OPEN, user="U1SUE", channel="D1SUE")
 
     assert rows[1] == Row("Access", "channel", OK, "a direct message (D1SUE)")
-    assert slack.methods() == ["auth.test", "users.info"]
+    assert methods(emulated) == ["auth.test", "users.info"]
 
 
-async def test_a_bad_token_is_all_that_is_said(slack: WireSlack, web: SlackWeb) -> None:
-    slack.script["auth.test"] = [refused("invalid_auth")]
+async def test_a_bad_token_is_all_that_is_said(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    answers(emulated, "auth.test", refused("invalid_auth"))
 
-    rows = await access_rows(web, OPEN, user="U1SUE", channel="C1GEN")
+    rows = await access_rows(slack_web, OPEN, user="U1SUE", channel="C1GEN")
 
     assert [(row.what, row.state) for row in rows] == [("bot token", FAILURE)]
 
@@ -169,9 +177,11 @@ async def test_names_in_place_of_ids_are_told(user: str, channel: str, problems:
     assert len(found) == problems
 
 
-async def test_the_settings_rules_decide_unless_one_is_malformed(slack: WireSlack) -> None:
-    slack.script |= {"auth.test": [GREETING], "users.info": [person()], "conversations.info": [channel()]}
-    given = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_API_URL": f"{slack.url}/api/", "BRIDGE_RUNNERS": "U0BOB, U1SUE"}
+async def test_the_settings_rules_decide_unless_one_is_malformed(emulated: EmulatedSlack) -> None:
+    answers(emulated, "auth.test", GREETING)
+    answers(emulated, "users.info", person())
+    answers(emulated, "conversations.info", channel())
+    given = {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_API_URL": emulated.api_url, "BRIDGE_RUNNERS": "U0BOB, U1SUE"}
 
     rows = await access_of(well_formed(given), "U1SUE", "C1GEN")
 

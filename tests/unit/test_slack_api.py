@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import socket
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -15,11 +14,14 @@ import pytest
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
 from bridge.metrics import Metrics
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.faults import DropBefore, Http
+from bridge.playground.emulator.sample import ALICE, BRIDGE, BRIDGE_BOT, GENERAL, TEAM
 from bridge.slack.api import Identity, SlackWeb, opened, proxy_for
-from support.wire_slack import CutOff, Raw, Reaction, WireSlack, limited, refused, wire_slack
+from support.emulated import Answer, answers, asked, limited, methods, refused
+from support.secrecy import BOT_TOKEN
 
 METHOD = "chat.postMessage"
-TOKEN = "xoxb-a-token"
 
 
 @pytest.fixture
@@ -28,81 +30,85 @@ def metrics() -> Metrics:
 
 
 @pytest.fixture
-async def web(slack: WireSlack, metrics: Metrics) -> AsyncIterator[SlackWeb]:
-    async with opened(slack.api, TOKEN, metrics) as web:
+async def web(emulated: EmulatedSlack, metrics: Metrics) -> AsyncIterator[SlackWeb]:
+    async with opened(emulated.api_url, BOT_TOKEN, metrics) as web:
         yield web
 
 
-async def test_a_call_sends_json_with_the_token_and_leaves_out_what_is_none(slack: WireSlack, web: SlackWeb) -> None:
-    assert await web.call("views.open", {"view": {"a": 1}, "nothing": None}) == {"ok": True}
+async def test_a_call_sends_json_with_the_token_and_leaves_out_what_is_none(
+    emulated: EmulatedSlack, web: SlackWeb
+) -> None:
+    view = {"type": "home", "blocks": []}
 
-    assert slack.asked == [("views.open", {"view": {"a": 1}})]
-    assert slack.authorizations == [f"Bearer {TOKEN}"]
+    assert (await web.call("views.publish", {"user_id": ALICE, "view": view, "nothing": None}))["ok"] is True
+
+    (call,) = emulated.calls
+    assert (call.method, call.args, call.token_ok) == ("views.publish", {"user_id": ALICE, "view": view}, True)
 
 
-async def test_reading_sends_a_query(slack: WireSlack, web: SlackWeb) -> None:
-    await web.read("users.info", {"user": "U1"})
+async def test_reading_sends_a_query(emulated: EmulatedSlack, web: SlackWeb) -> None:
+    await web.read("users.info", {"user": ALICE})
 
-    assert slack.asked == [("users.info", {"user": "U1"})]
+    assert asked(emulated, "users.info") == [{"user": ALICE}]
 
 
 @pytest.mark.parametrize(("off", "followed"), [(-600, -600), (86_400, 86_400), (12, 0), (None, 0)])
 async def test_a_wrong_clock_follows_slacks_as_soon_as_slack_answers(
-    slack: WireSlack, web: SlackWeb, off: int | None, followed: int
+    emulated: EmulatedSlack, web: SlackWeb, off: int | None, followed: int
 ) -> None:
     said = "then" if off is None else format_datetime(datetime.now(UTC) + timedelta(seconds=off), usegmt=True)
-    slack.script["auth.test"] = [Raw('{"ok": true}', headers={"Date": said})]
+    answers(emulated, "auth.test", Http(200, '{"ok": true}', {"Date": said}))
 
     await web.call("auth.test", {})
 
     assert abs(web.now() - datetime.now(UTC) - timedelta(seconds=followed)) < timedelta(seconds=3)
 
 
-AMBIGUOUS: dict[str, Reaction] = {
-    "cut off after the request": CutOff(),
-    "500": Raw("oops", 500),
-    "503": Raw('{"ok": false}', 503),
-    "HTML": Raw("<html>welcome</html>"),
-    "nothing": Raw(""),
-    "a list": Raw("[]"),
-    "a number": Raw("1"),
-    "not UTF-8": Raw(b'{"ok": "\xff"}', content_type="application/json"),
-    "no ok": Raw("{}"),
-    "ok that is not true": Raw('{"ok": "yes"}'),
-    "neither ok nor error": Raw('{"ok": false}'),
-    "Slack's own failure": Raw('{"ok": false, "error": "internal_error"}'),
-    "may have been done": Raw('{"ok": false, "error": "fatal_error"}'),
+AMBIGUOUS: dict[str, Answer] = {
+    "cut off after the request": DropBefore(),
+    "500": Http(500, "oops"),
+    "503": Http(503, '{"ok": false}'),
+    "HTML": Http(200, "<html>welcome</html>"),
+    "nothing": Http(200, ""),
+    "a list": Http(200, "[]"),
+    "a number": Http(200, "1"),
+    "not UTF-8": Http(200, b'{"ok": "\xff"}'),
+    "no ok": Http(200, "{}"),
+    "ok that is not true": Http(200, '{"ok": "yes"}'),
+    "neither ok nor error": Http(200, '{"ok": false}'),
+    "Slack's own failure": Http(200, '{"ok": false, "error": "internal_error"}'),
+    "may have been done": Http(200, '{"ok": false, "error": "fatal_error"}'),
 }
 
 
 @pytest.mark.parametrize("reaction", AMBIGUOUS.values(), ids=AMBIGUOUS.keys())
 async def test_an_answer_that_says_nothing_leaves_the_outcome_open(
-    slack: WireSlack, web: SlackWeb, metrics: Metrics, reaction: Reaction
+    emulated: EmulatedSlack, web: SlackWeb, metrics: Metrics, reaction: Answer
 ) -> None:
-    slack.script["auth.test"] = [reaction]
+    answers(emulated, "auth.test", reaction)
 
     with pytest.raises(SlackAmbiguous):
         await web.call("auth.test", {})
 
-    assert slack.methods() == ["auth.test"]  # and it was not repeated
+    assert methods(emulated) == ["auth.test"]  # and it was not repeated
     assert 'bridge_slack_calls_total{method="auth.test",outcome="ambiguous"} 1.0' in metrics.exposition().decode()
 
 
 async def test_a_connection_that_was_kept_alive_and_dies_does_not_repeat_a_post(
-    slack: WireSlack, web: SlackWeb
+    emulated: EmulatedSlack, web: SlackWeb
 ) -> None:
-    slack.script["auth.test"] = [{"ok": True}, CutOff()]
+    answers(emulated, "auth.test", {"ok": True}, DropBefore())
     await web.call("auth.test", {})
 
     with pytest.raises(SlackAmbiguous):
         await web.call("auth.test", {})
 
-    assert len(slack.asked) == 2
+    assert len(emulated.calls) == 2
 
 
 async def test_no_answer_in_time_leaves_the_outcome_open() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        async with opened(f"http://127.0.0.1:{silent.getsockname()[1]}/api/", TOKEN, Metrics()) as quiet_web:
+        async with opened(f"http://127.0.0.1:{silent.getsockname()[1]}/api/", BOT_TOKEN, Metrics()) as quiet_web:
             with pytest.raises(SlackAmbiguous):
                 await quiet_web.call(METHOD, {}, seconds=0.05)
 
@@ -110,24 +116,24 @@ async def test_no_answer_in_time_leaves_the_outcome_open() -> None:
 async def test_where_no_connection_was_made_nothing_was_sent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as once:
         port = once.getsockname()[1]
-    async with opened(f"http://127.0.0.1:{port}/api/", TOKEN, Metrics()) as web:
+    async with opened(f"http://127.0.0.1:{port}/api/", BOT_TOKEN, Metrics()) as web:
         with pytest.raises(SlackUnreachable) as caught:
             await web.call(METHOD, {})
     assert caught.value.retry_after is None
 
 
-async def test_tls_that_does_not_come_about_sends_nothing(slack: WireSlack) -> None:
-    async with opened(slack.api.replace("http:", "https:"), TOKEN, Metrics()) as web:
+async def test_tls_that_does_not_come_about_sends_nothing(emulated: EmulatedSlack) -> None:
+    async with opened(emulated.api_url.replace("http:", "https:"), BOT_TOKEN, Metrics()) as web:
         with pytest.raises(SlackUnreachable):
             await web.call(METHOD, {})
-    assert slack.asked == []
+    assert emulated.calls == []
 
 
 @pytest.mark.parametrize(
     ("said", "seconds"), [("7", 7), ("0", 0), ("", 1), ("soon", 1), ("-3", 1), ("²", 1), ("999999", 3600)]
 )
-async def test_a_429_says_when_to_come_back(slack: WireSlack, web: SlackWeb, said: str, seconds: int) -> None:
-    slack.script[METHOD] = [limited(said)]
+async def test_a_429_says_when_to_come_back(emulated: EmulatedSlack, web: SlackWeb, said: str, seconds: int) -> None:
+    answers(emulated, METHOD, limited(said))
 
     with pytest.raises(SlackUnreachable) as caught:
         await web.call(METHOD, {})
@@ -135,8 +141,8 @@ async def test_a_429_says_when_to_come_back(slack: WireSlack, web: SlackWeb, sai
     assert caught.value.retry_after == timedelta(seconds=seconds)
 
 
-async def test_a_refusal_has_slacks_word_and_the_scope_it_wants(slack: WireSlack, web: SlackWeb) -> None:
-    slack.script[METHOD] = [refused("missing_scope", needed="chat:write", provided="none")]
+async def test_a_refusal_has_slacks_word_and_the_scope_it_wants(emulated: EmulatedSlack, web: SlackWeb) -> None:
+    answers(emulated, METHOD, refused("missing_scope", needed="chat:write", provided="none"))
 
     with pytest.raises(SlackRefused) as caught:
         await web.call(METHOD, {"text": "what a person wrote"})
@@ -146,32 +152,28 @@ async def test_a_refusal_has_slacks_word_and_the_scope_it_wants(slack: WireSlack
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_the_token_follows_no_redirect(slack: WireSlack, web: SlackWeb, status: int) -> None:
-    async with wire_slack() as elsewhere:
-        slack.script[METHOD] = [Raw(status=status, headers={"Location": f"{elsewhere.api}chat.postMessage"})]
+async def test_the_token_follows_no_redirect(emulated: EmulatedSlack, web: SlackWeb, status: int) -> None:
+    elsewhere = f"{emulated.api_url}chat.meMessage"
+    answers(emulated, METHOD, Http(status, "", {"Location": elsewhere}))
 
-        with pytest.raises(SlackRefused) as caught:
-            await web.call(METHOD, {"text": "private"})
-        with pytest.raises(Exception, match=str(status)):  # Bolt's client, on the same session
-            await web.client.chat_postMessage(channel="C1", text="private")
+    with pytest.raises(SlackRefused) as caught:
+        await web.call(METHOD, {"text": "private"})
+    with pytest.raises(Exception, match=str(status)):  # Bolt's client, on the same session
+        await web.client.chat_postMessage(channel=GENERAL, text="private")
 
-        assert elsewhere.asked == []
+    assert methods(emulated) == [METHOD, METHOD]
     assert caught.value.error == f"http_{status}"
 
 
-async def test_who_we_are(slack: WireSlack, web: SlackWeb) -> None:
-    answer = {"ok": True, "team_id": "T1", "user_id": "UBOT", "bot_id": "B1", "enterprise_id": None}
-    slack.script["auth.test"] = [
-        Raw(json.dumps(answer), headers={"X-OAuth-Scopes": "chat:write,files:write, users:read"})
-    ]
+async def test_who_we_are(emulated: EmulatedSlack, web: SlackWeb) -> None:
+    emulated.scopes.clear()
+    emulated.scopes.update({"chat:write", "files:write", "users:read"})
 
-    assert await web.auth_test() == Identity(
-        team="T1",
-        enterprise="",
-        bot_user="UBOT",
-        bot_id="B1",
-        scopes=frozenset({"chat:write", "files:write", "users:read"}),
-    )
+    identity = await web.auth_test()
+
+    assert (identity.team, identity.enterprise) == (TEAM, "")
+    assert (identity.bot_user, identity.bot_id) == (BRIDGE, BRIDGE_BOT)
+    assert identity.scopes == {"chat:write", "files:write", "users:read"}
 
 
 @pytest.mark.parametrize(
@@ -191,54 +193,66 @@ def test_only_our_own_messages_are_ours(message: dict[str, Any], *, is_ours: boo
     assert identity.wrote(message) is is_ours
 
 
+def response_url(emulated: EmulatedSlack) -> str:
+    return f"{emulated.url}/response/{emulated.tickets.response(ALICE, GENERAL)}"
+
+
 @pytest.mark.parametrize(
     ("reaction", "error"),
     [
-        (Raw("used_url", 404), "used_url"),
-        (Raw("expired_url", 404), "expired_url"),
+        (Http(404, "used_url"), "used_url"),
+        (Http(404, "expired_url"), "expired_url"),
         (refused("invalid_blocks"), "invalid_blocks"),
-        (Raw('{"ok": false, "error": "invalid_blocks"}', 400), "invalid_blocks"),
-        (Raw("<html>No.</html>", 403), "http_403"),
+        (Http(400, '{"ok": false, "error": "invalid_blocks"}'), "invalid_blocks"),
+        (Http(403, "<html>No.</html>"), "http_403"),
     ],
 )
-async def test_a_response_url_says_why_not(slack: WireSlack, web: SlackWeb, reaction: Reaction, error: str) -> None:
-    slack.script["the_response_url"] = [reaction]
+async def test_a_response_url_says_why_not(
+    emulated: EmulatedSlack, web: SlackWeb, reaction: Answer, error: str
+) -> None:
+    answers(emulated, "response_url", reaction)
 
     with pytest.raises(SlackRefused) as caught:
-        await web.respond(f"{slack.api}the_response_url", {"text": "hello"})
+        await web.respond(response_url(emulated), {"text": "hello"})
 
     assert caught.value.error == error
 
 
-@pytest.mark.parametrize("reaction", [Raw("ok"), Raw(""), {"ok": True}])
+@pytest.mark.parametrize("reaction", [Http(200, "ok"), Http(200, ""), {"ok": True}])
 async def test_a_response_url_takes_a_message_without_seeing_the_token(
-    slack: WireSlack, web: SlackWeb, reaction: Reaction
+    emulated: EmulatedSlack, web: SlackWeb, reaction: Answer
 ) -> None:
-    slack.script["the_response_url"] = [reaction]
+    answers(emulated, "response_url", reaction)
 
-    await web.respond(f"{slack.api}the_response_url", {"text": "hello"})
+    await web.respond(response_url(emulated), {"text": "hello"})
 
-    assert slack.asked == [("the_response_url", {"text": "hello"})]
-    assert slack.authorizations == [""]
-
-
-async def test_a_file_goes_up_without_the_token_too(slack: WireSlack, web: SlackWeb) -> None:
-    slack.script["the_upload"] = [Raw("OK - 5")]
-
-    await web.upload(f"{slack.api}the_upload", b"bytes")
-
-    assert slack.asked == [("the_upload", {"bytes": b"bytes"})]
-    assert slack.authorizations == [""]
+    assert [(call.method, call.args, call.has_token) for call in emulated.calls] == [
+        ("response_url", {"text": "hello"}, False)
+    ]
 
 
-async def test_a_hundred_calls_at_once_are_all_made(slack: WireSlack, web: SlackWeb) -> None:
-    await asyncio.gather(*(web.call(METHOD, {"text": str(number), "channel": "C1"}) for number in range(100)))
+async def test_a_file_goes_up_without_the_token_too(emulated: EmulatedSlack, web: SlackWeb) -> None:
+    begun = await web.read("files.getUploadURLExternal", {"filename": "a.txt", "length": 5})
 
-    assert sorted(int(text) for text in slack.texts()) == list(range(100))
+    await web.upload(begun["upload_url"], b"bytes")
+
+    assert [one.content for one in emulated.files] == [b"bytes"]
+    assert [(call.method, call.has_token) for call in emulated.calls] == [
+        ("files.getUploadURLExternal", True),
+        ("upload", False),
+    ]
 
 
-async def test_every_end_of_a_call_is_counted(slack: WireSlack, web: SlackWeb, metrics: Metrics) -> None:
-    slack.script[METHOD] = [{"ok": True}, refused("not_in_channel"), limited(1)]
+async def test_a_hundred_calls_at_once_are_all_made(emulated: EmulatedSlack, web: SlackWeb) -> None:
+    answers(emulated, METHOD, {"ok": True})
+
+    await asyncio.gather(*(web.call(METHOD, {"text": str(number), "channel": GENERAL}) for number in range(100)))
+
+    assert sorted(int(one["text"]) for one in asked(emulated, METHOD)) == list(range(100))
+
+
+async def test_every_end_of_a_call_is_counted(emulated: EmulatedSlack, web: SlackWeb, metrics: Metrics) -> None:
+    answers(emulated, METHOD, {"ok": True}, refused("not_in_channel"), limited(1))
 
     for _ in range(3):
         with contextlib.suppress(SlackError):

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused
+from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.people import Directory, FetchCache
 from support.clocks import Clock
-from support.wire_slack import WireSlack, refused
+from support.emulated import answers, asked, methods, refused
 
 HOME = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")
 GRID = Identity(team="T1", enterprise="E1", bot_user="UBOT", bot_id="B1")
@@ -25,8 +26,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def directory(web: SlackWeb, clock: Clock) -> Directory:
-    return Directory(web, HOME, monotonic=clock)
+def directory(slack_web: SlackWeb, clock: Clock) -> Directory:
+    return Directory(slack_web, HOME, monotonic=clock)
 
 
 def person(**about: Any) -> dict[str, Any]:
@@ -43,24 +44,26 @@ def person(**about: Any) -> dict[str, Any]:
     ],
 )
 async def test_a_person_has_the_name_that_others_see(
-    slack: WireSlack, directory: Directory, about: dict[str, Any], name: str
+    emulated: EmulatedSlack, directory: Directory, about: dict[str, Any], name: str
 ) -> None:
-    slack.script["users.info"] = [person(**about)]
+    answers(emulated, "users.info", person(**about))
 
     assert await directory.user_name("U1") == name
 
 
-async def test_an_untold_locale_is_unknown(slack: WireSlack, directory: Directory) -> None:
-    slack.script["users.info"] = [person(locale="de-DE"), person(), refused("missing_scope", needed="users:read")]
+async def test_an_untold_locale_is_unknown(emulated: EmulatedSlack, directory: Directory) -> None:
+    answers(emulated, "users.info", person(locale="de-DE"), person(), refused("missing_scope", needed="users:read"))
 
     locales = [await directory.user_locale(user) for user in ("U1", "U2", "U3", "U3", "U1")]
 
     assert locales == ["de-DE", "", "", "", "de-DE"]
-    assert [asked["include_locale"] for asked in slack.calls("users.info")] == ["true"] * 3
+    assert [one["include_locale"] for one in asked(emulated, "users.info")] == ["true"] * 3
 
 
-async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, directory: Directory, clock: Clock) -> None:
-    slack.script["users.info"] = [person(name="ada"), person(name="grace")]
+async def test_a_name_is_asked_for_once_in_ten_minutes(
+    emulated: EmulatedSlack, directory: Directory, clock: Clock
+) -> None:
+    answers(emulated, "users.info", person(name="ada"), person(name="grace"))
 
     names = [await directory.user_name("U1") for _ in range(3)]
     clock.time += 601
@@ -69,39 +72,47 @@ async def test_a_name_is_asked_for_once_in_ten_minutes(slack: WireSlack, directo
     assert names == ["ada", "ada", "ada", "grace"]
 
 
-async def test_a_crowd_that_asks_at_once_asks_slack_once(slack: WireSlack, directory: Directory) -> None:
-    slack.script["users.info"] = [person()]
+async def test_a_crowd_that_asks_at_once_asks_slack_once(emulated: EmulatedSlack, directory: Directory) -> None:
+    answers(emulated, "users.info", person())
 
     await asyncio.gather(*(directory.user_name("U1") for _ in range(20)), directory.is_home("U1"))
 
-    assert slack.methods() == ["users.info"]
+    assert methods(emulated) == ["users.info"]
 
 
-async def test_an_unreadable_name_is_the_id_for_a_minute(slack: WireSlack, directory: Directory, clock: Clock) -> None:
-    slack.script["users.info"] = [refused("missing_scope", needed="users:read"), person()]
-    slack.script["conversations.info"] = [refused("channel_not_found")]
+async def test_an_unreadable_name_is_the_id_for_a_minute(
+    emulated: EmulatedSlack, directory: Directory, clock: Clock
+) -> None:
+    answers(emulated, "users.info", refused("missing_scope", needed="users:read"), person())
+    answers(emulated, "conversations.info", refused("channel_not_found"))
 
     assert await directory.user_name("U1") == "U1"
     assert await directory.channel_name("C1") == "C1"
     clock.time += 59
     assert await directory.user_name("U1") == "U1"
-    assert slack.methods() == ["users.info", "conversations.info"]
+    assert methods(emulated) == ["users.info", "conversations.info"]
     clock.time += 2
     assert await directory.user_name("U1") == "ada"
 
 
-async def test_a_channel_has_its_name_and_a_direct_message_its_id(slack: WireSlack, directory: Directory) -> None:
-    slack.script["conversations.info"] = [
+async def test_a_channel_has_its_name_and_a_direct_message_its_id(
+    emulated: EmulatedSlack, directory: Directory
+) -> None:
+    answers(
+        emulated,
+        "conversations.info",
         {"ok": True, "channel": {"id": "C1", "name": "general"}},
         {"ok": True, "channel": {"id": "D1", "is_im": True}},
-    ]
+    )
 
     assert await directory.channel_name("C1") == "general"
     assert await directory.channel_name("D1") == "D1"
 
 
-async def test_a_group_is_asked_for_again_after_a_minute(slack: WireSlack, directory: Directory, clock: Clock) -> None:
-    slack.script["usergroups.users.list"] = [{"ok": True, "users": ["U1"]}, {"ok": True, "users": []}]
+async def test_a_group_is_asked_for_again_after_a_minute(
+    emulated: EmulatedSlack, directory: Directory, clock: Clock
+) -> None:
+    answers(emulated, "usergroups.users.list", {"ok": True, "users": ["U1"]}, {"ok": True, "users": []})
 
     assert await directory.in_group("U1", "S1") is True
     assert await directory.in_group("U2", "S1") is False
@@ -109,8 +120,8 @@ async def test_a_group_is_asked_for_again_after_a_minute(slack: WireSlack, direc
     assert await directory.in_group("U1", "S1") is False
 
 
-async def test_an_unreadable_group_is_an_error(slack: WireSlack, directory: Directory, clock: Clock) -> None:
-    slack.script["usergroups.users.list"] = [refused("missing_scope"), {"ok": True}]
+async def test_an_unreadable_group_is_an_error(emulated: EmulatedSlack, directory: Directory, clock: Clock) -> None:
+    answers(emulated, "usergroups.users.list", refused("missing_scope"), {"ok": True})
 
     for _ in range(2):  # refused, then an answer without users
         with pytest.raises(SlackError):
@@ -136,11 +147,11 @@ async def test_an_unreadable_group_is_an_error(slack: WireSlack, directory: Dire
     ],
 )
 async def test_home_is_the_workspace_that_installed_the_app(
-    slack: WireSlack, web: SlackWeb, identity: Identity, about: dict[str, Any], *, expected: bool
+    emulated: EmulatedSlack, slack_web: SlackWeb, identity: Identity, about: dict[str, Any], *, expected: bool
 ) -> None:
-    slack.script["users.info"] = [person(**about)]
+    answers(emulated, "users.info", person(**about))
 
-    assert await Directory(web, identity).is_home("U1") is expected
+    assert await Directory(slack_web, identity).is_home("U1") is expected
 
 
 @pytest.mark.parametrize(
@@ -157,9 +168,9 @@ async def test_home_is_the_workspace_that_installed_the_app(
     ],
 )
 async def test_anything_less_than_a_full_member_counts_as_a_guest(
-    slack: WireSlack, directory: Directory, about: dict[str, Any], kind: str
+    emulated: EmulatedSlack, directory: Directory, about: dict[str, Any], kind: str
 ) -> None:
-    slack.script["users.info"] = [person(**about)]
+    answers(emulated, "users.info", person(**about))
 
     assert (await directory.person("U1")).kind == kind
     assert await directory.is_guest("U1") is (kind != "member")
@@ -169,15 +180,15 @@ async def test_anything_less_than_a_full_member_counts_as_a_guest(
     ("answer", "is_bot"), [(person(is_bot=True), True), (person(), False), (refused("missing_scope"), False)]
 )
 async def test_a_bot_is_one_that_slack_says_is(
-    slack: WireSlack, directory: Directory, answer: dict[str, Any], *, is_bot: bool
+    emulated: EmulatedSlack, directory: Directory, answer: dict[str, Any], *, is_bot: bool
 ) -> None:
-    slack.script["users.info"] = [answer]
+    answers(emulated, "users.info", answer)
 
     assert await directory.is_bot("U1") is is_bot
 
 
-async def test_an_unreadable_person_is_no_guest_by_guess(slack: WireSlack, directory: Directory) -> None:
-    slack.script["users.info"] = [refused("missing_scope", needed="users:read")]
+async def test_an_unreadable_person_is_no_guest_by_guess(emulated: EmulatedSlack, directory: Directory) -> None:
+    answers(emulated, "users.info", refused("missing_scope", needed="users:read"))
 
     with pytest.raises(SlackRefused):
         await directory.is_guest("U1")
@@ -185,16 +196,16 @@ async def test_an_unreadable_person_is_no_guest_by_guess(slack: WireSlack, direc
 
 @pytest.mark.parametrize("answer", [{"ok": True}, person(team_id=None), {"ok": True, "user": "U1"}])
 async def test_a_persons_unknown_home_is_an_error(
-    slack: WireSlack, directory: Directory, answer: dict[str, Any]
+    emulated: EmulatedSlack, directory: Directory, answer: dict[str, Any]
 ) -> None:
-    slack.script["users.info"] = [answer]
+    answers(emulated, "users.info", answer)
 
     with pytest.raises(SlackRefused):
         await directory.is_home("U1")
 
 
-async def test_a_failed_look_up_is_repeated_soon(slack: WireSlack, directory: Directory, clock: Clock) -> None:
-    slack.script["users.info"] = [refused("internal_error"), person()]
+async def test_a_failed_look_up_is_repeated_soon(emulated: EmulatedSlack, directory: Directory, clock: Clock) -> None:
+    answers(emulated, "users.info", refused("internal_error"), person())
 
     with pytest.raises(SlackAmbiguous):
         await directory.is_home("U1")
@@ -240,9 +251,9 @@ async def test_a_cancelled_look_up_is_made_by_the_next() -> None:
 
 @pytest.mark.parametrize(("about", "zone"), [({"tz": "Europe/Berlin"}, "Europe/Berlin"), ({"tz": None}, ""), ({}, "")])
 async def test_a_person_has_the_time_zone_that_slack_tells(
-    slack: WireSlack, directory: Directory, about: dict[str, Any], zone: str
+    emulated: EmulatedSlack, directory: Directory, about: dict[str, Any], zone: str
 ) -> None:
-    slack.script["users.info"] = [person(**about)]
+    answers(emulated, "users.info", person(**about))
 
     assert await directory.time_zone("U1") == zone
 
@@ -259,10 +270,10 @@ async def test_a_person_has_the_time_zone_that_slack_tells(
     ],
 )
 async def test_the_bot_may_post_where_it_is_a_member(
-    slack: WireSlack, directory: Directory, answer: dict[str, Any] | str, *, may_post: bool
+    emulated: EmulatedSlack, directory: Directory, answer: dict[str, Any] | str, *, may_post: bool
 ) -> None:
     said = refused(answer) if isinstance(answer, str) else {"ok": True, "channel": {"id": "C1", **answer}}
-    slack.script["conversations.info"] = [said]
+    answers(emulated, "conversations.info", said)
 
     assert await directory.may_post("C1") is may_post
 
@@ -272,33 +283,35 @@ def channels(*named: tuple[str, str], cursor: str = "") -> dict[str, Any]:
     return {"ok": True, "channels": listed, "response_metadata": {"next_cursor": cursor}}
 
 
-async def test_a_channel_is_found_among_those_both_see(slack: WireSlack, directory: Directory) -> None:
-    slack.script["users.conversations"] = [
+async def test_a_channel_is_found_among_those_both_see(emulated: EmulatedSlack, directory: Directory) -> None:
+    answers(
+        emulated,
+        "users.conversations",
         channels(("C1", "general"), cursor="more"),
         channels(("C2", "random")),
         channels(("C3", "staff")),
-    ]
+    )
 
     found = [await directory.channel_called(name, "U1") for name in ("#Random", "general", "#staff", "#nowhere")]
 
     assert found == ["C2", "C1", "C3", ""]
-    asked = [(call["types"], call.get("user"), call.get("cursor")) for call in slack.calls("users.conversations")]
-    assert asked == [
+    lists = [(call["types"], call.get("user"), call.get("cursor")) for call in asked(emulated, "users.conversations")]
+    assert lists == [
         ("public_channel", None, None),
         ("public_channel", None, "more"),
         ("private_channel", "U1", None),
     ]
 
 
-async def test_without_the_permissions_no_channel_is_looked_up(slack: WireSlack, web: SlackWeb) -> None:
+async def test_without_the_permissions_no_channel_is_looked_up(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     identity = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1", scopes=frozenset({"chat:write"}))
 
-    assert await Directory(web, identity).channel_called("#general", "U1") == ""
-    assert slack.methods() == []
+    assert await Directory(slack_web, identity).channel_called("#general", "U1") == ""
+    assert methods(emulated) == []
 
 
-async def test_a_refused_look_up_finds_no_channel(slack: WireSlack, directory: Directory) -> None:
-    slack.script["users.conversations"] = [refused("missing_scope", needed="channels:read")]
+async def test_a_refused_look_up_finds_no_channel(emulated: EmulatedSlack, directory: Directory) -> None:
+    answers(emulated, "users.conversations", refused("missing_scope", needed="channels:read"))
 
     assert await directory.channel_called("#general", "U1") == ""
 
@@ -306,30 +319,30 @@ async def test_a_refused_look_up_finds_no_channel(slack: WireSlack, directory: D
 GROUPS = {"ok": True, "usergroups": [{"id": "S1", "handle": "ops", "name": "Operations"}, {"id": "S2"}, "odd"]}
 
 
-async def test_groups_are_named_by_one_call_for_all(slack: WireSlack, directory: Directory) -> None:
-    slack.script["usergroups.list"] = [GROUPS]
+async def test_groups_are_named_by_one_call_for_all(emulated: EmulatedSlack, directory: Directory) -> None:
+    answers(emulated, "usergroups.list", GROUPS)
 
     assert [await directory.group_name(group) for group in ("S1", "S2", "S3")] == ["ops", "S2", "S3"]
-    assert len(slack.calls("usergroups.list")) == 1
+    assert len(asked(emulated, "usergroups.list")) == 1
 
 
-async def test_a_group_that_cannot_be_read_is_called_by_its_id(slack: WireSlack, directory: Directory) -> None:
-    slack.script["usergroups.list"] = [refused("missing_scope")]
-
-    assert await directory.group_name("S1") == "S1"
-
-
-async def test_without_the_permission_groups_are_not_asked_for(slack: WireSlack, web: SlackWeb) -> None:
-    directory = Directory(web, Identity("T1", "", "UBOT", "B1", scopes=frozenset({"chat:write"})))
+async def test_a_group_that_cannot_be_read_is_called_by_its_id(emulated: EmulatedSlack, directory: Directory) -> None:
+    answers(emulated, "usergroups.list", refused("missing_scope"))
 
     assert await directory.group_name("S1") == "S1"
-    assert slack.asked == []
 
 
-async def test_all_that_a_text_mentions_is_named_at_once(slack: WireSlack, directory: Directory) -> None:
-    slack.script["usergroups.list"] = [GROUPS]
-    slack.script["users.info"] = [refused("user_not_found")]
-    slack.script["conversations.info"] = [{"ok": True, "channel": {"name": "general"}}]
+async def test_without_the_permission_groups_are_not_asked_for(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
+    directory = Directory(slack_web, Identity("T1", "", "UBOT", "B1", scopes=frozenset({"chat:write"})))
+
+    assert await directory.group_name("S1") == "S1"
+    assert emulated.calls == []
+
+
+async def test_all_that_a_text_mentions_is_named_at_once(emulated: EmulatedSlack, directory: Directory) -> None:
+    answers(emulated, "usergroups.list", GROUPS)
+    answers(emulated, "users.info", refused("user_not_found"))
+    answers(emulated, "conversations.info", {"ok": True, "channel": {"name": "general"}})
 
     named = await directory.names(mentions_in("<@U1> in <#C1> with <!subteam^S1>"))
 

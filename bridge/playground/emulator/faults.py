@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bridge.playground.wire import DropAfter, DropBefore
@@ -24,10 +25,11 @@ class Error:
 
 @dataclass(frozen=True)
 class Http:
-    """This HTTP status with a body that is no JSON; the call is not carried out."""
+    """This HTTP status with this body and these headers, of whatever stands there; the call is not carried out."""
 
     status: int
-    body: str = "<html>Server Error</html>"
+    body: str | bytes = "<html>Server Error</html>"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,8 @@ _CHARSETS: Final = {"utf-8", "iso-8859-1"}
 class ApiCall:
     """One call of the Web API, of a response URL (*method* ``response_url``), an ``upload`` or a ``download``.
 
-    *answer* is None as long as there is none, and where the connection was broken instead.
+    *answer* is None as long as there is none, and where the connection was broken instead. *has_token*: a token came in
+    its headers, which belongs into calls of the Web API and of downloads alone.
     """
 
     method: str
@@ -54,6 +55,7 @@ class ApiCall:
     status: int | None = None
     answer: Any = None
     seconds: float = 0.0
+    has_token: bool = False
 
     @property
     def is_ok(self) -> bool:
@@ -125,14 +127,15 @@ class ApiServer:
         call = ApiCall(method, args, token == self._token_for(known), self.workspace.clock())
         answer = await self._with_faults(call, lambda: self._answer(call, token), request)
         if isinstance(answer, Response):
-            answer.headers["x-oauth-scopes"] = ",".join(sorted(self._scopes_of(token)))
+            answer.headers.setdefault("x-oauth-scopes", ",".join(sorted(self._scopes_of(token))))
             answer.headers["x-accepted-oauth-scopes"] = ",".join(known.scopes) if known else ""
-            answer.headers["date"] = formatdate(self.workspace.clock(), usegmt=True)
+            answer.headers.setdefault("date", formatdate(self.workspace.clock(), usegmt=True))
         return answer
 
     async def _with_faults(self, call: ApiCall, carry_out: Callable[[], Response], request: Request) -> ASGIApp:
         """Carry a call out, unless it was planned that something goes wrong."""
         self.calls.append(call)
+        call.has_token = "authorization" in request.headers
         begun = time.perf_counter()
         channel = str(call.args.get("channel") or call.args.get("channel_id") or "")
         call.fault = self.faults.take(call.method, channel)
@@ -291,8 +294,8 @@ def _instead(fault: Fault | None) -> Response | None:
             return JSONResponse(body, status_code=_TOO_MANY, headers={"Retry-After": str(retry_after)})
         case Error(error):
             return JSONResponse({"ok": False, "error": error})
-        case Http(status, body):
-            return PlainTextResponse(body, status_code=status)
+        case Http(status, body, headers):
+            return PlainTextResponse(body, status_code=status, headers=headers)
         case Redirect(location):
             return RedirectResponse(location, status_code=302)
         case _:

@@ -1,0 +1,63 @@
+"""Fixtures for tests of what talks to Slack: the emulated one on a real socket, and the client's end of it.
+
+For the folders whose conftest.py imports them.
+
+What the emulated Slack never says, because no documentation does, a test has it say with `answers`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from bridge.metrics import Metrics
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.faults import Fault, Http
+from bridge.slack.api import SlackWeb, opened
+from support.secrecy import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
+
+Json = dict[str, Any]
+Answer = Json | Fault
+
+
+@pytest.fixture
+async def emulated() -> AsyncIterator[EmulatedSlack]:
+    """The playground's Slack, with its sample workspace."""
+    async with EmulatedSlack(
+        signing_secret=SIGNING_SECRET, bot_token=BOT_TOKEN, app_token=APP_TOKEN, retry_delays=()
+    ) as slack:
+        yield slack
+
+
+@pytest.fixture
+async def slack_web(emulated: EmulatedSlack) -> AsyncIterator[SlackWeb]:
+    async with opened(emulated.api_url, BOT_TOKEN, Metrics()) as client:
+        yield client
+
+
+def refused(error: str, **more: Any) -> Json:
+    return {"ok": False, "error": error, **more}
+
+
+def answers(slack: EmulatedSlack, method: str, *given: Answer) -> None:
+    """Let the next calls of *method* be answered so, one after the other, and all that follow like the last."""
+    for number, one in enumerate(given, start=1):
+        fault = Http(200, json.dumps(one)) if isinstance(one, dict) else one
+        slack.faults.on(method, fault, times=None if number == len(given) else 1)
+
+
+def limited(seconds: int | str) -> Http:
+    return Http(429, '{"ok": false, "error": "ratelimited"}', {"Retry-After": str(seconds)})
+
+
+def methods(slack: EmulatedSlack) -> list[str]:
+    """What was called, one after the other."""
+    return [call.method for call in slack.calls]
+
+
+def asked(slack: EmulatedSlack, method: str) -> list[Json]:
+    """What each call of *method* asked for."""
+    return [call.args for call in slack.calls_of(method)]
