@@ -23,9 +23,10 @@ is without one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from http import HTTPStatus
+from typing import Any
 
 
 class BridgeError(Exception):
@@ -221,16 +222,19 @@ class RecordNotUnderstood(StoreError):
 
 
 class CommandError(BridgeError):
-    """What a person typed cannot be carried out as typed."""
+    """What a person typed can't be carried out as typed; *form* is the button that opens the form for it."""
+
+    form: Mapping[str, Any] | None = None
 
 
 class UnknownCommand(CommandError):
-    """There is no command *typed*; *nearest* are the usage lines that come closest."""
+    """There is no command *typed*; *nearest* come close to it. Where none does, *help* are usage lines, explained."""
 
-    def __init__(self, typed: str, nearest: Sequence[str] = ()) -> None:
+    def __init__(self, typed: str, nearest: Sequence[str] = (), help: Sequence[tuple[str, str]] = ()) -> None:  # noqa: A002 - its name
         super().__init__(typed)
         self.typed = typed
         self.nearest = tuple(nearest)
+        self.help = tuple(help)
 
 
 class UnknownOption(CommandError):
@@ -252,7 +256,12 @@ class BadUsage(CommandError):
 
 
 class NoSuch(CommandError):
-    """There is no *kind* (``workflow`` or ``agent``) called *name*; *nearest* are names that come close."""
+    """There is no *kind* (``workflow`` or ``agent``) called *name*; *nearest* are names that come close.
+
+    The command that *lists* all of them is known where the name was typed in a command.
+    """
+
+    lists = ""
 
     def __init__(self, kind: str, name: str, nearest: Sequence[str] = ()) -> None:
         super().__init__(f"{kind} {name}")

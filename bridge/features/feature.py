@@ -71,10 +71,16 @@ class Command:
     sentence: str
     is_default: bool  # answers when only the command's name was typed
     is_reading: bool  # may be shared with the channel
+    form: Block | None  # the button that opens the form for the same
 
-    def shown(self, prefix: str) -> str:
-        """Write the usage line as it is to be typed, with the configured *prefix* of slash commands."""
-        return f"/{prefix}{self.usage[1:]}" if self.usage.startswith("/") else self.usage
+    @property
+    def is_for_threads(self) -> bool:
+        """Whether it exists only in the ``!`` form."""
+        return self.usage.startswith("!")
+
+    def shown(self, start: str) -> str:
+        """Write the usage line as it is typed: *start* is ``/``, with the prefix of slash commands, or ``!``."""
+        return self.usage if self.is_for_threads else f"{start}{self.usage[1:]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +139,16 @@ class Feature:
         self.refused: dict[type, Callable[..., Awaitable[None]]] = {}
         self.unknown: dict[bool, Callable[..., Awaitable[Outcome]]] = {}
 
-    def command(self, usage: str, sentence: str, *, default: bool = False, reading: bool = False) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, *, …)`` as the answer to *usage*; the *sentence* is its help."""
+    def command(
+        self, usage: str, sentence: str, *, default: bool = False, reading: bool = False, form: Block | None = None
+    ) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, *, …)`` as the answer to *usage*; the *sentence* is its help.
+
+        *form* is the button that opens the form for the same; it is offered below an error.
+        """
 
         def register(handler: H) -> H:
-            declared = _declared(usage, sentence, handler, is_default=default, is_reading=reading)
+            declared = _declared(usage, sentence, handler, is_default=default, is_reading=reading, form=form)
             add_command(self.commands, declared)
             return handler
 
@@ -245,7 +256,9 @@ def _register(table: dict[Any, Any], *keys: Any) -> Callable[[Any], Any]:
     return register
 
 
-def _declared(usage: str, sentence: str, handler: Handler, *, is_default: bool, is_reading: bool) -> Command:
+def _declared(
+    usage: str, sentence: str, handler: Handler, *, is_default: bool, is_reading: bool, form: Block | None
+) -> Command:
     """Read a usage line, and check that the function fits it."""
     if not _USAGE.fullmatch(usage):
         raise TypeError(f"{usage}: not a usage line")
@@ -267,4 +280,4 @@ def _declared(usage: str, sentence: str, handler: Handler, *, is_default: bool, 
     if any(parameter.choices for parameter in parameters[:-1]):
         raise TypeError(f"{usage}: a choice comes last")
     path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
-    return Command(usage, handler, path, parameters, sentence, is_default, is_reading)
+    return Command(usage, handler, path, parameters, sentence, is_default, is_reading, form)

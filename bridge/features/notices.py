@@ -344,7 +344,6 @@ def conversation_begins_anew() -> Reply:
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:
     """Show commands: for each a usage line and a sentence."""
-    shown = [kit.paragraph(kit.words(usage, code=True), f" {sentence}") for usage, sentence in lines]
     notes = [kit.context(note)] if note else []
     text = "\n".join(f"{usage}: {sentence}" for usage, sentence in lines)
-    return kit.reply(f"{title}\n{text}", kit.header(title), kit.rich(kit.bullets(shown)), *notes)
+    return kit.reply(f"{title}\n{text}", kit.header(title), kit.usages(lines), *notes)

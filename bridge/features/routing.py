@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, Final, NamedTuple, TypeVar
 
-from bridge.errors import BadUsage, BridgeError, NotAllowed, StoreError, UnknownCommand, UnknownOption
+from bridge.errors import (
+    BadUsage,
+    BridgeError,
+    CommandError,
+    NoSuch,
+    NotAllowed,
+    StoreError,
+    UnknownCommand,
+    UnknownOption,
+)
 from bridge.features.deps import Deps
 from bridge.features.feature import HELP, Command, EventReader, Feature, ListedShortcut, add_command
 from bridge.features.notices import Slip, did_you_mean, help_lines
@@ -21,6 +31,8 @@ from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
+
+E = TypeVar("E", BadUsage, UnknownCommand)
 
 _HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
 _SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNORECASE)  # noqa: RUF001 - typed by phones
@@ -54,6 +66,12 @@ class Typed(NamedTuple):
     values: Mapping[str, Any]
     about: str
     is_shared: bool
+
+    def blamed(self, error: BridgeError) -> None:
+        """Add to the handler's *error* what the line says of it."""
+        error.about = error.about or self.about
+        if isinstance(error, CommandError):
+            error.form = error.form or self.command.form
 
     def completed(self, result: Result) -> Result:
         """Add to the handler's *result* what the line says of it."""
@@ -134,13 +152,13 @@ class Features:
                     return shown(did_you_mean(meant, slip.model_dump_json()), what="slip")
             case body:
                 return await self._kinds[type(body)](deps, turn, body)  # type: ignore[no-any-return]
-        typed = await self._read(line, deps)
+        typed = await self._read(line, deps, turn)
         if isinstance(typed, Reply):
             return shown(typed)
         try:
             result = await typed.command.handler(deps, turn, **typed.values)
         except BridgeError as exc:
-            exc.about = exc.about or typed.about
+            typed.blamed(exc)
             raise
         return typed.completed(result)
 
@@ -193,8 +211,9 @@ class Features:
             why = sentence(exc)
             return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
 
-    async def _read(self, line: str, deps: Deps) -> Typed | Reply:
+    async def _read(self, line: str, deps: Deps, turn: Turn) -> Typed | Reply:
         """Read a line such as ``/workflows show 3``; help is answered at once. Raises `CommandError`."""
+        start = "!" if isinstance(turn.body, InboundMessage) else f"/{deps.command_prefix}"  # as it was typed
         names: dict[str, str] = {}
         if "<" in line:  # who is mentioned is called by name; who has no name but an id is left out
             found = await deps.directory.names(mentions_in(line))
@@ -205,20 +224,30 @@ class Features:
         is_shared = match is not None and match[0].is_reading
         if not is_shared:
             said = _words(typed)
-            if said[-1:] == [HELP] and (reply := self._help(said, deps.command_prefix)):
+            if said[-1:] == [HELP] and (reply := self._help(said, start, in_thread=_is_in_a_thread(turn))):
                 return reply
             match = self._match(typed)
-        if unknown := self._unknown_option(unshared if is_shared else typed, match, deps.command_prefix):
+        if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
-            raise self._not_understood(_words(typed), deps.command_prefix)
-        command, rest = match
+            raise self._not_understood(_words(typed), start)
+        try:
+            values, about = await self._values(*match, deps, start)
+        except CommandError as exc:
+            exc.form = match[0].form
+            if isinstance(exc, NoSuch):
+                exc.lists = next((f"{start}{one.path[0]}" for one in self._named(f"{exc.kind}s") if one.is_default), "")
+            raise
+        return Typed(match[0], values, about, is_shared=is_shared)
+
+    async def _values(self, command: Command, rest: str, deps: Deps, start: str) -> tuple[dict[str, Any], str]:
+        """Read the parameters, and what the line is about. Raises `CommandError`."""
         values: dict[str, Any] = {}
         about = ""  # never what was said
         for place, parameter in enumerate(command.parameters):
             if not rest:
                 if parameter.is_needed:
-                    raise BadUsage(command.shown(deps.command_prefix))
+                    raise BadUsage(command.shown(start))
                 break
             name, is_last = parameter.name, place == len(command.parameters) - 1
             if name in {"workflow", "agent"}:
@@ -226,15 +255,15 @@ class Features:
                 found_one, rest = pick(name, rest, await look_up(), takes_rest=not is_last)
                 values[name], about = found_one, about or named(name, found_one.id, found_one.name)
             elif parameter.choices and rest.casefold() not in parameter.choices:
-                raise BadUsage(command.shown(deps.command_prefix))
+                raise BadUsage(command.shown(start))
             elif is_last:
                 values[name], rest = rest.casefold() if parameter.choices else rest, ""
             else:
                 values[name], *behind = rest.split(maxsplit=1)
                 rest = "".join(behind)
-        return Typed(command, values, about, is_shared=is_shared)
+        return values, about
 
-    def _unknown_option(self, typed: str, match: tuple[Command, str] | None, prefix: str) -> UnknownOption | None:
+    def _unknown_option(self, typed: str, match: tuple[Command, str] | None, start: str) -> UnknownOption | None:
         """Find an option that no command has: in a line that is a command without it, or in one that only reads.
 
         What goes to a workflow or an agent may hold whatever it likes, and a report has options of its own.
@@ -244,7 +273,7 @@ class Features:
         if option is None or command is None or (match and not command.is_reading):
             return None
         near = difflib.get_close_matches(option[1].casefold(), ["share"], n=1) if command.is_reading else []
-        return UnknownOption(f"--{option[1]}", command.shown(prefix).split(" ")[0], "--share" if near else "")
+        return UnknownOption(f"--{option[1]}", command.shown(start).split(" ")[0], "--share" if near else "")
 
     def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
         """The command that a message is or nearly is (``!stats`` → ``/stats``), mention or not; None: it is none."""
@@ -290,14 +319,13 @@ class Features:
             listed.append(ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, HELP]), with_ids))
         return listed
 
-    def overview(self, prefix: str = "") -> Reply:
-        """Show all commands."""
-        lines = [(command.shown(prefix), command.sentence) for command in self._commands]
-        return help_lines(
-            "What you can type",
-            lines,
-            f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}",
-        )
+    def _overview(self, start: str, *, in_thread: bool) -> Reply:
+        """Show all commands; in a thread, those for threads come first."""
+        title, note = "What you can type", f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
+        if in_thread:
+            title, note = "What you can type in this thread", _HELP_SHARE
+        ordered = sorted(self._commands, key=lambda command: command.is_for_threads is not in_thread)
+        return help_lines(title, _explained(ordered, start), note)
 
     def _named(self, name: str) -> list[Command]:
         return [command for command in self._commands if command.path[0] == name]
@@ -315,30 +343,55 @@ class Features:
             return next(((command, "") for command in self._named(said[0]) if command.is_default), None)
         return None
 
-    def _help(self, said: list[str], prefix: str) -> Reply | None:
+    def _help(self, said: list[str], start: str, *, in_thread: bool) -> Reply | None:
         if said == [HELP]:
-            return self.overview(prefix)
+            return self._overview(start, in_thread=in_thread)
         known = self._named(said[0]) if said[1:] == [HELP] else []
-        lines = [(command.shown(prefix), command.sentence) for command in known]
-        return help_lines(known[0].shown(prefix).split(" ")[0], lines, _HELP_SHARE) if known else None
+        note = _HELP_SHARE if any(command.is_reading for command in known) else ""
+        return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
 
-    def _not_understood(self, said: list[str], prefix: str) -> UnknownCommand | BadUsage:
-        """Say what looks like what was typed: the names of commands, or the usage lines of one."""
+    def _not_understood(self, said: list[str], start: str) -> UnknownCommand | BadUsage:
+        """Say what is near to what was typed; where nothing is, help with what could have been."""
         known = self._named(said[0]) if said else []
         if not known:
-            names = {command.path[0]: command for command in reversed(self._commands)}
-            near = difflib.get_close_matches(said[0], names, n=2) if said else []
-            return UnknownCommand(" ".join(said[:1]), [names[name].shown(prefix).split(" ")[0] for name in near])
-        for command in known:  # the words fit, and there were too many of them
-            if len(command.path) > 1 and tuple(said[: len(command.path)]) == command.path:
-                longer = [one.shown(prefix) for one in known if one.path[: len(command.path)] == command.path]
-                typed = " ".join(said[: len(command.path) + 1])
-                return BadUsage(longer[0]) if len(longer) == 1 else UnknownCommand(typed, longer)
-        name = known[0].shown(prefix).split(" ")[0]
-        second = {command.path[1]: command for command in known if len(command.path) > 1}
-        near = difflib.get_close_matches(said[1], second, n=2, cutoff=0.5) if len(said) > 1 else []
-        usages = [command.shown(prefix) for command in ([second[word] for word in near] or known)]
-        return UnknownCommand(" ".join([name, *said[1:2]]), usages)
+            names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self._commands))
+            typed = "".join([start, *said[:1]])
+            near = difflib.get_close_matches(typed, names, n=2)
+            return UnknownCommand(typed, near, () if near else _explained(self._commands, start))
+        depth = max(_in_common(command.path, said) for command in known)
+        fitting = [command for command in known if _in_common(command.path, said) == depth]
+        exact = [command for command in fitting if len(command.path) == depth]
+        if exact and len(fitting) == 1:  # its words fit, and there were too many of them
+            return _with_form(BadUsage(exact[0].shown(start)), exact[0])
+        words = [_first_word(fitting[0], start), *said[1:depth]]
+        following = {command.path[depth]: command for command in fitting if len(command.path) > depth}
+        near = difflib.get_close_matches(said[depth], following, n=2) if len(said) > depth else []
+        typed = " ".join([*words, *said[depth : depth + 1]])
+        if near:
+            return _with_form(UnknownCommand(typed, [" ".join([*words, word]) for word in near]), following[near[0]])
+        return UnknownCommand(typed, help=_explained(fitting, start))
+
+
+def _is_in_a_thread(turn: Turn) -> bool:
+    return isinstance(turn.body, InboundMessage) and not turn.body.is_root
+
+
+def _with_form(error: E, command: Command) -> E:
+    error.form = command.form
+    return error
+
+
+def _explained(commands: Iterable[Command], start: str) -> list[tuple[str, str]]:
+    return [(command.shown(start), command.sentence) for command in commands]
+
+
+def _first_word(command: Command, start: str) -> str:
+    return command.shown(start).split(" ")[0]
+
+
+def _in_common(path: Sequence[str], said: Sequence[str]) -> int:
+    """Count the words at the beginning that are the same."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, said, strict=False)))
 
 
 def _joined(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:

@@ -37,7 +37,7 @@ EXAMPLES = [
     errors.LaneLost(),
     errors.RecordNotUnderstood(),
     errors.CommandError(),
-    errors.UnknownCommand("/workflows rnu", ["/workflows run <workflow> [input]"]),
+    errors.UnknownCommand("/workflows rnu", ["/workflows run"]),
     errors.UnknownCommand("x"),
     errors.UnknownOption("--shrae", "/stats", "--share"),
     errors.UnknownOption("--loud", "/stats"),

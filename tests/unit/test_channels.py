@@ -187,7 +187,7 @@ async def test_the_commands_change_one_record(harness: Harness) -> None:
         ("channel answers", BadUsage, "/agents channel answers <mentions|all>"),
         ("channel answers sometimes", BadUsage, "/agents channel answers <mentions|all>"),
         ("channel replies all of them", BadUsage, "/agents channel replies <all|mentions>"),
-        ("channel speak", UnknownCommand, "/agents channel answers <mentions|all>"),
+        ("channel anwsers all", UnknownCommand, "/agents channel answers"),
     ],
 )
 async def test_what_is_mistyped_is_answered_with_the_usage(

@@ -11,13 +11,14 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import BadSchedule, BadUsage, NoSuch, NotAllowed, UnknownCommand, UnknownOption
+from bridge.errors import BadSchedule, BadUsage, CommandError, NoSuch, NotAllowed, UnknownCommand, UnknownOption
+from bridge.features.registry import features
 from bridge.features.results import Done, Form, NewThread, Outcome, Result
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, PRIVATE
-from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.reply import Audience, Reply
 from support.harness import Harness, a_harness
 from support.store import CHANNEL, TEAM, THREAD, USER, message, ts
@@ -125,9 +126,8 @@ async def test_only_reading_commands_know_how_to_share(harness: Harness) -> None
 @pytest.mark.parametrize(
     ("line", "nearest"),
     [
-        ("/workflows rnu 3", "/workflows run [workflow] [input]"),
-        ("/workflows xyz", "/workflows list [words]"),
-        ("/stats sinse 7d", "/stats since <when>"),
+        ("/workflows rnu 3", "/workflows run"),
+        ("/stats sinse 7d", "/stats since"),
         ("/stat", "/stats"),
         ("/agentz list", "/agents"),
     ],
@@ -137,6 +137,61 @@ async def test_a_mistyped_command_brings_the_nearest_one(harness: Harness, line:
         await typed(harness, line)
 
     assert nearest in caught.value.nearest
+
+
+@pytest.mark.parametrize(
+    ("line", "usages"),
+    [
+        (
+            "/workflows xyz",
+            ["/workflows list [words]", "/workflows show <workflow>", "/workflows run [workflow] [input]"],
+        ),
+        ("/xyz", features.usages()),
+    ],
+)
+async def test_nonsense_brings_the_help(harness: Harness, line: str, usages: list[str]) -> None:
+    with pytest.raises(UnknownCommand) as caught:
+        await typed(harness, line)
+
+    assert [usage for usage, _sentence in caught.value.help] == usages
+    assert all(usage in words_of(failure(caught.value)) for usage in usages)
+
+
+@pytest.mark.parametrize(
+    ("line", "opens"),
+    [
+        ("/workflows run nonsense", "run:form"),
+        ("/workflows rnu", "run:form"),
+        ("/agents chat nobody", "ask:form"),
+        ("/agents default nobody", "default:form"),
+        ("/agents channel answers sometimes", "default:form"),
+        ("/agents channel ask Support nothing", "default:form"),
+    ],
+)
+async def test_below_an_error_a_button_opens_the_form(harness: Harness, line: str, opens: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        await typed(harness, line)
+
+    assert button_of(harness, failure(caught.value)).action_id == opens
+
+
+async def test_a_name_that_resembles_no_other_brings_the_command_that_lists_them(harness: Harness) -> None:
+    with pytest.raises(NoSuch) as caught:
+        await typed(harness, "/workflows show 99")
+
+    assert failure(caught.value).text == "No workflow 99. /workflows lists them all."
+
+
+async def test_help_in_a_thread_begins_with_the_commands_for_threads(harness: Harness) -> None:
+    await harness.store.sessions.choose_agent(THREAD, 1)
+    await harness.store.sessions.rebind(THREAD, expected=None, session=77)
+
+    (listed,) = (block for block in shown(await said(harness, "!help", 3)).blocks if block["type"] == "rich_text")
+    usages = [line["elements"][0]["text"] for line in listed["elements"][0]["elements"]]
+
+    assert usages[0] == "!stop"
+    assert "!workflows list [words]" in usages
+    assert all(usage.startswith("!") for usage in usages)
 
 
 @pytest.mark.parametrize(

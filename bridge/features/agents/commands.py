@@ -7,7 +7,7 @@ from bridge.features.agents import asking, layout
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Form, NewThread, Outcome, Result
-from bridge.features.shared.buttons import OPEN_ASK
+from bridge.features.shared.buttons import OPEN_ASK, ask_button
 from bridge.features.shared.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Shortcut, Submission
@@ -38,6 +38,7 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa
 @agents.command(
     "/agents chat [agent] [message]",
     "Ask an agent in a new thread. Without a message, a form opens.",
+    form=ask_button(None, "Ask an agent…"),
 )
 async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:
     """Ask an agent, in a new thread of this channel; a form asks for what is missing."""

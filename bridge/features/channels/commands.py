@@ -14,7 +14,7 @@ from bridge.features.channels.layout import SettingChange
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Form, Outcome, Result, shown
-from bridge.features.shared.buttons import OPEN_DEFAULT
+from bridge.features.shared.buttons import OPEN_DEFAULT, settings_button
 from bridge.features.shared.channels import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.shared.lookups import (
     agent_by_id,
@@ -49,7 +49,9 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
 
 
 @channels.command(
-    "/agents default [agent]", "Set the agent that answers mentions in this channel. Without one, a form opens."
+    "/agents default [agent]",
+    "Set the agent that answers mentions in this channel. Without one, a form opens.",
+    form=settings_button(),
 )
 async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
     """Set the agent that answers mentions in this channel. Without one, a form opens."""
@@ -64,7 +66,7 @@ async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> 
     )
 
 
-@channels.command("/agents default none", "Remove the default agent of this channel.")
+@channels.command("/agents default none", "Remove the default agent of this channel.", form=settings_button())
 async def take_default_away(deps: Deps, turn: Turn) -> Result:
     """Remove the default agent of this channel."""
     return await change_settings(
@@ -77,7 +79,9 @@ async def take_default_away(deps: Deps, turn: Turn) -> Result:
 
 
 @channels.command(
-    "/agents channel answers <mentions|all>", "Answer only mentions, or every top-level message in this channel."
+    "/agents channel answers <mentions|all>",
+    "Answer only mentions, or every top-level message in this channel.",
+    form=settings_button(),
 )
 async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
     """Answer only mentions, or every top-level message in this channel."""
@@ -87,6 +91,7 @@ async def set_answers(deps: Deps, turn: Turn, *, choice: str) -> Result:
 @channels.command(
     "/agents channel replies <all|mentions>",
     "Send every reply in a thread to its agent, or only those that mention me.",
+    form=settings_button(),
 )
 async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
     """Send every reply in a thread to its agent, or only those that mention me."""
@@ -94,7 +99,9 @@ async def set_replies(deps: Deps, turn: Turn, *, choice: str) -> Result:
 
 
 @channels.command(
-    "/agents channel ask <agent> <app>", "Have an agent answer an app's posts in this channel, such as alerts."
+    "/agents channel ask <agent> <app>",
+    "Have an agent answer an app's posts in this channel, such as alerts.",
+    form=settings_button(),
 )
 async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result:
     """Have an agent answer an app's posts in this channel, such as alerts."""
@@ -102,7 +109,9 @@ async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result
 
 
 @channels.command(
-    "/agents channel run <workflow> <app>", "Run a workflow on each of an app's posts in this channel, on your behalf."
+    "/agents channel run <workflow> <app>",
+    "Run a workflow on each of an app's posts in this channel, on your behalf.",
+    form=settings_button(),
 )
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, app: str) -> Result:
     """Run a workflow on each of an app's posts in this channel, on your behalf."""
@@ -110,7 +119,9 @@ async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, app: str) 
     return await _set_app(deps, turn, app, AppRule(workflow=workflow.id, owner=turn.user))
 
 
-@channels.command("/agents channel ignore <app>", "Stop answering an app's posts in this channel.")
+@channels.command(
+    "/agents channel ignore <app>", "Stop answering an app's posts in this channel.", form=settings_button()
+)
 async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
     """Stop answering an app's posts in this channel."""
     return await _set_app(deps, turn, app, None)
@@ -138,7 +149,7 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     return await change_settings(deps, turn, lambda now: now.with_app(app, rule))
 
 
-@channels.command("/agents channel reset", "Reset all settings of this channel.")
+@channels.command("/agents channel reset", "Reset all settings of this channel.", form=settings_button())
 async def reset(deps: Deps, turn: Turn) -> Result:
     """Reset all settings of this channel."""
     return await _set(deps, turn, lambda _: NOTHING_SET)

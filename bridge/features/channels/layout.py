@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from bridge.features.shared.buttons import OPEN_DEFAULT
+from bridge.features.shared.buttons import settings_button
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
@@ -90,7 +90,7 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
         ]
         blocks.append(kit.rich(kit.bullets(lines)))
     if may_change:
-        blocks.append(kit.actions(kit.button("Change settings…", OPEN_DEFAULT, "")))
+        blocks.append(kit.actions(settings_button()))
     return kit.reply(f"Channel settings. {text}", *blocks)
 
 

@@ -45,6 +45,16 @@ def run_value(workflow: int, *typed: Any) -> str:
     return with_input if 0 < len(with_input) <= kit.BUTTON_VALUE else compact({"w": workflow})
 
 
+def run_button() -> Block:
+    """Make a button that opens the form to run a workflow."""
+    return kit.button("Run a workflow…", RUN_FORM, compact({}))
+
+
+def settings_button() -> Block:
+    """Make a button that opens the form with the settings of the channel that it is in."""
+    return kit.button("Change settings…", OPEN_DEFAULT, "")
+
+
 def ask_button(agent: Agent | None, label: str) -> Block:
     """Make a button that opens the form to ask an agent."""
     return kit.button(label, OPEN_ASK, str(agent.id) if agent else "")

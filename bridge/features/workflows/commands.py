@@ -10,7 +10,7 @@ from bridge.errors import BadInput, NotAllowed
 from bridge.features.deps import Deps
 from bridge.features.feature import Feature
 from bridge.features.results import Done, Form, Result, shown
-from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM
+from bridge.features.shared.buttons import DETAILS, FIND, RUN_FORM, run_button
 from bridge.features.shared.lookups import check_runner, is_runner, origin_of, workflow_by_id
 from bridge.features.shared.recent import Remembered
 from bridge.features.workflows import forms, layout, run_card
@@ -42,7 +42,9 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
     return layout.workflow_card(workflow, await deps.project.get_workflow(workflow.id))
 
 
-@workflows.command("/workflows run [workflow] [input]", "Run a workflow. Without an input, a form opens.")
+@workflows.command(
+    "/workflows run [workflow] [input]", "Run a workflow. Without an input, a form opens.", form=run_button()
+)
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow; without one, or without an input, a form asks for it."""
     await check_runner(deps, turn.user)

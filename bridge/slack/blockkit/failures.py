@@ -86,8 +86,28 @@ _MOST_NAMES: Final = 10
 
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
-    """Tell what went wrong, and what to do."""
-    return kit.reply(sentence(error), audience=audience)
+    """Say what went wrong, and what to do: by a button, where there is a form."""
+    text, codes = sentence(error), _typed_next(error)
+    blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
+    if isinstance(error, errors.UnknownCommand) and error.help:
+        blocks.append(kit.usages(error.help))
+    if isinstance(error, errors.CommandError) and error.form is not None:
+        blocks.append(kit.actions(dict(error.form)))
+    return kit.reply(text, *blocks, audience=audience)
+
+
+def _typed_next(error: BridgeError) -> tuple[str, ...]:
+    """Find what a sentence says to type, which is shown as code."""
+    match error:
+        case errors.UnknownCommand():
+            return error.nearest
+        case errors.UnknownOption():
+            return (error.nearest or f"{error.command} help",)
+        case errors.BadUsage():
+            return (error.usage,)
+        case errors.NoSuch(nearest=(), lists=str() as lists) if lists:
+            return (lists,)
+    return ()
 
 
 def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for each failure that has facts to tell
@@ -111,7 +131,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.SlackRefused():
             return f"The app needs the permission {kit.one_line(error.needed, 80)}. Ask your admin to add it."
         case errors.UnknownCommand():
-            near = f"Did you mean {' or '.join(error.nearest)}?" if error.nearest else "Try !help."
+            near = f"Did you mean {' or '.join(error.nearest)}?" if error.nearest else "Try one of these commands."
             return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
         case errors.UnknownOption():
             near = f"Did you mean {error.nearest}?" if error.nearest else f"{error.command} help shows what it takes."
@@ -121,7 +141,9 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.NoSuch():
             names = " or ".join(kit.named(name, 80) for name in error.nearest)
             name = error.name if error.name.isdecimal() else kit.quoted(error.name, 60)
-            hint = f"Did you mean {names}?" if names else "It may have been deleted."
+            hint = f"{error.lists} lists them all." if error.lists else "It may have been deleted."
+            if names:
+                hint = f"Did you mean {names}?"
             if error.kind == "app":
                 way = "Use its app ID, such as A0123456789, or its name once it has posted here."
                 hint = f"{hint} {way}" if names else way

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
@@ -65,6 +66,9 @@ DESCRIPTION: Final = 200
 CHART_LEAST_LINE: Final = 3  # points; through two of them there is only one line
 CHART_NUMBER: Final = 10**15  # beyond, a number of JSON may lose digits on its way
 TABLE_CELL: Final = 60
+_USAGES: Final = 40
+_USAGE: Final = 90
+_HELP: Final = 110
 _LOOKED_AT: Final = 20  # times as many characters of a text as are shown
 _NOTHING: Final = "-"
 _FEW_SECONDS: Final = 10
@@ -288,6 +292,20 @@ def code_block(text: str, limit: int = CODE_TEXT) -> Block:
 def rich(*elements: Block) -> Block:
     """Make a block of paragraphs, lists and code."""
     return {"type": "rich_text", "elements": list(elements)}
+
+
+def with_code(text: str, *codes: str) -> Block:
+    """Make a paragraph of ours in which *codes* stand out as what can be typed; nothing does within quotation marks."""
+    text = cut(text, SECTION_TEXT)
+    end = text.rfind("”") + 1
+    pieces = re.split(f"({'|'.join(map(re.escape, codes))})", text[end:])
+    return rich(paragraph(text[:end], *(words(piece, code=True) if piece in codes else piece for piece in pieces)))
+
+
+def usages(lines: Iterable[tuple[str, str]]) -> Block:
+    """Make a list of what can be typed, each with a sentence."""
+    shown = [(one_line(usage, _USAGE), one_line(sentence, _HELP)) for usage, sentence in islice(lines, _USAGES)]
+    return rich(bullets([paragraph(words(usage, code=True), f" {sentence}") for usage, sentence in shown]))
 
 
 def reply(
