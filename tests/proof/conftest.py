@@ -1,3 +1,3 @@
 """Fixtures of these tests."""
 
-from support.edge import say, say_without_files, slack, web  # noqa: F401 - found by their names
+from support.emulated import emulated, slack_web  # noqa: F401 - found by their names

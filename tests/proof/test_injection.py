@@ -19,6 +19,9 @@ import pytest
 
 import bridge
 from bridge.cli.layouts import results, returns, surfaces
+from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import ALICE, GENERAL
 from bridge.playground.emulator.server import ApiCall
 from bridge.slack import parts
 from bridge.slack.api import SlackWeb
@@ -26,10 +29,10 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.parts import Place
 from bridge.slack.post import ExistingParts, Recipient, Say
+from support.emulated import answers, at_once
 from support.evil import ATTACKS
 from support.saying import NO_FILES, TAG, US
 from support.shown import active
-from support.wire_slack import CutOff, Json, WireSlack, refused
 
 TRUSTED = {"kit.trusted", "kit.trusted_context"}
 """These make text that Slack parses, of a template of our own words; what they are given is tested below."""
@@ -106,53 +109,56 @@ def test_a_form_does_nothing_that_its_words_say(name: str) -> None:
             assert [text for text in texts_in(shown) if _UNSEEN.search(text)] == [], attack
 
 
+WRITES = ("chat.postMessage", "chat.postEphemeral", "chat.update", "response_url")
 _ALL = "\n".join(ATTACKS.values())
-_AWAY = Place("C1", "1699999999.000001")
+_AWAY = Place(GENERAL, "1699999999.000001")
 
 
 @asynccontextmanager
-async def every_way_out(slack: WireSlack, web: SlackWeb) -> AsyncIterator[list[Callable[[Reply], Any]]]:
+async def every_way_out(emulated: EmulatedSlack, slack_web: SlackWeb) -> AsyncIterator[list[Callable[[Reply], Any]]]:
     """Give the ways in which a reply is sent, with files and without."""
-    url = f"{slack.api}response_url"
+    url = f"{emulated.url}/response/{emulated.tickets.response(ALICE, GENERAL)}"
 
     def ways(say: Say) -> list[Callable[[Reply], Any]]:
         return [
             lambda reply: say.post(_AWAY, reply, TAG, ExistingParts()),
-            lambda reply: say.whisper(Recipient("C1", "U1", "", url), reply),
-            lambda reply: say.whisper(Recipient("C1", "U1", "1.2", ""), reply),
+            lambda reply: say.whisper(Recipient(GENERAL, ALICE, "", url), reply),
+            lambda reply: say.whisper(Recipient(GENERAL, ALICE, "1.2", ""), reply),
             lambda reply: say.respond(url, reply, ExistingParts()),
-            lambda reply: say.update("C1", "1699999999.000002", reply, TAG),
+            lambda reply: say.update(GENERAL, "1699999999.000002", reply, TAG),
         ]
-
-    async def at_once(_seconds: float) -> None:
-        """Wait for nothing."""
 
     time = iter(range(0, 10**9, 2))  # each look at the clock is two seconds later: no channel is ever busy
     yield [
         way
         for identity in (US, NO_FILES)
-        for way in ways(Say(web, identity, sleep=at_once, monotonic=lambda: next(time) / 1000))
+        for way in ways(Say(slack_web, identity, sleep=at_once, monotonic=lambda: next(time) / 1000))
     ]
 
 
-def plain_only(asked: Json) -> Json | CutOff:
-    """Answer as Slack does that wants no blocks."""
-    return refused("invalid_blocks") if asked.get("blocks") else {"ok": True, "ts": "1700000000.000009"}
+def has_blocks(asked: dict[str, Any]) -> bool:
+    return bool(asked.get("blocks"))
 
 
 @pytest.mark.parametrize("name", REPLIES)
-async def test_a_call_of_slack_does_nothing_that_its_words_say(slack: WireSlack, web: SlackWeb, name: str) -> None:
+async def test_a_call_of_slack_does_nothing_that_its_words_say(
+    emulated: EmulatedSlack, slack_web: SlackWeb, name: str
+) -> None:
     first, *_ = results(REPLIES[name], _ALL)
-    async with every_way_out(slack, web) as ways:
-        for reaction in (None, plain_only):
-            for method in ("chat.postMessage", "chat.postEphemeral", "chat.update", "response_url"):
-                slack.script[method] = [reaction] if reaction else []
+    async with every_way_out(emulated, slack_web) as ways:
+        for takes_blocks in (True, False):
+            emulated.faults.clear()
+            for method in WRITES:
+                if not takes_blocks:
+                    emulated.faults.on(
+                        method, Error("invalid_blocks"), times=None, when=lambda args: bool(args.get("blocks"))
+                    )
+                answers(emulated, method, {"ok": True, "ts": "1700000000.000009"})
             for way in ways:
                 await way(first)
 
-    calls = [ApiCall(method, args, token_ok=True, at=0.0) for method, args in slack.asked]
-    assert {call.method for call in calls} >= {"chat.postMessage", "chat.postEphemeral", "chat.update", "response_url"}
-    assert [problem for call in calls for problem in active(call)] == []
+    assert {call.method for call in emulated.calls} >= set(WRITES)
+    assert [problem for call in emulated.calls for problem in active(call)] == []
 
 
 def test_templates_are_written_out_in_the_code() -> None:

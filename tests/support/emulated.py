@@ -7,6 +7,7 @@ What the emulated Slack never says, because no documentation does, a test has it
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -36,6 +37,11 @@ async def emulated() -> AsyncIterator[EmulatedSlack]:
 async def slack_web(emulated: EmulatedSlack) -> AsyncIterator[SlackWeb]:
     async with opened(emulated.api_url, BOT_TOKEN, Metrics()) as client:
         yield client
+
+
+async def at_once(_: float) -> None:
+    """Sleep no longer than others need to come in between."""
+    await asyncio.sleep(0)
 
 
 def refused(error: str, **more: Any) -> Json:

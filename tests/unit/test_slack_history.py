@@ -8,19 +8,25 @@ import pytest
 
 from bridge.errors import SlackRefused, SlackUnreachable
 from bridge.ids import new_turn_id
+from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.sample import BRIDGE_BOT
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.history import NEWEST, Recalled, ThreadMessage
 from bridge.slack.parts import MessageTag, Place, tagged_parts
 from bridge.slack.post import Say
+from support.emulated import Json, answers, asked, at_once, limited
 from support.payloads import AS_MARKDOWN, PASTED, forward
 from support.saying import SINCE, TURN, US
 from support.store import BOT
-from support.wire_slack import Json, WireSlack, limited
 
 ROOT = "1700000000.000100"
 HERE = Place("C1", ROOT)
 REPLIES = "conversations.replies"
+
+
+@pytest.fixture
+def say(slack_web: SlackWeb) -> Say:
+    return Say(slack_web, US, sleep=at_once)
 
 
 def at(number: int) -> str:
@@ -44,12 +50,12 @@ def page(*messages: Any, cursor: str = "") -> Json:
 # Our own messages
 
 
-async def test_finding_goes_through_all_pages(slack: WireSlack, say: Say) -> None:
-    slack.script[REPLIES] = [page(tagged(), cursor="more"), page(tagged(part="1"))]
+async def test_finding_goes_through_all_pages(emulated: EmulatedSlack, say: Say) -> None:
+    answers(emulated, REPLIES, page(tagged(), cursor="more"), page(tagged(part="1")))
 
     assert await say.find(HERE, TURN, SINCE) == {"0": "17.0", "1": "17.1"}
 
-    first, second = slack.calls(REPLIES)
+    first, second = asked(emulated, REPLIES)
     assert (first["include_all_metadata"], first["ts"], float(first["oldest"])) == ("true", ROOT, SINCE.timestamp())
     assert second["cursor"] == "more"
 
@@ -73,19 +79,19 @@ async def test_finding_goes_through_all_pages(slack: WireSlack, say: Say) -> Non
         "odd",
     ],
 )
-async def test_finding_believes_only_own_messages_of_the_turn(slack: WireSlack, say: Say, message: Any) -> None:
-    slack.script[REPLIES] = [page(message)]
+async def test_finding_believes_only_own_messages_of_the_turn(emulated: EmulatedSlack, say: Say, message: Any) -> None:
+    answers(emulated, REPLIES, page(message))
 
     assert await say.find(HERE, TURN, SINCE) == {}
 
 
-async def test_finding_in_a_channel_looks_below_the_message_too(slack: WireSlack, say: Say) -> None:
+async def test_finding_in_a_channel_looks_below_the_message_too(emulated: EmulatedSlack, say: Say) -> None:
     file = {"ts": "17.5", "bot_id": BRIDGE_BOT, "files": [{"name": f"output-{TURN}-file0.json"}]}
-    slack.script["conversations.history"] = [page(tagged())]
-    slack.script[REPLIES] = [page(tagged(), file)]
+    answers(emulated, "conversations.history", page(tagged()))
+    answers(emulated, REPLIES, page(tagged(), file))
 
     assert await say.find(Place("C1"), TURN, SINCE) == {"0": "17.0", "file0": "17.5"}
-    assert slack.calls(REPLIES)[0]["ts"] == "17.0"
+    assert asked(emulated, REPLIES)[0]["ts"] == "17.0"
 
 
 @pytest.mark.parametrize(
@@ -103,10 +109,10 @@ def test_a_files_name_says_which_part_it_is(name: str, made: str) -> None:
     assert list(tagged_parts(new_turn_id(), {"files": [{"name": made}]})) == []
 
 
-async def test_the_newest_own_answer_recalls_the_session(slack: WireSlack, say: Say) -> None:
+async def test_the_newest_own_answer_recalls_the_session(emulated: EmulatedSlack, say: Say) -> None:
     notice = {"ts": "18", "bot_id": BRIDGE_BOT, "metadata": {"event_type": "bridge_notice", "event_payload": {}}}
     forged = tagged("forged", bot_id="B2", session=666)
-    slack.script[REPLIES] = [page(tagged(), tagged("later", session=78), forged, notice), page()]
+    answers(emulated, REPLIES, page(tagged(), tagged("later", session=78), forged, notice), page())
 
     assert (await say.read_thread(HERE)).recalled == Recalled(agent=3, session=78)
     assert (await say.read_thread(HERE)).recalled is None
@@ -115,10 +121,12 @@ async def test_the_newest_own_answer_recalls_the_session(slack: WireSlack, say: 
 # What others said
 
 
-async def test_a_thread_is_its_root_and_what_came_before(slack: WireSlack, say: Say) -> None:
-    slack.script[REPLIES] = [
-        page(said(0, "the root"), said(1, "one"), said(2, "two", user="U2"), said(3, "the question"), said(4, "later"))
-    ]
+async def test_a_thread_is_its_root_and_what_came_before(emulated: EmulatedSlack, say: Say) -> None:
+    answers(
+        emulated,
+        REPLIES,
+        page(said(0, "the root"), said(1, "one"), said(2, "two", user="U2"), said(3, "the question"), said(4, "later")),
+    )
 
     read = await say.read_thread(HERE, before=at(3))
 
@@ -127,32 +135,36 @@ async def test_a_thread_is_its_root_and_what_came_before(slack: WireSlack, say: 
     assert (read.left_out, read.recalled, read.cut_short) == (0, None, None)
 
 
-async def test_after_a_message_only_newer_ones_are_read(slack: WireSlack, say: Say) -> None:
-    slack.script[REPLIES] = [page(said(0, "the root"), said(1, "heard"), said(2, "new"))]
+async def test_after_a_message_only_newer_ones_are_read(emulated: EmulatedSlack, say: Say) -> None:
+    answers(emulated, REPLIES, page(said(0, "the root"), said(1, "heard"), said(2, "new")))
 
     read = await say.read_thread(HERE, after=at(1), before=at(3))
 
     assert (read.root, [one.text for one in read.newest]) == (None, ["new"])
-    assert slack.calls(REPLIES)[0]["oldest"] == at(1)
+    assert asked(emulated, REPLIES)[0]["oldest"] == at(1)
 
 
-async def test_the_bots_own_messages_are_left_out_but_for_a_root(slack: WireSlack, say: Say) -> None:
+async def test_the_bots_own_messages_are_left_out_but_for_a_root(emulated: EmulatedSlack, say: Say) -> None:
     own = {"bot_id": BRIDGE_BOT, "user": BOT}
-    slack.script[REPLIES] = [page(said(0, "a report", **own), said(1, "an answer", **own), said(2, "a notice", **own))]
+    answers(
+        emulated, REPLIES, page(said(0, "a report", **own), said(1, "an answer", **own), said(2, "a notice", **own))
+    )
 
     read = await say.read_thread(HERE, before=at(3))
 
     assert (read.root, read.newest) == (ThreadMessage(BOT, "", "a report"), ())
 
 
-async def test_own_answers_and_run_cards_are_read_where_wanted(slack: WireSlack, say: Say) -> None:
+async def test_own_answers_and_run_cards_are_read_where_wanted(emulated: EmulatedSlack, say: Say) -> None:
     own = {"bot_id": BRIDGE_BOT, "user": BOT}
     card = {"event_type": "bridge_run", "event_payload": {"turn": TURN, "part": "0"}}
     notice = {"event_type": "bridge_turn", "event_payload": {"turn": TURN, "part": "0"}}
     answer = {**tagged(), **said(1, "an answer", **own)}
-    slack.script[REPLIES] = [
-        page(said(0, "root"), answer, said(2, "✅ Report", **own, metadata=card), said(3, "!", **own, metadata=notice))
-    ]
+    answers(
+        emulated,
+        REPLIES,
+        page(said(0, "root"), answer, said(2, "✅ Report", **own, metadata=card), said(3, "!", **own, metadata=notice)),
+    )
 
     read = await say.read_thread(HERE, before=at(4), with_own=True)
 
@@ -181,18 +193,20 @@ async def test_own_answers_and_run_cards_are_read_where_wanted(slack: WireSlack,
     ],
 )  # fmt: skip
 async def test_a_message_is_read_as_somebodys_words_or_none(
-    slack: WireSlack, say: Say, message: Json, expected: ThreadMessage | None
+    emulated: EmulatedSlack, say: Say, message: Json, expected: ThreadMessage | None
 ) -> None:
-    slack.script[REPLIES] = [page(said(0, "the root"), message)]
+    answers(emulated, REPLIES, page(said(0, "the root"), message))
 
     assert (await say.read_thread(HERE, before=at(3))).newest == ((expected,) if expected else ())
 
 
-async def test_of_a_long_thread_the_newest_are_kept(slack: WireSlack, say: Say) -> None:
-    slack.script[REPLIES] = [
+async def test_of_a_long_thread_the_newest_are_kept(emulated: EmulatedSlack, say: Say) -> None:
+    answers(
+        emulated,
+        REPLIES,
         page(said(0, "the root"), *(said(number, str(number)) for number in range(1, 31)), cursor="more"),
         page(*(said(number, str(number)) for number in range(31, 61))),
-    ]
+    )
 
     read = await say.read_thread(HERE, before=at(99))
 
@@ -200,8 +214,8 @@ async def test_of_a_long_thread_the_newest_are_kept(slack: WireSlack, say: Say) 
     assert read.left_out == 60 - NEWEST
 
 
-async def test_a_reading_cut_short_keeps_what_was_read(slack: WireSlack, say: Say) -> None:
-    slack.script[REPLIES] = [page(said(0, "the root"), tagged(), said(1, "one"), cursor="more"), limited(60)]
+async def test_a_reading_cut_short_keeps_what_was_read(emulated: EmulatedSlack, say: Say) -> None:
+    answers(emulated, REPLIES, page(said(0, "the root"), tagged(), said(1, "one"), cursor="more"), limited(60))
 
     read = await say.read_thread(HERE, before=at(3))
 
@@ -217,10 +231,10 @@ def short_page(first: int, *, cursor: str = "", replies: int = 40) -> Json:
     return page(root, *(said(number, str(number)) for number in range(first, first + 14)), cursor=cursor)
 
 
-async def test_where_pages_are_short_the_next_reading_begins_near_the_end(slack: WireSlack, say: Say) -> None:
+async def test_where_pages_are_short_the_next_reading_begins_near_the_end(emulated: EmulatedSlack, say: Say) -> None:
     root = said(0, "the root", reply_count=40, latest_reply=at(40))
-    slack.script[REPLIES] = [short_page(1, cursor="more"), limited(60), short_page(27)]
-    slack.script["conversations.history"] = [page(root)]
+    answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), short_page(27))
+    answers(emulated, "conversations.history", page(root))
 
     beginning = await say.read_thread(HERE, before=at(41))
     newest = await say.read_thread(HERE, before=at(41))
@@ -228,53 +242,55 @@ async def test_where_pages_are_short_the_next_reading_begins_near_the_end(slack:
     assert (beginning.newest[0].text, beginning.left_out, bool(beginning.cut_short)) == ("1", 25, True)
     assert (newest.newest[-1].text, newest.left_out, newest.cut_short) == ("40", 25, None)
     assert newest.root is not None
-    assert float(at(26)) < float(slack.calls(REPLIES)[2]["oldest"]) < float(at(40))
+    assert float(at(26)) < float(asked(emulated, REPLIES)[2]["oldest"]) < float(at(40))
 
 
-async def test_where_nothing_was_said_near_the_end_the_beginning_is_read(slack: WireSlack, say: Say) -> None:
+async def test_where_nothing_was_said_near_the_end_the_beginning_is_read(emulated: EmulatedSlack, say: Say) -> None:
     root = said(0, "the root", reply_count=40, latest_reply=at(40))
-    slack.script[REPLIES] = [short_page(1, cursor="more"), limited(60), page(root), short_page(1, cursor="more")]
-    slack.script["conversations.history"] = [page(root)]
+    answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), page(root), short_page(1, cursor="more"))
+    answers(emulated, "conversations.history", page(root))
 
     await say.read_thread(HERE, before=at(999_000))
     read = await say.read_thread(HERE, before=at(999_000))
 
     assert (read.newest[0].text, read.left_out) == ("1", 25)
-    assert "oldest" not in slack.calls(REPLIES)[3]
+    assert "oldest" not in asked(emulated, REPLIES)[3]
 
 
-async def test_where_pages_are_short_one_page_is_all_that_is_asked_for(slack: WireSlack, say: Say) -> None:
-    slack.script[REPLIES] = [short_page(1, cursor="more"), limited(60), short_page(20, cursor="more")]
-    slack.script["conversations.history"] = [page(said(0, "the root", reply_count=40))]
+async def test_where_pages_are_short_one_page_is_all_that_is_asked_for(emulated: EmulatedSlack, say: Say) -> None:
+    answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), short_page(20, cursor="more"))
+    answers(emulated, "conversations.history", page(said(0, "the root", reply_count=40)))
 
     await say.read_thread(HERE, before=at(41))
     read = await say.read_thread(HERE, before=at(41))
 
     assert (len(read.newest), read.left_out, read.cut_short, read.stops_early) == (14, 25, None, True)
-    assert len(slack.calls(REPLIES)) == 3
+    assert len(asked(emulated, REPLIES)) == 3
 
 
 @pytest.mark.parametrize("answer", [limited(60), page(), page({"ts": ROOT}), page({"ts": ROOT, "reply_count": 3})])
 async def test_where_nobody_says_how_long_a_thread_is_its_beginning_is_read(
-    slack: WireSlack, say: Say, answer: Any
+    emulated: EmulatedSlack, say: Say, answer: Any
 ) -> None:
-    slack.script[REPLIES] = [short_page(1, cursor="more"), limited(60), page(said(0, "the root"), said(1, "one"))]
-    slack.script["conversations.history"] = [answer]
+    answers(emulated, REPLIES, short_page(1, cursor="more"), limited(60), page(said(0, "the root"), said(1, "one")))
+    answers(emulated, "conversations.history", answer)
 
     await say.read_thread(HERE, before=at(41))
     read = await say.read_thread(HERE, before=at(41))
 
-    assert "oldest" not in slack.calls(REPLIES)[2]
+    assert "oldest" not in asked(emulated, REPLIES)[2]
     assert ([one.text for one in read.newest], read.left_out) == (["one"], 0)
 
 
-async def test_a_long_page_shows_that_pages_are_not_short(slack: WireSlack, say: Say) -> None:
-    slack.script[REPLIES] = [
+async def test_a_long_page_shows_that_pages_are_not_short(emulated: EmulatedSlack, say: Say) -> None:
+    answers(
+        emulated,
+        REPLIES,
         short_page(1, cursor="more"),
         limited(60),
         page(*(said(number, str(number)) for number in range(30)), cursor="more"),
         page(said(31, "the last")),
-    ]
+    )
 
     await say.read_thread(HERE, before=at(41))
     read = await say.read_thread(HERE, after=at(1), before=at(41))
@@ -295,9 +311,10 @@ async def test_a_long_page_shows_that_pages_are_not_short(slack: WireSlack, say:
     ],
 )
 async def test_without_the_permission_slack_is_not_asked(
-    slack: WireSlack, web: SlackWeb, channel: str, scopes: set[str], *, is_read: bool
+    emulated: EmulatedSlack, slack_web: SlackWeb, channel: str, scopes: set[str], *, is_read: bool
 ) -> None:
-    say = Say(web, Identity(US.team, "", US.bot_user, US.bot_id, scopes=frozenset(scopes)))
+    answers(emulated, REPLIES, page())
+    say = Say(slack_web, Identity(US.team, "", US.bot_user, US.bot_id, scopes=frozenset(scopes)))
 
     if is_read:
         await say.read_thread(Place(channel, ROOT))
@@ -305,4 +322,4 @@ async def test_without_the_permission_slack_is_not_asked(
         with pytest.raises(SlackRefused):
             await say.read_thread(Place(channel, ROOT))
 
-    assert bool(slack.calls(REPLIES)) is is_read
+    assert bool(asked(emulated, REPLIES)) is is_read

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from bridge.playground.emulator.entities import Json
 from bridge.playground.wire import DropAfter, DropBefore
 
 
@@ -66,9 +67,11 @@ class _Planned:
     fault: Fault
     times: int | None
     channel: str | None
+    when: Callable[[Json], bool] | None
 
-    def fits(self, method: str, channel: str) -> bool:
-        return self.times != 0 and self.method in {method, "*"} and self.channel in {None, channel}
+    def fits(self, method: str, channel: str, args: Json) -> bool:
+        is_its = self.times != 0 and self.method in {method, "*"} and self.channel in {None, channel}
+        return is_its and (self.when is None or self.when(args))
 
 
 class Faults:
@@ -77,21 +80,31 @@ class Faults:
     def __init__(self) -> None:
         self._planned: list[_Planned] = []
 
-    def on(self, method: str, fault: Fault, *, times: int | None = 1, channel: str | None = None) -> None:
+    def on(
+        self,
+        method: str,
+        fault: Fault,
+        *,
+        times: int | None = 1,
+        channel: str | None = None,
+        when: Callable[[Json], bool] | None = None,
+    ) -> None:
         """Let *fault* happen to the next *times* calls (None: to all) of *method*, in *channel* if one is named.
+
+        With *when*, to those alone whose arguments are so.
 
         *method* is a Web API method, ``response_url``, ``upload``, ``download``, or ``*`` for anything.
         """
-        self._planned.append(_Planned(method, fault, times, channel))
+        self._planned.append(_Planned(method, fault, times, channel, when))
 
     def clear(self, method: str | None = None) -> None:
         """Let all go well again, or what was planned for *method* alone."""
         self._planned = [one for one in self._planned if method not in {None, one.method}]
 
-    def take(self, method: str, channel: str) -> Fault | None:
+    def take(self, method: str, channel: str, args: Json) -> Fault | None:
         """The fault that happens to this call; it is used up by one."""
         for planned in self._planned:
-            if planned.fits(method, channel):
+            if planned.fits(method, channel, args):
                 if planned.times is not None:
                     planned.times -= 1
                 return planned.fault

@@ -138,7 +138,7 @@ class ApiServer:
         call.has_token = "authorization" in request.headers
         begun = time.perf_counter()
         channel = str(call.args.get("channel") or call.args.get("channel_id") or "")
-        call.fault = self.faults.take(call.method, channel)
+        call.fault = self.faults.take(call.method, channel, call.args)
         if isinstance(call.fault, Slow):
             await asyncio.sleep(call.fault.seconds)
         if isinstance(call.fault, Hang) and not call.fault.is_done:
