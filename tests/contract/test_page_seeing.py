@@ -57,7 +57,7 @@ async def test_nobody_can_be_a_bot_or_somebody_who_is_gone(slack: EmulatedSlack,
 
     for who in (sample.BRIDGE, "U0NOBODY", "U0GONE"):
         assert (await http.get("/page/state", params={"as": who})).status_code == 404
-        assert (await http.get("/page/stream", params={"as": who})).status_code == 404
+        assert (await http.get("/page/wires", params={"as": who})).status_code == 404
         assert not (await Window(http, who).tries("say", channel=sample.GENERAL, text="x"))["ok"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AsyncExitStack
 
 import pytest
 from playwright.async_api import expect
@@ -233,3 +234,27 @@ async def test_a_scheduled_report_is_listed_and_can_be_deleted(opens: Opens) -> 
         await window.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
 
         await window.sees(window.private_line.get_by_text("No reports are scheduled yet"))
+
+
+async def test_ten_windows_of_one_browser_all_hear_the_news(opens: Opens) -> None:
+    async with AsyncExitStack() as stack:
+        windows = [
+            await stack.enter_async_context(opens((ALICE, BOB, CAROL)[number % 3], "random")) for number in range(10)
+        ]
+
+        await windows[-1].write("Can all ten of you read this?")
+
+        for window in windows:
+            await window.sees(window.message("Can all ten of you read this?"))
+
+
+async def test_the_news_goes_on_when_the_window_that_listens_is_closed(opens: Opens) -> None:
+    async with opens(BOB, "random") as bob:
+        async with opens(ALICE, "random") as alice:
+            await alice.write("I opened this window second.")
+            await bob.sees(bob.message("I opened this window second."))
+        async with opens(CAROL, "random") as carol:
+            await bob.page.close()
+            async with opens(ALICE, "random") as alice:
+                await alice.write("And now the first is closed.")
+                await carol.sees(carol.message("And now the first is closed."))

@@ -1,21 +1,22 @@
-"""The stream of events of one window."""
+"""The stream of events of one browser."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import aclosing
 
-from bridge.playground.emulator import sample
+from bridge.playground.emulator import Change, sample
+from bridge.playground.emulator.changes import Subscriber
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.page.live import Live
-from bridge.playground.page.sight import Sight
 
 
 async def test_a_quiet_stream_says_now_and_then_that_it_lives() -> None:
     workspace = Workspace(clock=time.time, new_id=lambda prefix: f"{prefix}1")
     live = Live(workspace, lambda: "the same", looks=0.001)
 
-    async with aclosing(live.events(Sight(workspace, workspace.people[sample.ALICE]))) as events:
+    async with aclosing(live.events()) as events:
         told = [await anext(events), await anext(events)]
         workspace.messages.post(sample.BOB, sample.GENERAL, "x")
         told.append(await anext(events))
@@ -25,19 +26,23 @@ async def test_a_quiet_stream_says_now_and_then_that_it_lives() -> None:
     assert told[2] == f'event: changed\ndata: {{"version": {live.version}}}\n\n'
 
 
-async def test_who_has_left_is_told_nothing_any_more() -> None:
-    workspace = Workspace(clock=time.time, new_id=lambda prefix: f"{prefix}1")
-    asked: list[str] = []
+async def test_a_stream_that_was_left_hears_of_no_further_change() -> None:
+    heard: list[Subscriber] = []
 
-    class Listening(Sight):
-        def concerns(self, change: object) -> bool:  # noqa: ARG002 - it only counts
-            asked.append("once")
-            return True
+    class Noting(Workspace):
+        def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+            def noting(change: Change) -> None:
+                heard.append(subscriber)
+                subscriber(change)
 
-    events = Live(workspace, lambda: "the same").events(Listening(workspace, workspace.people[sample.ALICE]))
+            return super().subscribe(noting)
+
+    workspace = Noting(clock=time.time, new_id=lambda prefix: f"{prefix}1")
+    events = Live(workspace, lambda: "the same").events()
     await anext(events)
     workspace.messages.post(sample.BOB, sample.GENERAL, "heard")
+    before = len(heard)
     await events.aclose()
     workspace.messages.post(sample.BOB, sample.GENERAL, "unheard")
 
-    assert asked == ["once"]
+    assert (before, len(heard)) == (2, 3), "the count and the stream, then the count alone"

@@ -1,4 +1,4 @@
-"""What tells the windows in the browser to look again: a count of changes, and a stream of events for each."""
+"""What tells the windows in the browser to look again: a count of changes, and a stream of events for each browser."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Final
 
 from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.workspace import Workspace
-from bridge.playground.page.sight import Sight
 
 TOGETHER: Final = 0.05  # seconds: changes that come closer are told as one
+_SHOWN_NOWHERE: Final = frozenset(
+    {"waiting", "scheduled", "pin", "ticket"}
+)  # Slack stores it, the page doesn't show it
 LOOKS: Final = 1.0  # seconds between two looks at what tells nobody when it changes
 STILL_HERE: Final = 15  # such looks without a change, and the stream says that it lives
 
@@ -29,10 +31,10 @@ class Live:
     def _count(self, _: Change) -> None:
         self.version += 1
 
-    async def events(self, sight: Sight) -> AsyncIterator[str]:
-        """Server-sent events for one window, the first at once."""
+    async def events(self) -> AsyncIterator[str]:
+        """Server-sent events for all windows of a browser, whoever uses them; the first at once."""
         heard = asyncio.Event()
-        leave = self._workspace.subscribe(lambda change: heard.set() if sight.concerns(change) else None)
+        leave = self._workspace.subscribe(lambda change: None if change.kind in _SHOWN_NOWHERE else heard.set())
         try:
             before, quiet = self._elsewhere(), 0
             yield self._changed()

@@ -121,12 +121,8 @@ class Page:
         gaps = self._slack.unknown_methods
         return Around(self._live.version, self._machinery, self._switches.faults(), gaps)
 
-    async def _stream(self, request: Request) -> Response:
-        try:
-            events = self._live.events(self._sight(request))
-        except NotSeen:
-            return _not_seen()
-        return StreamingResponse(events, media_type="text/event-stream")
+    async def _stream(self, _: Request) -> Response:
+        return StreamingResponse(self._live.events(), media_type="text/event-stream")
 
     async def _wires(self, request: Request) -> Response:
         asked = request.query_params

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
-from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.entities import Channel, Member, Message, View
 from bridge.playground.emulator.sample import SLACK, SLACKBOT
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.page.names import Names
-
-_NOBODYS: Final = frozenset({"waiting", "scheduled", "pin", "ticket"})  # kept by Slack, shown nowhere on the page
 
 
 class NotSeen(LookupError):
@@ -79,20 +75,3 @@ class Sight:
             if one.name and not one.is_mpim and (not one.is_private or self.me.id in one.members)
         }
         return Names(self.me.id, people, channels, {one.id: one.handle for one in workspace.groups.values()})
-
-    def concerns(self, change: Change) -> bool:
-        """Whether *me* may see what has changed."""
-        workspace = self.workspace
-        match change.kind:
-            case "message" | "session":
-                channel = workspace.channels.get(change.channel)
-                return channel is not None and self.me.id in channel.members
-            case "private_message" if not change.is_gone:
-                shown = workspace.messages.find_private(change.channel, change.ts)
-                return shown is not None and shown.to == self.me.id
-            case "view" if not change.is_gone:
-                return workspace.views[change.id].user == self.me.id
-            case "home":
-                return change.id == self.me.id
-            case kind:  # what is gone cannot be asked any more whose it was: everybody looks again
-                return kind not in _NOBODYS

@@ -1,30 +1,55 @@
 // The server says that something has changed; the page then fetches what it shows.
+//
+// A browser opens six connections to one server, and a stream holds one of them. So all windows of a browser share one
+// stream: the window that holds a lock listens, and passes the news on. When it closes or is hidden, the next one listens.
 
 import { fetchWires, refresh } from "./api.js";
 import { change, page } from "./state.js";
 
-let source = null;
-let listensAs = "";
+const SHARED = "playground-stream";
+const AGAIN_AFTER = 1000; // milliseconds
+const windows = new BroadcastChannel(SHARED);
+let turn = null; // this window's turn to listen, or its wait for one
 
-/** Listen for this person's changes. A window that nobody sees does not: browsers open few connections to one place. */
+/** Listen, or wait until no other window does. A hidden window needs no news. */
 export function listen() {
-  if (document.hidden || (source && listensAs === page.as)) return;
-  stopListening();
-  listensAs = page.as;
-  source = new EventSource(`/page/stream?as=${encodeURIComponent(page.as)}`);
-  source.addEventListener("changed", onChanged);
-  source.onerror = () => {
-    change({ isConnected: false });
-    if (source?.readyState === EventSource.CLOSED) again();
-  };
+  if (turn || document.hidden) return;
+  turn = new AbortController();
+  const { signal } = turn;
+  navigator.locks.request(SHARED, { signal }, () => listening(signal)).catch((error) => {
+    if (error.name !== "AbortError") throw error;
+  });
 }
 
-export function stopListening() {
-  source?.close();
-  source = null;
+function stopListening() {
+  turn?.abort();
+  turn = null;
 }
 
-function onChanged() {
+/** Hold the stream until *signal* says that it is over. */
+function listening(signal) {
+  const source = new EventSource("/page/stream");
+  source.addEventListener("changed", () => tell("changed"));
+  source.addEventListener("error", () => {
+    tell("lost");
+    if (source.readyState === EventSource.CLOSED) again();
+  });
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => {
+      source.close();
+      resolve();
+    });
+  });
+}
+
+function tell(news) {
+  windows.postMessage(news);
+  take(news);
+}
+
+function take(news) {
+  if (document.hidden) return;
+  if (news === "lost") return change({ isConnected: false });
   refresh();
   if (page.drawer === "wires") fetchWires();
 }
@@ -32,10 +57,15 @@ function onChanged() {
 /** An EventSource tries again by itself, but not after an answer that is no stream. */
 function again() {
   stopListening();
-  setTimeout(listen, 1000);
+  setTimeout(listen, AGAIN_AFTER);
 }
 
 export function followVisibility() {
-  document.addEventListener("visibilitychange", () => (document.hidden ? stopListening() : listen()));
+  windows.addEventListener("message", (event) => take(event.data));
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return stopListening();
+    take("changed"); // whatever it missed
+    listen();
+  });
   window.addEventListener("pagehide", stopListening);
 }
