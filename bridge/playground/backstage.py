@@ -83,17 +83,17 @@ class Backstage:
         if self._redis is None:
             return self._as_the_bridge_says("Redis", "redis")
         redis = self._redis
-        detail = "embedded; what is in it outlives a restart"
+        detail = "embedded; its data survives a restart"
         is_up = not (redis.is_stopped or redis.trouble)
         return PartStatus("Redis", is_stand_in=True, is_up=is_up, detail=redis.trouble or detail)
 
     def _as_the_bridge_says(self, name: str, key: str) -> PartStatus:
-        said = self._bridge.reach.get(key, "not known while the bridge is down")
+        said = self._bridge.reach.get(key, "unknown while the bridge is down")
         return PartStatus(name, is_stand_in=False, is_up=said == "up", detail=f"real: {said}")
 
     def _bridge_itself(self) -> PartStatus:
         pid, is_up = self._bridge.pid, self._bridge.is_ready
-        detail = "is started again" if pid is None else f"process {pid}" if is_up else f"process {pid}, not ready"
+        detail = "restarting" if pid is None else f"process {pid}" if is_up else f"process {pid}, not ready"
         return PartStatus("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
 
     def faults(self) -> list[Switch]:
@@ -103,7 +103,7 @@ class Backstage:
     def _redis_switches(self) -> list[Switch]:
         if self._redis is None:
             return []
-        explains = "Slack is told to come again, and sends everything once more when Redis is back."
+        explains = "Slack is asked to retry, and resends everything when Redis is back."
         return [Switch(REDIS_STOPPED, "Redis", "Redis stopped", explains, is_on=self._redis.is_stopped)]
 
     async def set_fault(self, name: str, is_on: bool) -> None:  # noqa: FBT001 - the page's Protocol
@@ -169,6 +169,7 @@ _KILL: Final = Switch(
     KILL_BRIDGE,
     "Bridge",
     "kill -9 the bridge",
-    "It dies in the middle of whatever it does, and is started again: nothing is lost and nothing is doubled.",
+    "The bridge dies mid-work and restarts: nothing is lost and nothing is answered twice.",
     is_action=True,
+    button="Kill it now",
 )

@@ -24,7 +24,7 @@ _PAGE: Final = """<!doctype html>
 <meta http-equiv="refresh" content="2">
 <title>The bridge's playground</title>
 <h1>The bridge's playground</h1>
-<p>Slack is real here (SLACK_… is set): talk with the bridge there. Without these settings this page is a workspace.</p>
+<p>Slack is real here because SLACK_… is set: talk to the bridge there. Without it, this page is a Slack workspace.</p>
 <table border="1" cellpadding="6">
 <tr><th scope="col">Part</th><th scope="col">is</th><th scope="col">State</th><th scope="col"></th></tr>
 {rows}

@@ -114,8 +114,8 @@ async def test_facts_are_remembered_until_they_are_to_be_forgotten(http: httpx.A
 
     assert "Ada" in known
     assert "dark blue" in known
-    assert "not told me" in (await chat(http, 1, "What is my name?", session))["message"]
-    assert "not told me" in (await chat(http, 1, "what is my favourite colour", session))["message"]
+    assert "haven't told me" in (await chat(http, 1, "What is my name?", session))["message"]
+    assert "haven't told me" in (await chat(http, 1, "what is my favourite colour", session))["message"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ async def test_agents_answer_in_markdown_with_tools_or_not_at_all(http: httpx.As
     assert all(mark in rich for mark in ("| --- |", "```python", "](https://", "1. ", "**"))
     assert used["toolsUsed"] == ["search_docs", "current_time"]
     assert "toolsUsed" not in await chat(http, 1, "hello")
-    assert (failed.status_code, failed.json()["error"]) == (503, "The agent failed, as it was asked to.")
+    assert (failed.status_code, failed.json()["error"]) == (503, "The agent failed, as requested.")
     tools = (await http.get("/api/sdk/agents/4")).json()["tools"]
     assert [tool["name"] for tool in tools] == ["search_docs", "current_time", "order_status"]
 
@@ -264,3 +264,9 @@ async def test_a_service_that_was_down_comes_back_with_its_sessions(
     await project.start()
 
     assert "Ada" in (await chat(http, 1, "what is my name?", session))["message"]
+
+
+async def test_a_customer_given_as_an_object_is_greeted_by_name(http: httpx.AsyncClient) -> None:
+    answer = await http.post("/api/sdk/workflows/3/run", json={"input": {"name": "Ada"}})
+
+    assert "Hello Ada, good to see you!" in answer.text

@@ -58,7 +58,7 @@ async def _played(scene: Scene, context: BrowserContext, url: str, folder: Path)
 async def runs_a_workflow(bob: Window) -> None:
     """Everybody sees its card."""
     await bob.write("/workflows run Daily digest friday")
-    await bob.sees(bob.message("the green tea runs low"))
+    await bob.sees(bob.message("green tea is running low"))
 
 
 async def talks_with_an_agent(alice: Window) -> None:
@@ -113,7 +113,7 @@ async def shares_a_table(alice: Window) -> None:
     await alice.page.get_by_label("Cells").fill("Product, Sold, Returned\nTeapot, 40, 2\nCup, 120, 9")
     await alice.page.get_by_test_id("fill-submit").click()
     await alice.ask("@bridge Memory: keep these numbers")
-    await alice.sees(alice.in_thread("I will remember"))
+    await alice.sees(alice.in_thread("I'll remember"))
     await alice.page.get_by_role("main").get_by_role("button", name="Attach", exact=True).click()
 
 

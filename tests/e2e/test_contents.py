@@ -154,14 +154,14 @@ async def test_another_apps_alert_is_posted(opens: Opens) -> None:
 
 async def test_nobody_listens_until_somebody_does_again(opens: Opens, playground: Playground) -> None:
     async with opens(BOB, "org-wide") as window:
-        await window.turn("Nobody listens")
-        banner = window.page.get_by_text("Nobody listens: the bridge doesn't hear what you write now.")
+        await window.turn("Bridge unreachable")
+        banner = window.page.get_by_text("Slack can't reach the bridge: it won't receive what you write now.")
         await window.sees(banner)
         await window.write("@bridge Memory: my lost line")
         lost = window.message("my lost line")
         await lost.press("w")
         await window.sees(window.page.get_by_test_id("drawer").get_by_text("connection_failed").first)
-        await window.page.get_by_role("button", name="Listen again").click()
+        await window.page.get_by_role("button", name="Reconnect").click()
         await window.does_not_see(banner)
 
         await window.ask("@bridge Memory: my boat is called Ida")
@@ -179,5 +179,5 @@ async def test_every_control_has_words_on_a_phone(opens: Opens) -> None:
         assert await window.page.evaluate(UNLABELLED) == []
 
         await window.page.get_by_role("button", name="Channels").click()
-        await window.sees(window.page.get_by_role("link", name="Open a window as somebody else"))
+        await window.sees(window.page.get_by_role("link", name="Open a window as someone else"))
         assert await window.page.evaluate(UNLABELLED) == []

@@ -119,8 +119,8 @@ async def test_a_message_that_waits_has_an_hourglass_and_can_be_edited_until_it_
         await window.sees(waiting.get_by_role("button", name="hourglass"))
         await window.edit(waiting, "the right thought")
 
-        await window.sees(window.in_thread("I have thought about “the right thought”"))
-        await window.does_not_see(window.in_thread("I have thought about “the wrong thought”"))
+        await window.sees(window.in_thread("I've thought about “the right thought”"))
+        await window.does_not_see(window.in_thread("I've thought about “the wrong thought”"))
         hourglasses = window.page.get_by_test_id("thread-panel").get_by_role("button", name="hourglass")
         await expect(hourglasses).to_have_count(0, timeout=PATIENCE)
 
@@ -143,7 +143,7 @@ async def test_two_people_talk_with_two_agents_at_once_and_see_one_another(opens
 
         await alice.sees(alice.message("@bridge Writer: table"))
         await bob.message("remember 40").get_by_role("button", name="1 reply").click(timeout=PATIENCE)
-        await bob.sees(bob.in_thread("I will remember 40, 2."))
+        await bob.sees(bob.in_thread("I'll remember 40, 2."))
         await alice.message("Writer: table").get_by_role("button", name="1 reply").click(timeout=PATIENCE)
         await alice.sees(alice.page.get_by_test_id("thread-panel").get_by_role("cell", name="Teapot, blue"))
         await bob.sees(bob.page.get_by_test_id("ephemeral").last)
@@ -210,7 +210,7 @@ async def test_stop_ends_a_slow_agent_and_the_thread_says_so(opens: Opens) -> No
 async def test_a_thumb_under_an_answer_is_taken(opens: Opens) -> None:
     async with opens(BOB, "general") as window:
         await window.ask("@bridge Memory: my favourite colour is teal")
-        answer = window.in_thread("I will remember that your favourite colour is teal")
+        answer = window.in_thread("I'll remember that your favourite colour is teal")
         good, bad = (answer.get_by_role("button", name=f"{which} answer") for which in ("Good", "Bad"))
         await expect(good).to_have_attribute("aria-pressed", "false")
         await good.click()

@@ -108,7 +108,7 @@ async def test_commands_are_offered_with_their_usage(playground: Playground) -> 
 
 async def test_the_commands_it_prints_work_in_another_terminal(playground: Playground, folder: Path) -> None:
     said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 16")
-    await answered(playground, GENERAL, said["ts"], "I will remember 16.")
+    await answered(playground, GENERAL, said["ts"], "I'll remember 16.")
     printed = re.findall(r"^  (BRIDGE_NAMESPACE=.*)$", playground.text, re.MULTILINE)
 
     told = [await pasted(line, folder) for line in printed]
@@ -198,7 +198,7 @@ async def test_what_is_said_while_redis_is_stopped_is_answered_when_it_is_back(p
     await playground.do("fault", ALICE, name="redis_stopped", is_on=False)
 
     assert not stopped["is_up"]
-    await answered(playground, GENERAL, said["ts"], "I will remember 17.")
+    await answered(playground, GENERAL, said["ts"], "I'll remember 17.")
 
 
 async def test_a_redis_that_is_killed_from_outside_is_started_again_and_its_light_tells_the_truth(
@@ -218,12 +218,12 @@ async def test_a_redis_that_is_killed_from_outside_is_started_again_and_its_ligh
     light = await playground.part(ALICE, "Redis")
     said = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 18")
     manifest.write_bytes(what_is_there)
-    await answered(playground, GENERAL, said["ts"], "I will remember 18.")
+    await answered(playground, GENERAL, said["ts"], "I'll remember 18.")
     after = await playground.part(ALICE, "Redis")
 
     assert not light["is_up"]
     assert after["is_up"]
-    assert "outlives a restart" in after["detail"]
+    assert "survives a restart" in after["detail"]
 
 
 async def test_kill_9_of_the_playground_takes_the_bridge_along_and_leaves_all_that_was_said(folder: Path) -> None:

@@ -103,7 +103,7 @@ async def _page(request: Request) -> Response:
 
 def _shown(page: DocsPage | None) -> Response:
     if page is None:
-        return PlainTextResponse("There is no such page of the documentation.", status_code=404)
+        return PlainTextResponse("This page doesn't exist. The contents are at /docs/.", status_code=404)
     return _html(page.title, _parser().render(page.text, {"path": page.path}))
 
 

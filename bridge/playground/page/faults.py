@@ -31,8 +31,8 @@ _LASTING: Final = (
         Switch(
             "lost_answers",
             _SLACK,
-            "Answers are lost",
-            "Slack takes each message of the bridge, and the connection breaks before it says so. None comes twice.",
+            "Lost responses",
+            "Slack posts each message, but its response never arrives. Nothing is posted twice.",
         ),
         "chat.postMessage",
         DropAfter(),
@@ -42,7 +42,7 @@ _LASTING: Final = (
             "rate_limited",
             _SLACK,
             "Too many requests (429)",
-            "Slack refuses every call and asks to come again in 2 s. All is posted once it takes calls again.",
+            "Slack rejects every call and asks to retry after 2 s. Everything is posted once it accepts calls again.",
         ),
         "*",
         RateLimited(2),
@@ -57,27 +57,29 @@ _REAL_LIMITS: Final = Switch(
     "rate_limits",
     _SLACK,
     "Slack's own rate limits",
-    "About one message a second in a channel, and so on for each method.",
+    "About one message per second in a channel, and similar limits for each method.",
 )
 _REPEATED: Final = Switch(
     "repeated_events",
     _SLACK,
-    "Send the last events again",
-    f"Slack repeats its last {_AGAIN} events, as it does where it heard no answer. Nothing is answered twice.",
+    "Resend the last events",
+    f"Slack resends its last {_AGAIN} events, as if it got no response. Nothing is answered twice.",
     is_action=True,
+    button="Resend now",
 )
 _NOBODY_LISTENS: Final = Switch(
     "nobody_listens",
     _SLACK,
-    "Nobody listens",
-    "Slack can't reach the bridge, and has given up: it never sends what happens now. Keep writing, then turn it off.",
+    "Bridge unreachable",
+    "Slack can't reach the bridge and never sends what happens now. Keep writing, then turn this off.",
 )
 _DEAD_SOCKET: Final = Switch(
     "dead_socket",
     _SLACK,
-    "Let the sockets fall silent",
-    "The connections stay open, and nothing comes by them any more. The bridge notices, and opens others.",
+    "Silence the sockets",
+    "The connections stay open, but nothing arrives. The bridge notices and opens new ones.",
     is_action=True,
+    button="Silence now",
 )
 
 
@@ -134,8 +136,8 @@ _PLANNED: Final[Sequence[tuple[Switch, tuple[str, ...], Planned]]] = (
         Switch(
             "nonsense",
             _SERVICE,
-            "Nonsense for answers",
-            "The service answers everything with a web page. The thread says so, and offers to send the message again.",
+            "Invalid responses",
+            "The service responds to everything with a web page. The thread says so and offers a retry.",
         ),
         ("GET", "POST"),
         _NONSENSE,
@@ -150,7 +152,7 @@ _DOWN: Final = Switch(
     "service_down",
     _SERVICE,
     "Service down",
-    "Nobody answers at its address. Messages are kept, and answered when it is back.",
+    "The service is unreachable. Messages are queued and answered when it's back.",
 )
 
 

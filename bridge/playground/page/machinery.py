@@ -36,6 +36,7 @@ class Switch:
     explains: str
     is_on: bool = False
     is_action: bool = False
+    button: str = "Do it now"  # of an action
 
 
 @dataclass(frozen=True)

@@ -54,12 +54,12 @@ def _recalled(talk: Talk, message: str) -> str:
     if _ASKS_ALL.search(message):
         return _everything(talk)
     if _ASKS_NAME.search(message):
-        return f"Your name is {talk.name}." if talk.name else "You have not told me your name yet."
+        return f"Your name is {talk.name}." if talk.name else "You haven't told me your name yet."
     if _ASKS_NUMBER.search(message):
         return _numbers(talk)
     if asked := _ASKS_FACT.search(message):
         known = talk.facts.get(asked[1].lower())
-        return f"Your {asked[1]} is {known}." if known else f"You have not told me about your {asked[1]} yet."
+        return f"Your {asked[1]} is {known}." if known else f"You haven't told me about your {asked[1]} yet."
     return ""
 
 
@@ -67,27 +67,27 @@ def _learned(talk: Talk, message: str) -> str:
     """Keep what there is to keep; gives what is said to that."""
     if _FORGET.search(message):
         talk.name, talk.numbers, talk.facts = "", [], {}
-        return "Forgotten. Whom have I the pleasure of meeting?"
+        return "Forgotten. What's your name?"
     if found := _NAME.search(message):
         talk.name = found[1]
         return f"Nice to meet you, {talk.name}."
     if found := _FACT.search(message):
         talk.facts[found[1].lower()] = found[2].strip()
-        return f"I will remember that your {found[1]} is {found[2].strip()}."
+        return f"I'll remember that your {found[1]} is {found[2].strip()}."
     if numbers := _NUMBER.findall(message):
         talk.numbers += numbers
-        return f"I will remember {', '.join(numbers)}."
+        return f"I'll remember {', '.join(numbers)}."
     return ""
 
 
 def _small_talk(talk: Talk, message: str) -> str:
     name = f", {talk.name}" if talk.name else ""
-    return f"That was message {len(talk.said)} of our talk{name}. You said: {message}"
+    return f"That was message {len(talk.said)} of our conversation{name}. You said: {message}"
 
 
 def _numbers(talk: Talk) -> str:
     if not talk.numbers:
-        return "You have not told me a number yet."
+        return "You haven't told me a number yet."
     total = sum(float(one) for one in talk.numbers)
     return f"You told me {', '.join(talk.numbers)}; together that is {total:g}."
 
@@ -104,18 +104,18 @@ def _everything(talk: Talk) -> str:
 def think(talk: Talk, message: str) -> AgentReply:
     """Answer as one who took time, with an eye on what was said before."""
     if len(talk.said) == 1:
-        return AgentReply(f"I have thought about “{message}” for a while. Ask on: I still know where we are.")
+        return AgentReply(f"I've thought about “{message}” for a while. Ask me more: I remember what we discussed.")
     return AgentReply(
-        f"I have thought about “{message}” for a while. It is your message number {len(talk.said)}; "
-        f"we began with “{talk.said[0]}”."
+        f"I've thought about “{message}” for a while. This is your message number {len(talk.said)}; "
+        f"we started with “{talk.said[0]}”."
     )
 
 
 def grumble(_talk: Talk, message: str) -> AgentReply:
     """Fail when asked to: ``fail``, or ``fail 503`` for a certain status."""
     if asked := re.search(r"\bfail(?:\s+([45]\d\d))?\b", message, re.IGNORECASE):
-        return AgentReply("The agent failed, as it was asked to.", status=int(asked[1] or 500))
-    return AgentReply("Hm. I could fail, if you asked me to: *fail*, or *fail 503*. Otherwise leave me alone.")
+        return AgentReply("The agent failed, as requested.", status=int(asked[1] or 500))
+    return AgentReply("Ask me to *fail* or *fail 503*, and I will. Otherwise, leave me alone.")
 
 
 def scripted(text: str) -> Callable[[Talk, str], AgentReply]:

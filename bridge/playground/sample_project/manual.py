@@ -11,24 +11,24 @@ _PAGES: Final = (
     (
         r"return|refund|broken|damaged",
         "returns",
-        "Whatever arrives broken is replaced. The rest may be sent back for 30 days, unused.",
+        "Items that arrive broken are replaced. Unused items can be returned within 30 days.",
     ),
     (
         r"ship|deliver|parcel|post",
         "shipping",
-        "Parcels leave every day but Sunday and take two days. Above 50.00 they are free.",
+        "Parcels ship every day but Sunday and take two days. Shipping is free for orders over 50.00.",
     ),
-    (r"open|hours|close", "opening-hours", "Monday to Saturday, 9 to 18 o'clock."),
-    (r"pay|invoice|card|price", "payment", "By card or on invoice; an invoice is due within 14 days."),
+    (r"open|hours|close", "opening-hours", "Monday to Saturday, 9:00 to 18:00."),
+    (r"pay|invoice|card|price", "payment", "By card or invoice. Invoices are due within 14 days."),
     (
         r"password|login|account",
         "accounts",
-        "Choose *Forgotten?* below the password; the mail that comes holds for an hour.",
+        "Choose *Forgot password?* on the sign-in page. The link in the email works for an hour.",
     ),
     (r"tea|cup|pot", "products", "Teapots, cups, strainers, and eleven kinds of tea."),
 )
 _ORDER: Final = re.compile(r"\border\D{0,12}(\d{3,6})\b", re.IGNORECASE)
-_STATES: Final = ("is being packed", "left us yesterday", "was delivered this morning", "waits for its payment")
+_STATES: Final = ("is being packed", "shipped yesterday", "was delivered this morning", "is waiting for payment")
 _TIME: Final = re.compile(r"\b(?:time|when|now|today)\b", re.IGNORECASE)
 
 
@@ -47,5 +47,5 @@ def look_up(talk: Talk, message: str) -> AgentReply:
 def _put(found: list[str], talk: Talk) -> str:
     if not found:
         hint = "Ask me about shipping, returns, payment, opening hours, accounts, or an order: *where is order 1042?*"
-        return hint if len(talk.said) == 1 else f"I found nothing about that. {hint}"
-    return "\n\n".join(found) + "\n\nMore is in the [manual](https://example.com/manual)."
+        return hint if len(talk.said) == 1 else f"I couldn't find anything about that. {hint}"
+    return "\n\n".join(found) + "\n\nRead more in the [manual](https://example.com/manual)."

@@ -88,17 +88,24 @@ def _echo(given: Any) -> tuple[str, Any]:
     return "completed", given
 
 
-def _text(template: str) -> Run:
-    return lambda given: ("completed", template.format(given))
+def _text(template: str, nothing: str) -> Run:
+    """Fill *template* with the input, in words; *nothing* stands for an empty one."""
+    return lambda given: ("completed", template.format(_in_words(given) or nothing))
+
+
+def _in_words(given: Any) -> str:
+    """The values of an object or a list without its keys, so that a customer isn't greeted as ``{'name': 'Ada'}``."""
+    values = given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given]
+    return ", ".join(str(value) for value in values if value not in {None, ""})
 
 
 def _summary(given: Any) -> tuple[str, Any]:
-    words = str(given).split()
+    words = _in_words(given).split()
     return "completed", {"words": len(words), "summary": " ".join(words[:12]), "language": "en"}
 
 
 def _fail(_given: Any) -> tuple[str, Any]:
-    return "failed", {"error": "The mail server did not accept the message (550)."}
+    return "failed", {"error": "The mail server rejected the message (550)."}
 
 
 def _huge(_given: Any) -> tuple[str, Any]:
@@ -119,7 +126,7 @@ def _numbers(_given: Any) -> tuple[str, Any]:
 
 def _digest(given: Any) -> tuple[str, Any]:
     day = given.get("day", "today") if isinstance(given, dict) else given or "today"
-    return "completed", f"Digest for {day}: 42 orders, 3 open tickets, the green tea runs low."
+    return "completed", f"Digest for {day}: 42 orders, 3 open tickets, green tea is running low."
 
 
 def workflows() -> list[SampleWorkflow]:
@@ -128,56 +135,82 @@ def workflows() -> list[SampleWorkflow]:
     write, check = ("agent", "Write"), ("condition", "Is it complete?")
     shape = ("transform", "Shape")
     return [
-        SampleWorkflow(1, "Echo", "Gives back what it is given.", "manual", [start, end], _echo, tag="tests"),
+        SampleWorkflow(1, "Echo", "Returns its input.", "manual", [start, end], _echo, tag="tests"),
         SampleWorkflow(
-            2, "Summarise text", "Counts and shortens.", "manual", [start, write, end], _summary, tag="texts"
+            2,
+            "Summarise text",
+            "Counts the words and shortens the text.",
+            "manual",
+            [start, write, end],
+            _summary,
+            tag="texts",
         ),
         SampleWorkflow(
-            3, "Greet a customer", None, "manual", [start, write, end], _text("Hello {}, good to see you!"), tag="texts"
+            3,
+            "Greet a customer",
+            None,
+            "manual",
+            [start, write, end],
+            _text("Hello {}, good to see you!", "there"),
+            tag="texts",
         ),
         SampleWorkflow(
             4,
             "Daily digest",
-            "Sent at eight.",
+            "Sent every day at 08:00.",
             "schedule",
             [start, shape, write, end],
             _digest,
             seconds=0.6,
             tag="reports",
         ),
-        SampleWorkflow(5, "Weekly numbers", "As a table.", "schedule", [start, shape, end], _numbers, tag="reports"),
         SampleWorkflow(
-            6, "New order", "When the shop calls.", "webhook", [start, check, shape, end], _order, tag="orders"
+            5, "Weekly numbers", "Orders and revenue by day.", "schedule", [start, shape, end], _numbers, tag="reports"
         ),
         SampleWorkflow(
-            7, "Support ticket", "Sorts and answers.", "webhook", [start, write, check, end], _summary, tag="customers"
+            6,
+            "New order",
+            "Runs when the shop takes an order.",
+            "webhook",
+            [start, check, shape, end],
+            _order,
+            tag="orders",
         ),
         SampleWorkflow(
-            8, "Invoice received", "On every mail.", "email", [start, shape, check, end], _echo, tag="orders"
+            7,
+            "Support ticket",
+            "Sorts and answers tickets.",
+            "webhook",
+            [start, write, check, end],
+            _summary,
+            tag="customers",
+        ),
+        SampleWorkflow(
+            8, "Invoice received", "Runs on every email.", "email", [start, shape, check, end], _echo, tag="orders"
         ),
         SampleWorkflow(
             9,
             "Slow report",
-            "Takes eight seconds.",
+            "Takes 8 seconds.",
             "manual",
             [start, shape, end],
-            _text("Done: {}"),
+            _text("The report on {} is ready.", "everything"),
             seconds=8,
             tag="reports",
         ),
         SampleWorkflow(
             10,
             "Send newsletter",
-            "Fails, to see how that looks.",
+            "Fails, so you see what that looks like.",
             "manual",
             [start, write, end],
             _fail,
             tag="customers",
         ),
         SampleWorkflow(
-            11, "Export everything", "A very long output.", "api", [start, shape, end], _huge, tag="reports"
+            11, "Export everything", "Produces a very long output.", "api", [start, shape, end], _huge, tag="reports"
         ),
-        SampleWorkflow(12, "Old import", "Switched off.", "event", [start, end], _echo, is_active=False, tag="orders"),
+        SampleWorkflow(12, "Old import", "Turned off.", "event", [start, end], _echo, is_active=False, tag="orders"),
     ]
 
 
@@ -209,16 +242,16 @@ def agents() -> list[SampleAgent]:
             temperature=0.7,
             welcome_message="Ask for a table, code, a list, or something long.",
         ),
-        SampleAgent(3, "Thinker", "Takes six seconds for everything.", "sample-large", conversation.think, seconds=6),
+        SampleAgent(3, "Thinker", "Takes 6 seconds for every answer.", "sample-large", conversation.think, seconds=6),
         SampleAgent(
             4,
             "Support",
-            "Looks things up in the shop's manual and among its orders.",
+            "Looks things up in the shop's manual and orders.",
             "sample-small",
             manual.look_up,
             temperature=0.0,
             welcome_message="Ask me about shipping, returns, or an order.",
             tools=[search, clock, orders],
         ),
-        SampleAgent(5, "Grumpy", "Fails when it is asked to fail.", "sample-small", conversation.grumble),
+        SampleAgent(5, "Grumpy", "Fails when you ask it to.", "sample-small", conversation.grumble),
     ]

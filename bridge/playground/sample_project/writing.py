@@ -10,19 +10,19 @@ from bridge.playground.sample_project.conversation import AgentReply, Talk
 _TABLE: Final = (
     "| Item | Stock | Price | Note |\n| --- | ---: | ---: | --- |\n"
     "| Teapot, blue | 12 | 34.00 | a classic |\n| Cup, small | 148 | 4.50 | sold in fours |\n"
-    "| Tea, green, 100 g | 63 | 7.20 | **new** |\n| Strainer | 0 | 6.90 | ~~in stock~~ on its way |\n"
+    "| Tea, green, 100 g | 63 | 7.20 | **new** |\n| Strainer | 0 | 6.90 | ~~in stock~~ on order |\n"
 )
 _CODE: Final = '```python\ndef price(cups: int) -> float:\n    """Four for the price of three."""\n'
 _CODE_END: Final = "    return 4.5 * (cups - cups // 4)\n```\n"
 _LIST: Final = (
-    "1. Warm the pot\n2. One spoon for each cup\n   - and one for the pot\n3. Three minutes, not more\n\n"
+    "1. Warm the pot\n2. One spoon for each cup\n   - and one for the pot\n3. No more than three minutes\n\n"
     "- [x] water\n- [ ] biscuits\n"
 )
 _QUOTATION: Final = "> Tea first. Then `work()`.\n"
 _LINK: Final = "The whole story is in the [manual](https://example.com/manual).\n"
 _PARAGRAPH: Final = (
-    "{number}. The shop sells tea and what belongs to it. It opened in a side street, has four people and one cat, and "
-    "sends parcels every day but Sunday. Nothing of this is real, but it reads as if it were.\n\n"
+    "{number}. The shop sells tea and everything that goes with it. It is in a side street, has four employees and "
+    "one cat, and ships parcels every day but Sunday. None of this is real, but it reads as if it were.\n\n"
 )
 _LONG: Final = 90  # paragraphs: more than fits into eight messages
 
@@ -36,7 +36,7 @@ def write(talk: Talk, message: str) -> AgentReply:
     return AgentReply(
         f"# About “{title}”\n\n"
         "Here is **what matters**, _in short_, with ~~nothing~~ little left out. "
-        f"It is message {len(talk.said)} of our talk.\n\n"
+        f"This is message {len(talk.said)} of our conversation.\n\n"
         f"## The facts\n\n{_TABLE}\n## What to do\n\n{_LIST}\n{_CODE}{_CODE_END}\n{_QUOTATION}\n{_LINK}\n"
         "Say *table*, *code*, *list* or *long* for that alone."
     )

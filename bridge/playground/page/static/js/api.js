@@ -2,7 +2,7 @@
 
 import { change, keepAddress, page } from "./state.js";
 
-const SILENT = "The playground does not answer. Is it still running?";
+const SILENT = "The playground isn't responding. Is it still running?";
 const AGAIN_AFTER = 1000; // milliseconds
 let isAsking = false;
 let isStale = false;
@@ -25,7 +25,7 @@ async function post(url, body) {
     return await response.json();
   } catch (error) {
     if (error instanceof TypeError) return { ok: false, error: SILENT };
-    if (error instanceof SyntaxError) return { ok: false, error: "The playground gave an answer that is not JSON." };
+    if (error instanceof SyntaxError) return { ok: false, error: "The playground sent a response that isn't JSON." };
     throw error;
   }
 }

@@ -15,13 +15,13 @@ export function completionsFor(text, caret, world, emoji, { inThread = false } =
   return items.length ? { from, items, isExact, heading: { "@": "People", "#": "Channels", ":": "Emoji" }[sign] } : null;
 }
 
-const noCommands = () => ({ from: 0, items: [], isExact: true, heading: "Slack has no slash commands in threads. Begin with ! instead, as in !workflows" });
+const noCommands = () => ({ from: 0, items: [], isExact: true, heading: "Slash commands don't work in threads. Use ! instead, as in !workflows" });
 
 function commands(typed, world) {
   const items = world.commands.filter(({ command }) => command.startsWith(typed.toLowerCase()));
   return {
     from: 0,
-    heading: items.length ? "Commands" : "There is no such command",
+    heading: items.length ? "Commands" : "No such command",
     isExact: !items.length || items.some(({ command }) => command === typed),
     items: items.map(({ command, usage, description }) => ({ insert: `${command} `, label: command, more: usage, hint: description })),
   };

@@ -10,11 +10,11 @@ export function drawer() {
   if (!page.drawer) return null;
   return h(
     "aside",
-    { class: "panel drawer", key: "drawer", "data-testid": "drawer", "aria-label": "Behind the page", onkeydown: (event) => event.key === "Escape" && close() },
+    { class: "panel drawer", key: "drawer", "data-testid": "drawer", "aria-label": "Behind the scenes", onkeydown: (event) => event.key === "Escape" && close() },
     h(
       "header",
       { class: "panel-head", key: "head" },
-      h("h2", { tabindex: -1 }, "Behind the page"),
+      h("h2", { tabindex: -1 }, "Behind the scenes"),
       h("button", { type: "button", class: "bare", "aria-label": "Close", "data-short": "Close", title: "Close", onclick: close }, icon("close")),
     ),
     h("div", { class: "tabs", role: "tablist", key: "tabs" }, tab("wires", "Wires"), tab("faults", "Parts and faults")),
@@ -40,11 +40,11 @@ function newest() {
 
 function wires() {
   if (!page.traced) return h("p", { class: "quiet" }, "Choose “What went over the wires” on any message.");
-  if (!page.wires) return h("p", { class: "quiet", "aria-busy": "true" }, "Asking every part what it knows of this message…");
-  if (!page.wires.length) return h("p", { class: "quiet" }, "Nothing went over the wires for this message.");
+  if (!page.wires) return h("p", { class: "quiet", "aria-busy": "true" }, "Loading what each part recorded…");
+  if (!page.wires.length) return h("p", { class: "quiet" }, "Nothing was sent for this message.");
   const from = page.wires[0].at;
   return [
-    h("p", { class: "quiet", key: "about" }, "What happened for this message and its thread, in order. Times are milliseconds since the first step."),
+    h("p", { class: "quiet", key: "about" }, "What happened for this message and its thread, in order. Times are in milliseconds since the first step."),
     h("ol", { class: "wires", key: "steps" }, page.wires.map((step, index) => oneStep(step, index, from))),
   ];
 }

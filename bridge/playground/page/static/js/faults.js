@@ -30,7 +30,7 @@ export function gapsFound() {
     "section",
     { class: "gaps", key: "gaps", role: "alert" },
     h("h3", {}, "Not emulated"),
-    h("p", {}, "The app called Web API methods that this Slack does not have, and was told unknown_method:"),
+    h("p", {}, "The app called Web API methods that this Slack doesn't have, and got unknown_method:"),
     h("ul", {}, gaps.map((gap) => h("li", { key: gap.method }, h("code", {}, gap.method), ` × ${gap.count}`))),
   );
 }
@@ -40,7 +40,7 @@ export function faultSwitches() {
   return h(
     "section",
     { class: "faults", key: "faults", "aria-label": "Faults" },
-    h("p", { class: "quiet" }, "Break something, go on talking, mend it again: nothing that was said is lost."),
+    h("p", { class: "quiet" }, "Break something, keep talking, then fix it: no message is lost."),
     [...groups].map(([group, faults]) => h("fieldset", { key: group }, h("legend", {}, group), faults.map((fault) => (fault.is_action ? action(fault) : toggle(fault))))),
   );
 }
@@ -67,7 +67,7 @@ function action(fault) {
     "div",
     { key: fault.name, class: "fault" },
     told(fault),
-    h("button", { type: "button", class: "button is-small", "aria-label": fault.title, "data-fault": fault.name, onclick: () => turn(fault, true) }, "Do it"),
+    h("button", { type: "button", class: "button is-small", "aria-label": fault.title, "data-fault": fault.name, onclick: () => turn(fault, true) }, fault.button),
   );
 }
 

@@ -19,11 +19,11 @@ export function sidebar() {
     section("Channels", channels.filter((channel) => !isTalk(channel))),
     section("Apps", app),
     section("Direct messages", direct, h("li", { key: "new" }, newGroup())),
-    h("p", { class: "sidebar-note not-phone" }, "Open a second window as somebody else with the arrow beside your name."),
+    h("p", { class: "sidebar-note not-phone" }, "Open a second window as someone else with the arrow beside your name."),
     h(
       "ul",
       { class: "sidebar-note only-phone", key: "phone" },
-      h("li", { key: "other" }, h("a", { class: "place", href: asSomebodyElse(), target: "_blank" }, icon("share"), "Open a window as somebody else")),
+      h("li", { key: "other" }, h("a", { class: "place", href: asSomebodyElse(), target: "_blank" }, icon("share"), "Open a window as someone else")),
       h("li", { key: "theme" }, h("button", { type: "button", class: "place", onclick: toggleTheme }, icon(isDark() ? "sun" : "moon"), isDark() ? "Use light colours" : "Use dark colours")),
     ),
   );

@@ -50,7 +50,7 @@ function partsBar() {
     parts.map(part),
     h("span", { class: "part only-phone", key: "sum" }, h("span", { class: `dot${down || on ? " is-bad" : ""}` }), down ? `${down} down` : on ? counted(on, "fault") : "all up"),
     on > 0 && h("span", { class: "pill is-warning", key: "faults" }, counted(on, "fault")),
-    gaps.length > 0 && h("span", { class: "pill is-bad", key: "gaps", title: "Web API methods that are not emulated were called" }, counted(gaps.length, "gap")),
+    gaps.length > 0 && h("span", { class: "pill is-bad", key: "gaps", title: "The app called Web API methods that aren't emulated" }, counted(gaps.length, "gap")),
   );
 }
 
@@ -85,8 +85,8 @@ function whoYouAre() {
         class: "bare not-phone",
         href: asSomebodyElse(),
         target: "_blank",
-        "aria-label": "Open another window as somebody else",
-        title: "Open another window as somebody else",
+        "aria-label": "Open another window as someone else",
+        title: "Open another window as someone else",
       },
       icon("share"),
     ),
@@ -107,9 +107,9 @@ const listenAgain = () => act("fault", { name: "nobody_listens", is_on: false })
 export function troubles() {
   return [
     !page.isConnected &&
-      h("div", { key: "lost", class: "trouble", role: "alert" }, icon("warning"), "The connection to the playground is lost. Trying again…"),
+      h("div", { key: "lost", class: "trouble", role: "alert" }, icon("warning"), "Lost the connection to the playground. Reconnecting…"),
     page.world?.faults.some((one) => one.name === "nobody_listens" && one.is_on) &&
-      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Nobody listens: the bridge doesn't hear what you write now."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Listen again")),
+      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Slack can't reach the bridge: it won't receive what you write now."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Reconnect")),
     page.notice &&
       h(
         "div",
