@@ -136,6 +136,7 @@ class InboundMessage(_Inbound):
     parts: tuple[MessagePart, ...] = ()
     app: str = ""
     app_name: str = ""
+    was_found: bool = False  # in Slack's history, after an outage
 
     @property
     def key(self) -> MessageKey:

@@ -67,6 +67,18 @@ class Metrics:
         self.dead_letter = dead_letters.inc
         """Counts work that could not be finished."""
 
+        self._found = Counter(
+            "bridge_catch_up_messages", "Messages found in Slack's history after an outage, and what became of them",
+            ["outcome"], registry=registry,
+        )  # fmt: skip
+        left = Gauge("bridge_catch_up_left", "Threads and pages of channels that are read next", registry=registry)
+        self.catch_up_left = left.set
+        """Says how much is about to be read after an outage."""
+
+    def catch_up(self, outcome: str) -> None:
+        """Count a message that was found after an outage, or a channel that is ``unreadable``."""
+        self._found.labels(outcome).inc()
+
     def event(self, kind: str, outcome: str) -> None:
         """Count something that came in: *outcome* is ``accepted``, ``duplicate``, ``ignored``, ``refused``, …."""
         self._events.labels(kind if kind in EVENT_KINDS else "other", outcome).inc()

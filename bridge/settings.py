@@ -128,6 +128,9 @@ class Settings(BaseSettings):
     """How many turns one process has in flight at most; the others wait in Redis."""
     max_age: Annotated[timedelta, duration("s", upto=timedelta(days=365))] = _setting("BRIDGE_MAX_AGE", "24h")
     """A message that waited for longer is offered with a button instead of being sent: 24h, 90m, 3600."""
+    catch_up: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CATCH_UP", "on")
+    """Whether the bridge reads in Slack's history what was said while it was away for more than a minute, up to seven
+    days: on or off. `bridge catch-up --since 2h` asks for it in any case."""
     drain_timeout: Annotated[timedelta, duration("s", upto=timedelta(hours=1), may_be_zero=True)] = _setting(
         "BRIDGE_DRAIN_SECONDS", "25"
     )

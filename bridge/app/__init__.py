@@ -20,7 +20,8 @@ import aiohttp
 from bridge import __version__
 from bridge.app.parts import build as build_parts
 from bridge.app.wires import Wires, opened_wires
-from bridge.errors import SlackError, SlackRefused
+from bridge.errors import SlackError, SlackRefused, StoreUnavailable
+from bridge.features.catch_up.reading import CatchUp
 from bridge.listeners.app import dispatcher
 from bridge.logs import configure
 from bridge.queue.namespace import Namespace
@@ -66,6 +67,7 @@ class Bridge:
         self._identity: Identity | None = None
         self._namespace: Namespace | None = None
         self._sockets: Sockets | None = None
+        self._catch_up: CatchUp | None = None
         self._accepts = False
 
     async def run(self) -> None:
@@ -100,6 +102,10 @@ class Bridge:
             now=self._wires.web.now,
             audit_lifetime=self._settings.audit_lifetime,
             workspace=identity.workspace,
+            session_lifetime=self._settings.session_lifetime,
+            hears_slack=self._hears_slack,
+            notes_outages=self._settings.catch_up == "on",
+            waited=self._settings.max_age,
         )
         await self._patience.through_outages(namespace.hold)
         parts = build_parts(
@@ -112,6 +118,8 @@ class Bridge:
             patience=self._patience,
             draining=self._draining,
         )
+        self._catch_up = parts.catch_up
+        await self._patience.through_outages(parts.catch_up.mark_threads)
         settle_memory()
         dispatch = dispatcher(parts.app, self._wires.metrics)
         if guard is not None:
@@ -123,9 +131,11 @@ class Bridge:
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
                 clock = group.create_task(parts.clock.run())
                 watch = group.create_task(parts.token_watch.run())
+                catching_up = group.create_task(parts.catch_up.run())
                 await parts.worker.run(parts.turns.work)
                 clock.cancel()  # it may be waiting for the service
                 watch.cancel()
+                catching_up.cancel()
 
     @asynccontextmanager
     async def _listening_to_sockets(self, dispatch: Dispatch) -> AsyncIterator[None]:
@@ -142,6 +152,18 @@ class Bridge:
             yield
             closing.set()
 
+    def _hears_slack(self) -> bool:
+        """Whether what Slack sends now comes in, as far as this process can know."""
+        hears = self._settings.slack_app_token is None or (self._sockets is not None and self._sockets.is_up)
+        return hears and self._wires.web.token.is_accepted
+
+    async def _hears_again(self) -> None:
+        """Note how long nobody heard Slack, before anything comes in by a new socket."""
+        if self._namespace is not None and self._catch_up is not None:
+            with suppress(StoreUnavailable):  # else the heartbeat does that
+                await self._namespace.hold(hears_slack=True)
+                await self._catch_up.mark_threads()
+
     async def _open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
         """Open a socket. Where Slack refuses because the app was removed, wait until it is there again.
 
@@ -151,12 +173,15 @@ class Bridge:
         while True:
             await web.token.until_accepted()
             try:
-                return await web.open_socket(app_token)
+                socket = await web.open_socket(app_token)
             except SlackRefused:
                 with suppress(SlackError):
                     await web.call("auth.test", {})
                 if web.token.is_accepted:
                     raise
+            else:
+                await self._hears_again()
+                return socket
 
     async def _who_we_are(self) -> Identity:
         """Ask Slack, for as long as it cannot be reached. Raises `SlackRefused` where the token is not accepted."""

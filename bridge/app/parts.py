@@ -16,6 +16,7 @@ from bridge.documents import Documents
 from bridge.features import notices
 from bridge.features.access import Access
 from bridge.features.activity import Activity
+from bridge.features.catch_up.reading import CatchUp
 from bridge.features.clock import Clock
 from bridge.features.conversations.receive import Receiver
 from bridge.features.conversations.stopping import Stopping
@@ -38,6 +39,7 @@ from bridge.listeners.token_watch import TokenWatch
 from bridge.project import Catalog
 from bridge.queue.inbox import Inbox
 from bridge.queue.namespace import Namespace
+from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
@@ -63,6 +65,7 @@ class Parts:
     queued_reactions: QueuedReactions
     clock: Clock
     token_watch: TokenWatch
+    catch_up: CatchUp
 
 
 def build(
@@ -131,6 +134,21 @@ def build(
         token_watch,
     )
 
+    catch_up = CatchUp(
+        outages=Outages(scripts),
+        web=wires.web,
+        identity=identity,
+        take=messages.found,
+        patience=patience,
+        metrics=wires.metrics,
+        process=consumer,
+        now=now,
+        has_outage=lambda: namespace.has_outage,
+        store_since=lambda: namespace.since,
+        depth=inbox.depth,
+        monotonic=monotonic,
+    )
+
     # What is done
     deps = Deps(
         scripts=scripts,
@@ -154,6 +172,7 @@ def build(
             mode=settings.files,
             sleep=sleep,
         ),
+        bring_up=catch_up.bring_up,
         follow=KeptReplies(wires.web, messages),
         store_since=lambda: namespace.since,
         now=now,
@@ -201,4 +220,5 @@ def build(
         queued_reactions=queued_reactions,
         clock=Clock(deps, features.clocks, features.jobs, patience),
         token_watch=token_watch,
+        catch_up=catch_up,
     )

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from bridge import __version__
 from bridge.cli.audit import audit
+from bridge.cli.catch_up import catch_up
 from bridge.cli.check import check
 from bridge.cli.dead import dead
 from bridge.cli.feedback import feedback
@@ -32,6 +33,7 @@ _COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] =
     (_WATCH, audit, ("bridge audit --since 24h", "bridge audit --json")),
     (_WATCH, feedback, ("bridge feedback", "bridge feedback --since 30d")),
     (_FIX, check, ("bridge check", "bridge check --access U0123456789 C0123456789")),
+    (_FIX, catch_up, ("bridge catch-up", "bridge catch-up --since 2h")),
     (_FIX, trace, ("bridge trace https://acme.slack.com/archives/C0123456789/p1700000000123456",)),
 )
 

@@ -72,6 +72,7 @@ REFUSALS: Final = {
     "stranger": "of another workspace",
     "unknown": "Slack does not say who they are",
     "canvas": "in a canvas",
+    "command_missed": "found too late, and not run",
     "thread_full": "too many wait",
     "muted": "the thread is muted",
     "paused": "too often",

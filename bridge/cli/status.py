@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from bridge.cli.catch_up import in_words
 from bridge.cli.printing import printable, to_json
 from bridge.cli.store import EmbeddedRedisOption, in_store
 
 if TYPE_CHECKING:
+    from bridge.queue.outages import PastOutage
     from bridge.queue.scripting import Scripts
     from bridge.queue.status import Process, Status
 
@@ -29,16 +31,17 @@ def status(
     """
 
     async def show(scripts: Scripts) -> int:
-        from bridge.queue.status import status_of  # noqa: PLC0415 - see `store`
+        from bridge.queue.outages import Outages  # noqa: PLC0415 - see `store`
+        from bridge.queue.status import status_of  # noqa: PLC0415
 
-        found = await status_of(scripts)
-        typer.echo(for_programs(found) if as_json else table(found, datetime.now(UTC)))
+        found, outage = await status_of(scripts), await Outages(scripts).latest()
+        typer.echo(for_programs(found, outage) if as_json else table(found, datetime.now(UTC), outage))
         return 0
 
     in_store(show, embedded_redis=embedded_redis)
 
 
-def for_programs(found: Status) -> str:
+def for_programs(found: Status, outage: PastOutage | None = None) -> str:
     """Write it as JSON; lengths of time are in seconds."""
     processes = [
         {
@@ -49,10 +52,10 @@ def for_programs(found: Status) -> str:
         }
         for one in found.processes
     ]
-    return to_json({**asdict(found), "processes": processes}, indent=2)
+    return to_json({**asdict(found), "processes": processes, "outage": outage and asdict(outage)}, indent=2)
 
 
-def table(found: Status, now: datetime) -> str:
+def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str:
     """Write it for people."""
     lines = ["Processes"]
     for one in found.processes:
@@ -68,7 +71,8 @@ def table(found: Status, now: datetime) -> str:
         "stopped, with messages waiting": found.held,
         "dead letters (bridge dead list)": found.dead,
     }
-    return "\n".join([*lines, "", "Queue", *(f"  {number:>5}  {name}" for name, number in numbers.items())])
+    lines += ["", "Queue", *(f"  {number:>5}  {name}" for name, number in numbers.items())]
+    return "\n".join([*lines, *(["", "Last outage", f"  {in_words(outage)}"] if outage else [])])
 
 
 def _sign(process: Process) -> str:

@@ -30,8 +30,9 @@ class Deps:
 
     *default_agent* is ``BRIDGE_DEFAULT_AGENT``, an id or a name, or empty. *store_since* says since when the store
     knows anything. *follow* takes in the replies to a root, each by its ``ts``, that came before it; it raises
-    `SlackError`.
-    *workspace* is the workspace's address in Slack. What only one feature stores, that reads and writes by *scripts*.
+    `SlackError`. *bring_up* looks for older messages of a thread where an outage is not caught up yet, and says how
+    long to wait for them. *workspace* is the workspace's address in Slack. What only one feature stores, that reads and
+    writes by *scripts*.
     """
 
     scripts: Scripts
@@ -48,6 +49,7 @@ class Deps:
     directory: Directory
     context: Context
     parts: PartReader
+    bring_up: Callable[[ThreadKey], Awaitable[timedelta | None]]
     follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
     store_since: Callable[[], datetime | None]
     now: Callable[[], datetime]

@@ -67,6 +67,7 @@ MOST_NAMED: Final = 10  # files of one message, in the line that says that they 
 
 SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
+SEND_THEM: Final = "offered:send"
 ASK_EDITED: Final = "turn:edited"
 SLIP_COMMAND: Final = "slip:command"
 SLIP_TEXT: Final = "slip:text"
@@ -185,6 +186,13 @@ def in_canvas() -> Reply:
     return kit.reply("I can't answer in a canvas. Mention me in a channel, or send me a direct message.")
 
 
+def command_missed() -> Reply:
+    """Tell that a command that was found late is not carried out."""
+    return kit.reply(
+        "I was offline when you typed this command, so I didn't run it. Type it again if you still need it."
+    )
+
+
 def thread_full() -> Reply:
     """Refuse a message because too many wait before it."""
     waiting = f"{WAITING_LIMIT} messages are already waiting in this thread"
@@ -278,6 +286,21 @@ def too_old(turn: str, waited_for: timedelta) -> Reply:
     text = f"This message waited for {kit.spoken(waited_for)}, so I didn't send it to the agent."
     again = kit.button(SEND_IT_NOW, SEND_AGAIN, turn)
     return kit.ask(text, again, small="Do you still want to send it?", audience=Audience.THREAD)
+
+
+def found_too_old(older_than: timedelta) -> Reply:
+    """Offer the messages of a thread that were found after an outage, and are too old to be sent without asking."""
+    hours = older_than / timedelta(hours=1)
+    age = kit.counted(int(hours), "hour") if hours >= 1 and hours.is_integer() else kit.spoken(older_than)
+    text = f"While I was offline, messages came in here that are more than {age} old by now."
+    small = "They weren't sent to the agent."
+    return kit.ask(text, kit.button("Send them", SEND_THEM, "offered"), small=small, audience=Audience.THREAD)
+
+
+def sent_them(count: int) -> Reply:
+    """Take the place of that offer after its button was pressed."""
+    text = f"{kit.counted(count, 'message')} sent, in the order in which they were written."
+    return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def sent_again() -> Reply:

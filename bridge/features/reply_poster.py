@@ -97,7 +97,8 @@ class ReplyPoster:
         # The card of a run becomes its result. A menu that was shown before the answer is a message of its own.
         card = turn.card if outcome.mark == RUN_MARK else ""
         tag = aside(turn.id, "menu") if outcome.mark == MENU_MARK else turn.id
-        mark = MessageTag(outcome.mark, tag, outcome.agent, outcome.session)
+        said = body.ts if isinstance(body, InboundMessage) and outcome.mark != MENU_MARK else ""
+        mark = MessageTag(outcome.mark, tag, outcome.agent, outcome.session, said)
         place = place_of(body, reply.audience)
         existing = ExistingParts()
         look = is_public and not card and not replaces and (may_be_there or turn.is_card_in_doubt)

@@ -134,10 +134,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """There is nothing to show, for *reason* (it is kept for `bridge trace`)."""
+    """There is nothing to show, for *reason* (it is kept for `bridge trace`).
+
+    One that *keeps_text* leaves that, with what it has staged, to a button of another turn.
+    """
 
     reason: str
     facts: dict[str, str] = field(default_factory=dict)
+    keeps_text: bool = False
 
 
 Result = Reply | Outcome | Form | HomeView | HomeChanged | Wait | Done

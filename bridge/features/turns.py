@@ -11,8 +11,9 @@ look, say that).
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from bridge.errors import (
     BridgeError,
@@ -48,7 +49,7 @@ from bridge.inbound import HomeOpened, InboundMessage, Notice, Report, Triggered
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Draining, Patience
-from bridge.queue.records import Record, Step, Taken
+from bridge.queue.records import Record, Step, Taken, Write
 from bridge.queue.turn import Journal, Lease, NothingBegins, Turn, TurnChanged, TurnStopped, Watches
 from bridge.queue.worker import Line, Slots
 from bridge.slack.blockkit import failures
@@ -97,8 +98,9 @@ class Turns:
                             case Wait() as wait:
                                 if await self._park(turn, wait):
                                     return None
-                            case Done(reason):
-                                return await self._done(turn, reason)
+                            case Done() as done:
+                                writes = turn.staged if done.keeps_text else ()
+                                return await self._done(turn, done.reason, keep_text=done.keeps_text, writes=writes)
                     except TurnChanged:
                         continue
                     except NeverFinished:
@@ -148,13 +150,13 @@ class Turns:
         if record.is_withdrawn:
             return Done("withdrawn")
         is_message = isinstance(turn.body, InboundMessage | TriggeredRun)
-        if is_message and record.accepted_at < self.deps.now() - self.max_age:
-            too_old = notices.too_old(turn.id, self.deps.now() - record.accepted_at)
-            return Outcome(what="too old", reply=too_old, keeps_text=True)
+        if is_message and (age := self._age(record)) > self.max_age:
+            return await self._too_old(turn, age)
         result: Result | None = None
         while result is None:
             await turn.begin()
             try:
+                await self._wait_for_older(turn)
                 result = await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 await self.patience.wait_for_redis()
@@ -175,6 +177,32 @@ class Turns:
         if not self.deps.say.token.is_accepted and not turn.has_sent:  # refused since the turn was taken
             raise NothingBegins
         return result
+
+    def _age(self, record: Record) -> timedelta:
+        """How long it has waited: one that was found in Slack's history, since it was written."""
+        since, message = record.accepted_at, record.body
+        if isinstance(message, InboundMessage) and message.was_found and not record.is_again:
+            since = min(since, datetime.fromtimestamp(float(message.ts), UTC))
+        return self.deps.now() - since
+
+    async def _too_old(self, turn: Turn, age: timedelta) -> Outcome | Done:
+        """Offer a message that is too old to be sent; what was found in one thread is offered together."""
+        message = turn.body
+        if not isinstance(message, InboundMessage) or not message.was_found or turn.record.is_again:
+            return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
+        sessions, thread = self.deps.sessions, message.thread
+        is_first = await self.patience.through_outages(lambda: sessions.may_offer(thread, turn.id))
+        turn.stage(sessions.offers(thread, turn.id))
+        if is_first:
+            return Outcome(what="too old", reply=notices.found_too_old(self.max_age), keeps_text=True)
+        return Done("too old", keeps_text=True)
+
+    async def _wait_for_older(self, turn: Turn) -> None:
+        """Let older messages go first, where the thread has still to be read after an outage. Raises `TryLater`."""
+        if turn.record.is_behind and turn.thread is not None:
+            after = await self.deps.bring_up(turn.thread)
+            if after is not None:
+                raise TryLater(after)
 
     async def _show(self, turn: Turn, outcome: Outcome) -> None:
         """Record *outcome*, and post it; one that is recorded an earlier worker may have posted."""
@@ -235,6 +263,7 @@ class Turns:
         keep_text: bool = False,
         about: str = "",
         outcome: Outcome | None = None,
+        writes: Iterable[Write] = (),
     ) -> None:
         """Write that the turn is over: *outcome* was shown, in the message *posted* (``ts``); without one, nothing."""
         record = turn.record
@@ -242,10 +271,10 @@ class Turns:
             keep_text = outcome.keeps_text
             if record.takes > 1:  # an earlier worker may have left its sign
                 await self.deps.indicators.clear_working(place_of(record.body))
-        writes = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
-        writes += turn.staged if posted else []  # what `Feature.once_posted` has staged
+        own = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
+        writes = [*own, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
-        how = writes[0][0] if writes else ""
+        how = own[0][0] if own else ""
         if how == "push" or (how == "rank" and answers[0] == "1"):  # a new line in what Home shows
             await self.patience.through_outages(lambda: self.activity.refresh_home(turn))
         if record.has_queued_reaction:

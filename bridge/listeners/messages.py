@@ -225,6 +225,16 @@ class MessageListeners:
         if received.decision == "early":
             raise NotTaken
 
+    async def found(self, said: Json, channel: str) -> str:
+        """Take in what Slack's history says in *channel*; gives what was decided.
+
+        Raises `StoreUnavailable` and `SlackError`.
+        """
+        body: Json = {"type": "event_callback", "event": {"type": "message", **said, "channel": channel}}
+        parsed = parse(body, self.identity)
+        received = await self.receiver.found(parsed) if isinstance(parsed, InboundMessage) else Received("ignored")
+        return received.decision
+
     async def take(self, body: Json, parsed: Parsed) -> Received:
         """Take in what was *parsed* of *body*. Raises `StoreUnavailable` and `SlackError`."""
         if self.receiver.inbox.refusals.writer and not isinstance(parsed, Ignored):

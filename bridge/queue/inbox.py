@@ -35,7 +35,7 @@ from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, TriggeredRun, to_json
 from bridge.queue.deliveries import PassedOver, Refusals
-from bridge.queue.keys import GROUP, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
+from bridge.queue.keys import GROUP, MARKED, REFUSED, SEEN, SENT_AGAIN, TRACE, milliseconds
 from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, Write, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -44,7 +44,7 @@ from bridge.queue.stops import Stops
 _BATCH = 64
 _IN_LINE = 3  # what put answers about a turn whose lane it hands to nobody
 _SEEN_MS = milliseconds(SEEN)
-_TRACE_MS = milliseconds(TRACE)
+_MARKED_MS = milliseconds(MARKED)
 
 
 class Condition(StrEnum):
@@ -173,6 +173,7 @@ class Inbox:
         version: str = "",
         is_last: bool = False,
         app: str = "",
+        was_found: bool = False,
         why: str = "",
         writes: Sequence[Write] = (),
     ) -> Put:
@@ -183,9 +184,9 @@ class Inbox:
         after that time, not even by a Redis that wakes up later with the command in its ear: its sender was told so.
         With *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
         *version* is when the message got this text, where that is not its first; *is_last*: Slack sends it no more.
-        What an *app* posted counts for that app in its channel, and for no person. *why* it was decided so is for the
-        trace. *writes* are made in the same step, where it is queued; if the first is an ``if`` that does not hold, it
-        is `Stale`.
+        What an *app* posted counts for that app in its channel, and for no person. One that *was_found* in Slack's
+        history waits for no others that are. *why* it was decided so is for the trace. *writes* are made in the same
+        step, where it is queued; if the first is an ``if`` that does not hold, it is `Stale`.
         """
         turn, now = new_turn_id(), self._now()
         said = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
@@ -218,11 +219,12 @@ class Inbox:
                 str(PersonKey(inbound.team, who)),  # under whom it is counted
                 turns if is_limited else 0,
                 delivery.to_line(),
-                _TRACE_MS,
+                _MARKED_MS,
                 inbound.user if is_limited and said else "",
                 version,
                 int(is_last),
                 json.dumps(writes) if writes else "",
+                int(was_found),
                 *taken_by,
                 confirmed=True,
                 repeatable=said is not None,

@@ -25,6 +25,7 @@ SENT_AGAIN = timedelta(minutes=15)  # Slack repeats what was refused at once, af
 REFUSING_LENGTH = 100  # stretches
 SEEN = timedelta(hours=25)  # Slack repeats "delayed events" for hours
 TRACE = timedelta(days=7)
+MARKED = timedelta(days=8)  # a day longer than what may be found in Slack's history: nothing is taken in twice
 DEAD = timedelta(days=30)
 REFUSED = timedelta(minutes=10)  # longer than a network keeps what was sent on a closed connection
 RESULTS = timedelta(days=7)
@@ -40,6 +41,8 @@ VOTES = timedelta(days=90)
 VOTED_LENGTH = 100_000  # answers
 PASSED_IN_A_DAY = 1000  # of each channel, so that a channel where much is said costs some 100 kB
 AUDIT_LENGTH = 200_000  # entries, of some 100 bytes each: what an audit may hold before its oldest leave
+CATCHING_UP = timedelta(seconds=30)
+BEHIND = timedelta(minutes=10)  # so long at most does a reply wait until older ones are found
 GROUP = "workers"
 
 P = ParamSpec("P")
@@ -90,7 +93,7 @@ class Keys:
     held = Key[[]]("held", "hash", "while some wait", "lane → ts of the stop behind which messages wait", stays=True)
     stops = Key[[]]("stops", "channel", "not kept", "the turns that are stopped; changes of channels' settings")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
-    seen_message = Key[MessageKey]("seen:m:<message>", "string", "7 days, or 15 minutes without a turn",
+    seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn that a message became or, before it is one: its earlier texts are void")
     refusing = Key[[]]("refusing", "zset", SENT_AGAIN, "stretches of time in which messages were refused")
     kept = Key[ThreadKey]("kept:<thread>", "string", "10 minutes", "ts of replies that came before their refused root")
@@ -99,6 +102,14 @@ class Keys:
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that became no turn, and why: the last {PASSED_IN_A_DAY}")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "session days", "agent, session, speaker, how far heard, muted")
+    active = Key[[]]("active", "zset", "session days each", "threads with a conversation, by their newest message")
+    catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and how far what was said then is found")
+    unread = Key[[]]("unread", "zset", MARKED, "what has still to be read for that, the latest first")
+    catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that reads it")
+    behind = Key[ThreadKey]("behind:<thread>", "string", BEHIND, "a thread that has still to be read")
+    late = Key[ThreadKey]("late:<thread>", "string", TRACE, "the turn whose answer says that it comes late")
+    offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send what is too old")
+    offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "the turns of messages that were found too old")
     bound = Key[str, int]("bound:<team>:<session>", "hash", "session days", "thread → agent:whose direct message it is")
     greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
                              "a person who was greeted, or the turn that is at it")

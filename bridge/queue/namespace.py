@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bridge.errors import BridgeError, NamespaceTaken
-from bridge.queue.keys import REFUSING_LENGTH, SENT_AGAIN, milliseconds
+from bridge.queue.keys import MARKED, REFUSING_LENGTH, SENT_AGAIN, TRACE, milliseconds
 from bridge.queue.scripting import Scripts, epoch_ms
 
 _CONSUMER_GONE = timedelta(hours=1)
 _HEARTBEAT_MISSED = timedelta(seconds=12)  # there is one every 5 s
+_UNHEARD = timedelta(minutes=1)  # what Slack could not deliver for so long, it may not send again
+
+log = logging.getLogger(__name__)
 
 
 class Namespace:
@@ -20,6 +24,10 @@ class Namespace:
     lost. `hold` is called at start, every few seconds, and by whoever misses the consumer group, so that a wiped store
     is set up again; `is_held` is whether that went well the last time. *workspace* is the address that permalinks
     begin with.
+
+    The same step keeps when a process last could hear Slack, which is asked by *hears_slack*. Where that is more than a
+    minute ago, or the store was wiped, an outage is noted, whoever notices it; `has_outage` is whether one is not
+    caught up yet. With *notes_outages* False none is. After a wipe, what has *waited* for so long at most may be gone.
     """
 
     def __init__(
@@ -32,9 +40,20 @@ class Namespace:
         now: Callable[[], datetime],
         audit_lifetime: timedelta = timedelta(0),
         workspace: str = "",
+        session_lifetime: timedelta = TRACE,
+        hears_slack: Callable[[], bool] = lambda: True,
+        notes_outages: bool = True,
+        waited: timedelta = timedelta(days=1),
     ) -> None:
         self.since: datetime | None = None
         self.is_held = False
+        self.has_outage = False
+        self.wiped_at: datetime | None = None
+        self._settings_kept = (0, 0)
+        self._session_lifetime = session_lifetime
+        self._hears_slack = hears_slack
+        self._notes_outages = notes_outages
+        self._waited = min(waited, TRACE)
         self._scripts = scripts
         self._name = name
         self._team = team
@@ -43,27 +62,54 @@ class Namespace:
         self._audit_lifetime = audit_lifetime
         self._workspace = workspace
 
-    async def hold(self) -> None:
-        """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`."""
+    async def hold(self, *, hears_slack: bool = False) -> None:
+        """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`.
+
+        With *hears_slack* this process is about to, whatever else it is asked.
+        """
         # A process that starts was not there, however short that was.
         gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
-        about = self._team, self._bot, epoch_ms(self._now()), self._workspace, gap, milliseconds(SENT_AGAIN)
+        now = self._now()
+        about = self._team, self._bot, epoch_ms(now), self._workspace, gap, milliseconds(SENT_AGAIN), REFUSING_LENGTH
+        outages = (
+            int(hears_slack or self._hears_slack()),
+            milliseconds(_UNHEARD) if self._notes_outages else "",
+            milliseconds(MARKED),
+            epoch_ms(self.since) if self.since else "",
+            epoch_ms(now - self._waited),
+        )
         try:
-            answer, since, *clock = await self._scripts.run("open", *about, REFUSING_LENGTH)
+            answer, since, *clock = await self._scripts.run("open", *about, *outages)
             if answer == "taken":
                 raise NamespaceTaken(self._name, since)
-            self.since = datetime.fromtimestamp(int(since) / 1000, UTC)
             self._scripts.clock_ahead = datetime.fromtimestamp(int(float(clock[0])) / 1000, UTC) - self._now()
+            self._look_for_a_wipe(datetime.fromtimestamp(int(since) / 1000, UTC), (int(clock[2]), int(clock[3])))
+            self.has_outage = bool(clock[1])
             await self._scripts.look_for_replicas()
         except BridgeError:
             self.is_held = False
             raise
         self.is_held = True
 
+    def _look_for_a_wipe(self, since: datetime, settings_kept: tuple[int, int]) -> None:
+        """Tell the operators what is gone where the store was emptied under us: people have to set it up again."""
+        if self.since is not None and since != self.since:
+            self.wiped_at = since
+            reports, channels = self._settings_kept
+            log.error(
+                "redis was wiped: scheduled reports and channels' settings are gone and have to be set up again; "
+                "threads find their sessions again, and messages that waited are looked for in Slack",
+                extra={"reports": reports, "channels": channels},
+            )
+        self.since, self._settings_kept = since, settings_kept
+
     async def prune_dead_consumers(self) -> int:
-        """Drop consumers of processes that ended long ago and hold nothing, and old entries of the audit.
+        """Drop consumers of processes that ended long ago and hold nothing, old entries of the audit, and idle threads.
 
         Returns how many consumers were dropped.
         """
-        oldest = self._scripts.redis_time(self._now(), -self._audit_lifetime)
-        return int(await self._scripts.run("forget", milliseconds(_CONSUMER_GONE), oldest))
+        now, lifetime = self._now(), self._session_lifetime
+        oldest, idle = self._scripts.redis_time(now, -self._audit_lifetime), epoch_ms(now - lifetime) // 1000
+        return int(
+            await self._scripts.run("forget", milliseconds(_CONSUMER_GONE), oldest, idle, milliseconds(lifetime))
+        )

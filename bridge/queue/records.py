@@ -73,7 +73,8 @@ class Record:
     a worker has begun with it: more than once means that an earlier one did not finish. *handed_out* counts the
     workers that had it and neither finished it nor gave it back. *edits* counts changes of
     the text. *searches*: it is a reply in a thread that may have been bound before the store was wiped. *follows* are
-    the ``ts`` of replies that came before it, the refused root of their thread.
+    the ``ts`` of replies that came before it, the refused root of their thread. *is_behind*: when it came, its thread
+    had still to be read for older ones.
     """
 
     id: TurnId
@@ -91,6 +92,8 @@ class Record:
     is_stopped: bool = False  # whatever comes of it is not shown
     starts: bool = False
     searches: bool = False
+    is_behind: bool = False
+    is_again: bool = False  # somebody has asked for it, however old it is
     follows: tuple[str, ...] = ()
     has_queued_reaction: bool = False  # people were shown that it waits
     waits: bool = False  # its outcome waits for Slack, and a stop may end it
@@ -118,6 +121,8 @@ class Record:
                 is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
                 starts="starts" in fields,
                 searches="searches" in fields,
+                is_behind="unread" in fields,
+                is_again="of" in fields,
                 follows=tuple(dict.fromkeys(fields.get("follows", "").split())),
                 has_queued_reaction="queued_reaction" in fields,
                 waits="waits" in fields,

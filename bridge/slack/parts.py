@@ -48,14 +48,15 @@ class MessageTag:
     """What a message carries as metadata, so that it is found again: ``event_type`` and its payload.
 
     *kind* is ``bridge_turn`` (an agent's answer, or a notice in its place), ``bridge_run`` or ``bridge_root``.
-    Metadata is readable by everybody in the workspace: ids only. Where Slack does not take it, the id of a message's
-    first block says the same, and the name of a file, which has none.
+    *message* is the ``ts`` of what it answers. Metadata is readable by everybody in the workspace: ids only. Where
+    Slack does not take it, the id of a message's first block says the same, and the name of a file, which has none.
     """
 
     kind: str
     turn: TurnId
     agent: int | None = None
     session: int | None = None
+    message: str = ""
 
     def metadata(self, part: str, count: int) -> dict[str, Any]:
         """Write it for one *part* of *count*."""
@@ -64,6 +65,8 @@ class MessageTag:
             payload["agent"] = self.agent
         if self.session is not None:
             payload["session"] = self.session
+        if self.message:
+            payload["message"] = self.message
         return {"event_type": self.kind, "event_payload": payload}
 
     def block_id(self, part: str) -> str:

@@ -33,8 +33,14 @@ SCOPES: Final = (
         "groups:history", "hear what is said without a mention, and read earlier messages, in private channels", True
     ),
     Scope("mpim:history", "hear mentions and replies in group direct messages, and read a thread there", True),
-    Scope("channels:read", "write and find public channels by their names", True),
-    Scope("groups:read", "write and find private channels by their names", True),
+    Scope(
+        "channels:read", "write and find public channels by their names, and find mentions there after an outage", True
+    ),
+    Scope(
+        "groups:read", "write and find private channels by their names, and find mentions there after an outage", True
+    ),
+    Scope("im:read", "find direct messages that were missed in an outage", True),
+    Scope("mpim:read", "find mentions in group direct messages that were missed in an outage", True),
     Scope("users:read", "write names in place of ids, and tell guests, who run nothing, from members", True),
     Scope("files:read", "read the files in messages, such as text files, documents and transcripts of clips", True),
     Scope("files:write", "send what is too long for messages as a file", True),

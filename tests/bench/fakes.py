@@ -7,6 +7,7 @@ benchmark would measure the emulator. These two find in the bytes of a request w
 from __future__ import annotations
 
 import asyncio
+import bisect
 import json
 import re
 import time
@@ -14,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from urllib.parse import parse_qs
 
 from bench.traffic import BOT, CHANNEL, TEAM, Said
 from bench.wire import Reply, port_of, serve
@@ -21,6 +23,7 @@ from bench.wire import Reply, port_of, serve
 _ASK = re.compile(rb"ask (\d+\.\d+) (\d+)")
 _SESSION = re.compile(rb'"sessionId": ?(\d+)')
 _ANSWER = re.compile(rb"answer (\d+\.\d+) (\d+)")
+_PAGE = 200
 _THREAD = re.compile(rb'"thread_ts": ?"([\d.]+)"')
 
 
@@ -134,12 +137,22 @@ class FakeProject:
 
 @dataclass(slots=True)
 class FakeSlack:
-    """Slack's Web API: takes every call, and remembers the posts."""
+    """Slack's Web API: takes every call, and remembers the posts. Its history is what was stored there."""
 
     ledger: Ledger
     port: int = 0
     commands_answered: int = 0
     posts: int = 0
+    _replies: dict[str, list[dict[str, str]]] = field(default_factory=lambda: defaultdict(list))
+    _roots: list[dict[str, str]] = field(default_factory=list)
+
+    def store_reply(self, thread: str, message: dict[str, str]) -> None:
+        """Have *message* in a thread; the oldest comes first."""
+        self._replies[thread].append(message)
+
+    def store_root(self, message: dict[str, str]) -> None:
+        """Have *message* at the top of the channel; the oldest comes first."""
+        self._roots.append(message)
 
     def answer(self, target: bytes, body: bytes, send: Reply) -> None:
         """Answer one call."""
@@ -152,11 +165,23 @@ class FakeSlack:
                 send(b'{"ok": true, "channel": "%b", "ts": "1800000000.%06d"}' % (CHANNEL.encode(), self.posts))
             case "auth.test":
                 send(_AUTH)
+            case "users.conversations":
+                send(b'{"ok": true, "channels": [{"id": "%b"}]}' % CHANNEL.encode())
+            case "conversations.replies":
+                send(json.dumps({"ok": True, "messages": self._replies.get(_asked(target, "ts"), [])}).encode())
+            case "conversations.history":
+                send(json.dumps(self._page(_asked(target, "latest"))).encode())
             case "response_url":
                 self.commands_answered += 1
                 send(b"ok")
             case _:
                 send(b'{"ok": true}')
+
+    def _page(self, latest: str) -> dict[str, object]:
+        """A page of the top of the channel, newest first."""
+        before = bisect.bisect_left(self._roots, float(latest or "inf"), key=lambda one: float(one["ts"]))
+        page = self._roots[max(0, before - _PAGE) : before]
+        return {"ok": True, "messages": page[::-1], "has_more": before > _PAGE}
 
     def _note(self, body: bytes) -> None:
         answer, thread = _ANSWER.search(body), _THREAD.search(body)
@@ -164,6 +189,11 @@ class FakeSlack:
             self.ledger.wrong.append("a post that is no answer")
         else:
             self.ledger.note_post(Said(answer[1].decode(), int(answer[2])), thread[1].decode())
+
+
+def _asked(target: bytes, name: str) -> str:
+    """Find an argument of a call that reads."""
+    return parse_qs(target.partition(b"?")[2].decode()).get(name, [""])[0]
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from support.fake_redis import InProcessRedis
 from support.harness import Harness, a_harness
 from support.lifetimes import keys_without_lifetime
 from support.store import Store, a_store
+from support.turns import Bench, a_bench
 
 IN_PROCESS = (
     "test_commands_",
@@ -40,6 +41,12 @@ def redis(request: pytest.FixtureRequest) -> Redis:
     """An empty Redis: fakeredis, or a real one."""
     found: Redis = request.getfixturevalue("fake_redis" if request.path.name.startswith(IN_PROCESS) else "real_redis")
     return found
+
+
+@pytest.fixture
+async def bench(redis: Redis) -> AsyncIterator[Bench]:
+    async with a_bench(redis) as bench:
+        yield bench
 
 
 @pytest.fixture

@@ -187,13 +187,13 @@ async def test_what_comes_in_time_is_kept(store: Store) -> None:
     assert isinstance(await store.put(within=timedelta(seconds=3)), Queued)
 
 
-async def test_an_event_is_known_for_25_hours_its_message_for_7_days_and_what_waits_for_ever(
+async def test_an_event_is_known_for_25_hours_its_message_for_8_days_and_what_waits_for_ever(
     store: Store, redis: Redis
 ) -> None:
     turn = await store.queue()
 
     assert 24.9 < 24 * await store.days_left(f"seen:e:Ev{ROOT}") <= 25
-    assert 6.9 < await store.days_left(f"seen:m:{key_of(ROOT)}") <= 7
+    assert 7.9 < await store.days_left(f"seen:m:{key_of(ROOT)}") <= 8
     assert await redis.ttl(f"{{test}}:turn:{turn}") == -1
     assert await redis.ttl(f"{{test}}:box:{LANE}") == -1
 

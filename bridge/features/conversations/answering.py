@@ -141,6 +141,8 @@ async def _ask(
     turn.stage(*deps.sessions.answered(message, found.sessionId, expected=session, agent=agent))
     feedback = Answered(turn.id, agent, found.sessionId)
     notes = [answers.SESSION_GONE] if is_new else []
+    if message.was_found and not turn.record.is_again and await deps.sessions.may_say_late(message.thread, turn.id):
+        notes.append(answers.LATE)
     reply = answers.answer(found.message, found.toolsUsed, notes=notes, feedback=feedback)
     return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)
 

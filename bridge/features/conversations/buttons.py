@@ -34,6 +34,17 @@ async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: A
     return _queued_again(await deps.inbox.again(TurnId(click.value)), notices.sent_again())
 
 
+@conversations.button(notices.SEND_THEM)
+async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+    """Queue what was found too old in a thread, once, in the order in which it was written."""
+    thread = ThreadKey(click.team, click.channel, click.thread_ts)
+    sent = [await deps.inbox.again(one) for one in await deps.sessions.take_offer(thread)]
+    if "full" in sent:
+        return shown(notices.thread_full(), "full")
+    count = sum(how in {"queued", "already"} for how in sent)
+    return shown(notices.sent_them(count) if count else notices.message_gone(), "sent again" if count else "gone")
+
+
 @conversations.button(notices.ASK_EDITED)
 async def ask_edited(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Queue the new text of a message that was changed too late."""

@@ -36,6 +36,7 @@ conversations.kind(InboundMessage)(answer)
 conversations.notices |= {
     "mention_without_text": notices.mention_without_text,
     "canvas": notices.in_canvas,
+    "command_missed": notices.command_missed,
     "thread_full": notices.thread_full,
     "not_taken": notices.not_taken,
     "muted": notices.is_muted,

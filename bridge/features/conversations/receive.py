@@ -55,7 +55,7 @@ class Received:
 
     decision: Literal[
         "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "kept",
-        "edited", "asked", "known", "late", "unknown", "withdrawn",
+        "edited", "asked", "known", "late", "unknown", "withdrawn", "missed", "outdated",
     ]  # fmt: skip
     reason: str = ""
 
@@ -114,6 +114,14 @@ class Receiver:
             return await self._keep(message, line, Condition.SEARCH)
         return received
 
+    async def found(self, message: InboundMessage) -> Received:
+        """Decide about *message*, which was found in Slack's history after an outage, as about one that Slack sends.
+
+        But no command is carried out so late, and nobody is told that a thread is full or has had enough: ``full`` and
+        ``paused`` are to be tried again. One that is ``outdated`` was edited since it was read: read it again.
+        """
+        return await self.receive(message.model_copy(update={"was_found": True, "retry": LAST_RETRY}))
+
     async def _rule_for(self, message: InboundMessage) -> tuple[str, AppRule] | str:
         """Find out what the app that posted *message* starts there, and its id; or say why it starts nothing.
 
@@ -141,6 +149,8 @@ class Receiver:
             return Received("ignored", found)
         app, rule = found
         is_run = rule.workflow is not None
+        if is_run and message.was_found:
+            return Received("ignored", "found too late to run a workflow")
         about = {"team": message.team, "channel": message.channel, "user": rule.owner}
         put = await self.inbox.put(
             TriggeredRun(**about, workflow=rule.workflow, message=message) if rule.workflow is not None else message,
@@ -152,10 +162,13 @@ class Receiver:
             is_limited=True,
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
+            was_found=message.was_found,
             app=app,
             why=f"its app, {app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
         )
         if isinstance(put, Paused):
+            if message.was_found:
+                return _received(put)
             if put.is_first:  # and once an hour, however often that happens
                 what = app_paused(rule.name or message.app_name or app)
                 told = Notice(**about, what=what, of="notice", is_offer=True)
@@ -214,6 +227,8 @@ class Receiver:
 
     async def _keep(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
         """Queue it; *line* is the command that it is."""
+        if message.was_found and line is not None:
+            return await self._tell(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
             "it mentions the bot"
             if message.is_mention
@@ -233,6 +248,7 @@ class Receiver:
             why=why,
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
+            was_found=message.was_found,
             is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild
         )
         match put:
@@ -241,9 +257,13 @@ class Receiver:
                 await self.inbox.stops.stop(thread_lane(message.thread), message.ts, by=turn)
                 return Received("queued")
             case Queued(turn, _, ahead):
-                if ahead and line is None and self.waits_behind is not None:
+                if ahead and line is None and self.waits_behind is not None and not message.was_found:
                     self.waits_behind(message, turn, ahead)
                 return Received("queued")
+            case Full() | Paused() if message.was_found:
+                return _received(put)
+            case Void("edited") if message.was_found:
+                return Received("outdated")
             case Muted() if message.is_mention or message.is_direct:  # who speaks to the bot itself is told why
                 return await self._tell(message, "muted", "muted")
             case Full():
@@ -258,7 +278,7 @@ class Receiver:
         self,
         message: InboundMessage,
         what: str,
-        decision: Literal["refused", "full", "paused", "muted"],
+        decision: Literal["refused", "full", "paused", "muted", "missed"],
         condition: Condition = Condition.NONE,
     ) -> Received:
         """Queue a private line instead of the message; the message is marked as seen by it."""
@@ -271,6 +291,7 @@ class Receiver:
             condition=condition,
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
+            was_found=message.was_found,
             why=f"{decision}: {what}",
         )
         return Received(decision, what) if isinstance(put, Queued) else _received(put)

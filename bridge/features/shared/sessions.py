@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
-from bridge.queue.keys import GREETED, GREETING, SEEN, milliseconds
+from bridge.queue.keys import GREETED, GREETING, SEEN, TRACE, milliseconds
 from bridge.queue.records import VERSION, Conversation, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
+
+_MOST_OFFERED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,25 @@ class Sessions:
     async def told(self, thread: ThreadKey) -> None:
         """Remember that *thread* was told."""
         await self._mark(self._keys.told(thread), SEEN)
+
+    async def may_say_late(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether the answer of *turn* is to say that it is late, after an outage: no other in *thread* does."""
+        return await self._has(self._keys.late(thread), turn, TRACE)
+
+    async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn* is to offer what was found too old in *thread*: no other does."""
+        return await self._has(self._keys.offer(thread), turn, TRACE)
+
+    def offers(self, thread: ThreadKey, turn: TurnId) -> Write:
+        """What adds *turn*, whose message is too old, to what is offered in *thread*."""
+        return ("push", self._keys.offered(thread), milliseconds(TRACE), turn, _MOST_OFFERED)
+
+    async def take_offer(self, thread: ThreadKey) -> list[TurnId]:
+        """List the turns that are offered in *thread*, oldest first; from now on another turn may offer."""
+        with translated():
+            found: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
+            await self._redis.delete(self._keys.offer(thread))
+        return [TurnId(turn) for turn in reversed(found)]
 
     async def _has(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
         """Give what may be done once to *turn*, which finds that it has it whenever it is begun again."""

@@ -10,7 +10,9 @@ local turn = redis.call('GET', mark)
 local since = voids(turn)
 if since and (version < since or since == math.huge) then return 'late' end
 if not turn or since then
-  if ARGV[4] ~= '' and version > 0 then redis.call('SET', mark, '=' .. ARGV[3], 'PX', ARGV[4]) end
+  local lifetime = ARGV[4]
+  if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end -- somebody may have read an earlier text
+  if lifetime ~= '' and version > 0 then redis.call('SET', mark, '=' .. ARGV[3], 'PX', lifetime) end
   return 'unknown'
 end
 local key = turn_key(turn)

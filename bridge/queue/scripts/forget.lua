@@ -1,6 +1,9 @@
 -- Drop the consumers of processes that ended long ago. One step, because a consumer that is dropped while
 -- something is pending for it takes that with it. What the audit has kept for long enough leaves too.
--- ARGV: idle for at least (ms), oldest entry of the audit (ms). Returns how many consumers were dropped.
+-- ARGV: idle for at least (ms), oldest entry of the audit (ms), newest message (s) in a thread that has left the index,
+--       lifetime of that index (ms). Returns how many consumers were dropped.
+redis.call('ZREMRANGEBYSCORE', active_key(), '-inf', ARGV[3])
+redis.call('PEXPIRE', active_key(), ARGV[4])
 redis.call('XTRIM', audit_key(), 'MINID', ARGV[2])
 local dropped, consumers = 0, redis.pcall('XINFO', 'CONSUMERS', READY, GROUP)
 if consumers.err then return 0 end -- the store was wiped under us

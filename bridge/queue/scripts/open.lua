@@ -1,17 +1,26 @@
 -- Take or confirm the namespace, and see to it that the consumer group exists. Repeated by a heartbeat, so
 -- that a store that was wiped under us is set up again and says since when it knows anything. Where that was not done for
--- longer than it should be, nobody took messages in meanwhile.
+-- longer than it should be, nobody took messages in meanwhile; and where nobody could hear Slack for longer than it sends
+-- things again, what was said then is to be caught up. After a wipe so is what may have waited.
 -- ARGV: team, bot user, now (ms), address of the workspace or '', how long that may have been (ms), and for how long it is
---       remembered (ms) how many times it was longer. Returns {'ours', since (ms), this server's clock (ms)} or {'taken', owner}.
+--       remembered (ms) how many times it was longer, this process hears Slack ('1'), how long it may have been that none
+--       did (ms; '': nothing is caught up), how long an outage is known (ms), since when this process knows the store (ms,
+--       '': it has just begun), how far back (ms) something may have waited.
+-- Returns {'ours', since (ms), this server's clock (ms), something is being caught up ('1'), reports, channels' defaults}
+--         or {'taken', owner}.
 local team, bot, now = ARGV[1], ARGV[2], ARGV[3]
 local owner = owner_key()
-local held = redis.call('HMGET', owner, 'team', 'bot', 'since', 'url', 'alive')
+local held = redis.call('HMGET', owner, 'team', 'bot', 'since', 'url', 'alive', 'listened')
 if held[1] and (held[1] ~= team or held[2] ~= bot) then
   return {'taken', held[1] .. '/' .. held[2]}
 end
 if not held[1] then
   redis.call('HSET', owner, 'v', 1, 'team', team, 'bot', bot, 'since', now)
   held[3] = now
+  if ARGV[11] ~= '' then
+    redis.call('HSET', owner, 'wiped', now)
+    if ARGV[9] ~= '' then note_outage(math.max(tonumber(ARGV[11]), tonumber(ARGV[12])), now, ARGV[10], true) end
+  end
 end
 if ARGV[4] ~= '' and held[4] ~= ARGV[4] then redis.call('HSET', owner, 'url', ARGV[4]) end
 local alive = tonumber(held[5] or '') or tonumber(now)
@@ -19,9 +28,17 @@ if tonumber(now) - alive > tonumber(ARGV[5]) then
   note_refusals(string.format('%.3f', alive / 1000), string.format('%.3f', now / 1000), ARGV[6], ARGV[7])
 end
 redis.call('HSET', owner, 'alive', now)
+if ARGV[8] == '1' then
+  local listened = tonumber(held[6] or '')
+  if listened and ARGV[9] ~= '' and tonumber(now) - listened > tonumber(ARGV[9]) then
+    note_outage(listened, now, ARGV[10])
+  end
+  redis.call('HSET', owner, 'listened', now)
+end
 -- The stream alone says nothing: after a wipe, a PUT that came first made it without the group.
 if redis.call('EXISTS', READY) == 0 or #redis.call('XINFO', 'GROUPS', READY) == 0 then
   redis.call('XGROUP', 'CREATE', READY, GROUP, '0', 'MKSTREAM')
 end
 local clock = redis.call('TIME')
-return {'ours', held[3], tostring(clock[1] * 1000 + math.floor(clock[2] / 1000))}
+return {'ours', held[3], tostring(clock[1] * 1000 + math.floor(clock[2] / 1000)), is_catching_up() and '1' or '',
+  redis.call('ZCARD', reports_key()), redis.call('HLEN', channels_key())}

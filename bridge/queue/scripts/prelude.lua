@@ -33,6 +33,29 @@ local function note_refusals(first, last, lifetime, most)
   redis.call('PEXPIRE', refusing_key(), lifetime)
 end
 
+-- Something was said in a thread that is bound. The index is pruned by `forget`, and lives as long as its threads.
+local function note_activity(thread, ts, lifetime)
+  if redis.call('ZADD', active_key(), 'GT', ts, thread) == 1 then redis.call('PEXPIRE', active_key(), lifetime) end
+end
+
+-- Nobody listened from one time to another (ms): what was said then is to be looked for in Slack's history, together with
+-- what was said in an earlier outage and is not found yet.
+local function note_outage(first, last, lifetime, was_wiped)
+  local key = catch_up_key()
+  local seen = redis.call('HMGET', key, 'from', 'done', 'wiped')
+  if seen[1] and not seen[2] then first, was_wiped = math.min(first, seen[1]), was_wiped or seen[3] end
+  redis.call('DEL', key, unread_key())
+  redis.call('HSET', key, 'v', VERSION, 'from', string.format('%d', first), 'to', string.format('%d', last))
+  if was_wiped then redis.call('HSET', key, 'wiped', 1) end
+  redis.call('PEXPIRE', key, lifetime)
+end
+
+-- Whether something is being looked for there.
+local function is_catching_up()
+  local seen = redis.call('HMGET', catch_up_key(), 'from', 'done')
+  return seen[1] and not seen[2]
+end
+
 -- What a lane waited for has come.
 local function unpark(lane)
   if redis.call('HDEL', parked_key(), lane) == 1 then activate(lane) end
@@ -47,11 +70,13 @@ local function voids(mark)
 end
 
 -- A message was deleted: while it waits, it is marked, and done with as soon as it is the head. One that became no
--- turn yet leaves a mark for `lifetime` (ms, '': none), for Slack may be about to send it again.
+-- turn yet leaves a mark for `lifetime` (ms, '': none), for Slack may be about to send it again; and while its history is
+-- read, for somebody may have read it.
 local function withdraw(message, lifetime)
   local mark = seen_message_key(message)
   local turn = redis.call('GET', mark)
   if not turn or voids(turn) then
+    if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end
     if lifetime ~= '' then redis.call('SET', mark, '=', 'PX', lifetime) end
     return 'unknown'
   end

@@ -6,6 +6,7 @@
 --       a line for the trace on how it came, lifetime of the message's mark (ms),
 --       who speaks to the agent with it or '', version of its text or '', Slack sends it no more ('1'),
 --       writes that are made with it (the prelude's `apply`), or not: if they begin with an 'if' that does not hold,
+--       it was found in Slack's history ('1'),
 --       the worker that is free for it or '', and how that one looks at a head (the prelude's `look_at_head`).
 -- It knows one record of a feature's, the conversation of a thread, as what the queue asks of a lane: whether there is
 -- one (bound), whether it is closed for now (muted), and who speaks in it (several). Generic arguments for that would be
@@ -30,10 +31,10 @@ end
 
 -- What the first use of a command costs after a pause, ten times what a second one does, is most of what this costs:
 -- so as few different commands as possible.
-local text_version, is_last, worker = ARGV[21], ARGV[22] == '1', ARGV[24]
+local text_version, is_last, was_found, worker = ARGV[21], ARGV[22] == '1', ARGV[24] == '1', ARGV[25]
 local event_mark, message_mark = seen_event_key(event), seen_message_key(message)
 local kept = kept_key(thread) -- replies that came before the first message of their thread
-local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), kept)
+local known = redis.call('MGET', refused_key(turn), event_mark, message_mark, seen_message_key(thread), kept, behind_key(thread))
 if known[1] then return {'late'} end -- nothing is marked by the empty name
 local since, is_pending = voids(known[3])
 if since and (tonumber(text_version) or 0) < since then
@@ -49,22 +50,25 @@ end
 
 -- The first of those that wait in the lane which was written after a message that comes late: that goes before it, but
 -- not before what has a place at the end of its own (it has no 'ts'), nor before a head that a worker looks at, or that
--- was stopped. A head that is parked is looked at by nobody. Also returns how many it overtakes.
+-- was stopped. A head that is parked is looked at by nobody, and one that came while its thread had still to be read
+-- waits for that (`Turns`). Also returns how many it overtakes.
 local function overtaken_by(written)
   local first, count = nil, 0
   for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
     local id = redis.call('LINDEX', box_key(lane), place)
-    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'withdrawn')
+    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'withdrawn', 'unread')
     if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
     if redis.call('LINDEX', box_key(lane), 0) == id
-        and (seen[4] or (seen[3] and redis.call('HGET', parked_key(), lane) ~= id)) then break end
+        and (seen[4] or (seen[3] and not (seen[5] and known[6]) and redis.call('HGET', parked_key(), lane) ~= id)) then
+      break
+    end
     first, count = id, count + 1
   end
   return first, count
 end
 
 local conversation, speaker = thread_key(thread), ARGV[20]
-local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker')
+local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker', 'since')
 local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
 
 -- Whether messages were refused when this one was written, give or take a second.
@@ -94,6 +98,10 @@ if condition == 'bound' and not talk[1] then
   redis.call('SET', kept, string.sub((known[5] and known[5] .. ' ' or '') .. ts, -2000), 'PX', 1000 * YOUNG)
   return {'kept'}
 end
+-- What was said before the bot was called into the thread was not for it, however late it comes.
+if (condition == 'bound' or condition == 'search') and ts ~= '' and tonumber(ts) < (tonumber(talk[4] or '') or 0) then
+  return {'unbound'}
+end
 if condition == 'search' and redis.call('EXISTS', looked_key(thread)) == 1 then return {'unbound'} end
 if speaker ~= '' and talk[2] then return {'muted'} end
 local waiting = waiting_in(lane)
@@ -112,7 +120,13 @@ for _, pace in ipairs(paces) do count(pace[2], minute) end
 
 local starts = condition == 'start' and not talk[1] and agent == ''
 if condition == 'start' then
-  if not talk[1] then redis.call('HSET', conversation, 'v', VERSION) end
+  if not talk[1] then
+    redis.call('HSET', conversation, 'v', VERSION)
+    if ts ~= '' and ts ~= root then -- an edit may have called it in
+      local edited = tonumber(text_version) or 0
+      redis.call('HSET', conversation, 'since', edited > tonumber(ts) and text_version or ts)
+    end
+  end
   if agent ~= '' then redis.call('HSETNX', conversation, 'agent', agent) end
 end
 if condition == 'start' or condition == 'bound' then
@@ -122,6 +136,7 @@ if condition == 'start' or condition == 'bound' then
     redis.call('HSET', conversation, 'several', 1) -- from now on the agent is told who speaks
   end
   redis.call('PEXPIRE', conversation, thread_ms)
+  note_activity(thread, ts ~= '' and ts or now / 1000, thread_ms)
 end
 if event ~= '' then redis.call('SET', event_mark, turn, 'PX', seen_ms) end
 if message ~= '' then redis.call('SET', message_mark, turn, 'PX', ARGV[19]) end
@@ -135,6 +150,7 @@ waiting = waiting - overtaken
 if first then add(record, 'overtakes', overtaken) end
 if waiting > 0 then add(record, 'behind', waiting) end
 if starts then add(record, 'starts', 1) end -- its words may choose the agent
+if known[6] and not was_found then add(record, 'unread', 1) end
 if known[5] and message == thread and condition == 'start' then
   add(record, 'follows', known[5]) -- they are read again before anything is done about this one
   redis.call('DEL', kept)
@@ -152,7 +168,7 @@ local ahead = length - 1 - overtaken
 if length == 1 then
   activate(lane)
   local entry, woken = next_for(worker)
-  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 25)})} end
+  if woken == lane then return {'queued', waiting, ahead, entry, lane, look_at_head(turn, worker, 1, {unpack(ARGV, 26)})} end
   if entry then return {'queued', waiting, ahead, entry, woken} end -- one that has waited for longer
 else -- who writes on after a stop wants to go on; what was written before it and comes late does not count
   local held = redis.call('HGET', held_key(), lane)

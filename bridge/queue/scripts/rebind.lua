@@ -11,6 +11,7 @@ else
   redis.call('HDEL', conversation, 'session')
 end
 redis.call('PEXPIRE', conversation, ARGV[5])
+note_activity(ARGV[1], string.match(ARGV[1], '[^:]*$'), ARGV[5])
 if ARGV[4] ~= '' and ARGV[3] ~= '' then
   local bound = bound_key(string.match(ARGV[1], '^[^:]*'), ARGV[4])
   redis.call('HSETNX', bound, ARGV[1], ARGV[3] .. ':')

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from bench.figures import Figure
 from bench.scenarios.acks import acks
 from bench.scenarios.burst import burst
+from bench.scenarios.caught_up import caught_up
 from bench.scenarios.counts import counts
 from bench.scenarios.growth import growth, processes
 from bench.scenarios.latency import commands, even, idle
@@ -29,4 +30,5 @@ SCENARIOS: Mapping[str, Scenario] = {
     "start": start,
     "growth": growth,
     "processes": processes,
+    "caught_up": caught_up,
 }

@@ -83,7 +83,7 @@ def _key(thread: str) -> str:
 
 
 async def _grow(redis: Redis, model: str, kept: int, wanted: int) -> float:
-    """Copy the key *model* until there are *wanted*; gives the bytes that each new one took."""
+    """Copy the key *model* and its place in the index until there are *wanted*; gives the bytes that each took."""
     value, lifetime = await redis.dump(model), await redis.pttl(model)
     if value is None:
         raise LookupError(model)
@@ -91,7 +91,9 @@ async def _grow(redis: Redis, model: str, kept: int, wanted: int) -> float:
     for first in range(kept, wanted, _BATCH):
         async with redis.pipeline(transaction=False) as pipe:
             for number in range(first, min(first + _BATCH, wanted)):
-                pipe.restore(_key(f"16{number:08d}.000100"), lifetime, value)
+                root = f"16{number:08d}.000100"
+                pipe.restore(_key(root), lifetime, value)
+                pipe.zadd("{bench}:active", {f"{TEAM}:{CHANNEL}:{root}": float(root)})
             await pipe.execute()
     # So many writes at once make Redis write its file anew, which takes the core from everybody for a while.
     await wait_until(lambda: _is_quiet(redis), "Redis has written its file anew", _QUIET_SECONDS)

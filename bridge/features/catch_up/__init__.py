@@ -1,0 +1,1 @@
+"""After an outage: what people said meanwhile is found in Slack's history."""

@@ -1,0 +1,385 @@
+"""Find what people said while nobody heard Slack, and take it in as if Slack sent it now.
+
+Slack sends an event again at once, after one and after five minutes, and then never
+(https://docs.slack.dev/apis/events-api#retries). So `bridge.queue.namespace` notes an outage of more than a minute, and
+one process reads what was said then: the threads with a conversation, by when something was last said there, and the
+channels and direct messages that the bot is in, the latest first. Each message goes through the parser, the receiver
+and the deduplication that Slack's own deliveries go through, with the text that it has by now. What is too old by then
+is offered in its thread, not sent (`bridge.features.turns`); commands are not carried out.
+
+* `conversations.history` has the top of a channel only, newest first: each message there begins a thread of its own, so
+  that their order does not matter. Where one has replies, its thread is read as a whole.
+* `conversations.replies` has a thread, oldest first; so it is put in. A reply that comes live while its thread has
+  still to be read is queued and waits (`CatchUp.bring_up`), for ten minutes at most. What comes between the end of the
+  outage and the moment when it is noticed, some seconds later, does not wait.
+
+https://docs.slack.dev/reference/methods/conversations.history · https://docs.slack.dev/reference/methods/conversations.replies
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, StoreUnavailable
+from bridge.ids import ThreadKey
+from bridge.metrics import Metrics
+from bridge.queue.keys import MARKED
+from bridge.queue.outages import Outages, PastOutage, Unit
+from bridge.queue.patience import Draining, Patience
+from bridge.slack.api import Identity, Json, SlackWeb
+
+log = logging.getLogger(__name__)
+
+BOUND: Final = timedelta(days=7)
+"""What was older when the outage ended is not looked for: the store knows for a day more which messages it has had."""
+
+_LOOKS_EVERY: Final = timedelta(seconds=1)
+_BEFORE: Final = timedelta(minutes=1)  # Slack may have begun to fail before that was noted
+_OFFERED_LIVE: Final = timedelta(seconds=10)  # what Slack sends now is not taken out of its hands
+_LEAST_THREADS: Final = 1000  # are read, even if nothing was said there for longer than `BOUND`
+_MOST_LANES: Final = 200  # at work; then what was found waits in Slack
+_LOOK_AHEAD: Final = 50
+_PAGE: Final = "200"  # apps outside the Marketplace get 15, whatever they ask for
+_READINGS: Final = 5  # of one thread, where people edit what is being read
+_TRY_AGAIN: Final = timedelta(seconds=5)
+_SLICE: Final = timedelta(seconds=5)  # of a long wait, after which the claim is renewed
+# Slack allows some 50 calls a minute of each method, and others need them, too:
+# https://docs.slack.dev/apis/web-api/rate-limits
+_CALLS_A_MINUTE: Final = 45
+
+_KINDS: Final = (  # what the list of the bot's channels takes, and what it takes to read such a channel
+    ("public_channel", "channels:read", "channels:history"),
+    ("private_channel", "groups:read", "groups:history"),
+    ("im", "im:read", "im:history"),
+    ("mpim", "mpim:read", "mpim:history"),
+)
+_AGAIN: Final = frozenset({"full", "paused"})
+
+
+class _Lost(Exception):
+    """Another process reads."""
+
+
+@dataclass(slots=True)
+class _Count:
+    found: int = 0
+    queued: int = 0
+
+
+@dataclass(slots=True)
+class CatchUp:
+    """Reads what is to be read, for one *process*.
+
+    *take* takes in one message of a channel and says what was decided. *has_outage* is whether there may be something
+    to do, *store_since* since when the store knows anything, and *depth* how many lanes have work.
+    """
+
+    outages: Outages
+    web: SlackWeb
+    identity: Identity
+    take: Callable[[Json, str], Awaitable[str]]
+    patience: Patience
+    metrics: Metrics
+    process: str
+    now: Callable[[], datetime]
+    has_outage: Callable[[], bool]
+    store_since: Callable[[], datetime | None]
+    depth: Callable[[], Awaitable[int]]
+    monotonic: Callable[[], float] = time.monotonic
+    _later: dict[Unit, float] = field(default_factory=dict)
+    _done: set[tuple[str, Unit]] = field(default_factory=set)  # threads that need not be read twice
+    _called_at: dict[str, deque[float]] = field(
+        default_factory=lambda: defaultdict(lambda: deque(maxlen=_CALLS_A_MINUTE))
+    )
+
+    async def run(self) -> None:
+        """Catch up whenever there is something to, until the process drains."""
+        was_away = False
+        with suppress(Draining):
+            while True:
+                await self.patience.pause(_LOOKS_EVERY)
+                try:
+                    if self.has_outage():
+                        await self.catch_up()
+                    was_away = False
+                except (StoreUnavailable, SlackError) as exc:
+                    if not was_away:
+                        log.warning("cannot catch up yet", extra={"why": type(exc).__name__})
+                    was_away = True
+                except _Lost:
+                    log.info("another process catches up")
+
+    async def catch_up(self) -> None:
+        """Read all that has to be read, unless another process does. Raises `StoreUnavailable` and `SlackError`."""
+        outage = await self.outages.latest()
+        if outage is None or outage.done_at is not None or not await self.outages.claim(self.process):
+            return
+        facts = {"began": outage.began.isoformat(), "ended": outage.ended.isoformat(), "left": outage.left}
+        log.info("catching up what was said in an outage", extra=facts)
+        try:
+            if not outage.is_planned and not await self._plan(outage):
+                return
+            while units := await self.outages.unread(_LOOK_AHEAD):
+                await self._hold()
+                self.metrics.catch_up_left(len(units))
+                ready = [unit for unit in units if self._later.get(unit, 0) <= self.monotonic()]
+                if not ready or await self.depth() > _MOST_LANES:
+                    await self._pause(_LOOKS_EVERY)
+                elif not await self._read(outage, ready[0]):
+                    return  # there was another outage meanwhile
+            self._later.clear()
+            self._done.clear()
+            self.metrics.catch_up_left(0)
+            done = await self.outages.latest()
+            if done is not None:
+                counts = {"read": done.read, "found": done.found, "queued": done.queued}
+                log.info("caught up", extra=counts)
+        finally:
+            with suppress(StoreUnavailable):
+                await self.outages.give_back(self.process)
+
+    async def mark_threads(self) -> None:
+        """Mark the threads that have to be read, before anything new is taken in. Raises `StoreUnavailable`."""
+        outage = await self.outages.latest()
+        if outage is None or outage.done_at is not None or outage.has_threads:
+            return
+        units = [(score, Unit.of_thread(thread)) for score, thread in await self._threads(outage)]
+        await self.outages.plan(outage, units, self.now(), is_whole=False)
+
+    async def bring_up(self, thread: ThreadKey) -> timedelta | None:
+        """Read *thread* now if it has still to be read, since somebody goes on there. Gives how long to wait then.
+
+        None: older messages are not waited for. Raises `StoreUnavailable`.
+        """
+        if not await self.outages.is_behind(thread):
+            return None
+        outage = await self.outages.latest()
+        if outage is None or outage.done_at is not None:
+            return None
+        unit = Unit.of_thread(thread)
+        try:
+            await self._thread(outage, unit, is_patient=False)
+        except SlackTokenRefused:
+            return _TRY_AGAIN
+        except SlackRefused as exc:
+            await self._skip(outage, unit, exc)
+        except SlackError as exc:
+            return (exc.retry_after if isinstance(exc, SlackUnreachable) else None) or _TRY_AGAIN
+        return _TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0)
+
+    # What has to be read.
+
+    async def _plan(self, outage: PastOutage) -> bool:
+        await self.mark_threads()
+        active: dict[str, float] = {}
+        for score, thread in await self._threads(outage):
+            active.setdefault(thread.channel, score)
+        channels = dict.fromkeys(await self._channels(), 0.0) | active
+        units = [(score, Unit("c", self.identity.team, channel)) for channel, score in channels.items()]
+        return await self.outages.plan(outage, units, self.now())
+
+    async def _threads(self, outage: PastOutage) -> list[tuple[float, ThreadKey]]:
+        return await self.outages.active_threads(_begins(outage, self.now()) - BOUND, _LEAST_THREADS)
+
+    async def _channels(self) -> list[str]:
+        """List the channels that the bot is in and may read. https://docs.slack.dev/reference/methods/users.conversations."""
+        scopes = self.identity.scopes
+        kinds = [kind for kind, listed, read in _KINDS if not scopes or {listed, read} <= scopes]
+        without = [name for _kind, *needed in _KINDS for name in needed if scopes and name not in scopes]
+        if without:
+            log.warning("some channels can't be looked through for what was missed", extra={"without": sorted(without)})
+        found: list[str] = []
+        arguments = {"types": ",".join(kinds), "exclude_archived": "true", "limit": _PAGE}
+        while kinds:
+            try:
+                page = await self._call("users.conversations", arguments)
+            except SlackTokenRefused:
+                raise
+            except SlackRefused as exc:
+                log.warning("the bot's channels can't be listed", extra={"detail": exc.detail})
+                break
+            found += [str(one.get("id") or "") for one in _objects(page.get("channels"))]
+            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+            if not cursor:
+                break
+            arguments["cursor"] = cursor
+        return [channel for channel in found if channel]
+
+    # Reading.
+
+    async def _read(self, outage: PastOutage, unit: Unit) -> bool:
+        """Read one unit, or note that it has to be read later. False where there is another outage by now."""
+        try:
+            return await (self._thread if unit.kind == "t" else self._channel)(outage, unit)
+        except SlackTokenRefused:
+            raise
+        except SlackRefused as exc:
+            return await self._skip(outage, unit, exc)
+        except SlackError as exc:
+            log.info("something could not be read yet", extra={"channel": unit.channel, "detail": exc.detail})
+            self._try_later(unit)
+            return True
+
+    async def _skip(self, outage: PastOutage, unit: Unit, exc: SlackRefused) -> bool:
+        """Slack will not let it be read the next time either."""
+        self.metrics.catch_up("unreadable")
+        log.warning(
+            "something can't be read for what was missed", extra={"channel": unit.channel, "detail": exc.detail}
+        )
+        return await self.outages.was_read(outage, unit, self.now())
+
+    async def _thread(self, outage: PastOutage, unit: Unit, *, is_patient: bool = True) -> bool:
+        count = _Count()
+        arguments = {"channel": unit.channel, "ts": unit.at, "limit": _PAGE, "include_all_metadata": "true"}
+        oldest = _begins(outage, self.now()).timestamp()
+        for _ in range(_READINGS):
+            said: dict[str, Json] = {}
+            cursor: str | None = ""
+            while cursor is not None:
+                more = {"oldest": f"{oldest:.6f}"} | ({"cursor": cursor} if cursor else {})
+                page = await self._call("conversations.replies", arguments | more, is_patient=is_patient)
+                said |= {str(one.get("ts")): one for one in _objects(page.get("messages"))}
+                cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "") or None
+            met = await self._take_in(unit.channel, self._unanswered(outage, said, oldest), count)
+            if met in _AGAIN:
+                self._try_later(unit)
+                return True
+            if met != "outdated":
+                break
+        self._done.add((outage.name, unit))
+        return await self.outages.was_read(outage, unit, self.now(), found=count.found, queued=count.queued)
+
+    async def _channel(self, outage: PastOutage, unit: Unit) -> bool:
+        """Read a page of the top of a channel, and note the threads in it and the next page."""
+        oldest = _begins(outage, self.now()).timestamp()
+        page = await self._call(
+            "conversations.history",
+            {
+                "channel": unit.channel,
+                "oldest": f"{oldest:.6f}",
+                "latest": unit.at or f"{outage.ended.timestamp():.6f}",
+                "limit": _PAGE,
+                "include_all_metadata": "true",
+            },
+        )
+        count = _Count()
+        leads_to: list[tuple[float, Unit]] = []
+        alone: list[Json] = []
+        messages = _objects(page.get("messages"))
+        for one in messages:
+            ts, root = str(one.get("ts") or ""), str(one.get("thread_ts") or "")
+            latest = _seconds(one.get("latest_reply"))
+            if root not in {"", ts}:  # a reply that was shown in the channel, too
+                if f"<@{self.identity.bot_user}" in str(one.get("text") or ""):
+                    leads_to.append((_seconds(ts), Unit("t", unit.team, unit.channel, root)))
+            elif latest >= oldest:
+                thread = Unit("t", unit.team, unit.channel, ts)
+                leads_to += [(latest, thread)] if (outage.name, thread) not in self._done else []
+            else:
+                alone.append(one)
+        met = await self._take_in(unit.channel, alone, count)
+        if met in _AGAIN or met == "outdated":
+            self._try_later(unit, timedelta(0) if met == "outdated" else _TRY_AGAIN)
+            return True
+        if page.get("has_more") and messages:
+            last = min((str(one.get("ts") or "") for one in messages), key=_seconds)
+            leads_to.append((_seconds(last), Unit("c", unit.team, unit.channel, last)))
+        return await self.outages.was_read(
+            outage, unit, self.now(), found=count.found, queued=count.queued, leads_to=leads_to
+        )
+
+    def _unanswered(self, outage: PastOutage, said: Mapping[str, Json], oldest: float) -> list[Json]:
+        """What is to be taken in of a thread, oldest first. The store knows what it had, unless it was lost since.
+
+        Then an answer says by its metadata to which message it is; one that says nothing of that, or a stop, is behind
+        all that was dealt with.
+        """
+        since = self.store_since()
+        known_from = since.timestamp() if since else 0.0
+        answered: set[str] = set()
+        dealt_with = 0.0
+        for ts, one in said.items():
+            if not self.identity.wrote(one):
+                if str(one.get("text") or "").rstrip().endswith("!stop"):
+                    dealt_with = max(dealt_with, _seconds(ts))
+                continue
+            match one.get("metadata"):
+                case {"event_type": str() as kind, "event_payload": dict() as payload} if kind.startswith("bridge_"):
+                    if payload.get("message"):
+                        answered.add(str(payload["message"]))
+                    elif kind == "bridge_turn":
+                        dealt_with = max(dealt_with, _seconds(ts))
+        last = max(outage.ended, self.now() - _OFFERED_LIVE).timestamp()
+        return [
+            said[ts]
+            for ts in sorted(said, key=_seconds)
+            if oldest <= _seconds(ts) <= last
+            and not self.identity.wrote(said[ts])
+            and (_seconds(ts) >= known_from or (ts not in answered and _seconds(ts) > dealt_with))
+        ]
+
+    async def _take_in(self, channel: str, messages: Iterable[Json], count: _Count) -> str:
+        """Take messages in, one after the other; gives why it had to end before the last, if it had to."""
+        for one in messages:
+            met = await self.take(one, channel)
+            self.metrics.catch_up(met)
+            count.found += 1
+            count.queued += met == "queued"
+            if met in _AGAIN or met == "outdated":
+                return met
+        return ""
+
+    # Slack's patience, and ours.
+
+    async def _call(self, method: str, arguments: Mapping[str, str], *, is_patient: bool = True) -> Json:
+        """Ask Slack, no faster than others can bear; who *is_patient* waits out a 429. Raises `SlackError`."""
+        called_at = self._called_at[method]
+        while True:
+            left = called_at[0] + 60 - self.monotonic() if len(called_at) == _CALLS_A_MINUTE else 0
+            if left > 0 and is_patient:
+                await self._pause(timedelta(seconds=left))
+                continue
+            called_at.append(self.monotonic())
+            try:
+                return await self.web.read(method, arguments)
+            except SlackUnreachable as exc:
+                if exc.retry_after is None or not is_patient:
+                    raise
+                await self._pause(exc.retry_after)
+
+    async def _pause(self, duration: timedelta) -> None:
+        """Wait, and keep the claim. Raises `Draining`."""
+        left = duration
+        while left > timedelta(0):
+            await self.patience.pause(min(left, _SLICE))
+            left -= _SLICE
+            await self._hold()
+
+    async def _hold(self) -> None:
+        if not await self.outages.claim(self.process):
+            raise _Lost
+
+    def _try_later(self, unit: Unit, after: timedelta = _TRY_AGAIN) -> None:
+        self._later[unit] = self.monotonic() + after.total_seconds()
+
+
+def _begins(outage: PastOutage, now: datetime) -> datetime:
+    return max(outage.began, outage.ended - BOUND, now - MARKED + BOUND / 100) - _BEFORE
+
+
+def _objects(found: Any) -> list[Json]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _seconds(ts: Any) -> float:
+    try:
+        return float(ts or 0)
+    except (TypeError, ValueError):
+        return 0.0

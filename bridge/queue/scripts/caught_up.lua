@@ -1,0 +1,30 @@
+-- Something was read that belongs to an outage: it is done with, and what it led to has still to be read.
+-- ARGV: the outage, by its end (ms), what was read or '', now (ms), what is planned by now ('threads'; 'planned': all; or
+--       ''), messages found, those that were queued, how long a thread is marked (ms), then score and name of each thing
+--       that has still to be read.
+-- Returns how much that is | 'changed': there is another outage by now.
+local key, unread = catch_up_key(), unread_key()
+local seen = redis.call('HMGET', key, 'to', 'done', 'planned')
+if seen[1] ~= ARGV[1] or seen[2] then return 'changed' end
+local function thread_of(unit) return string.match(unit, '^t:(.*)$') end
+for i = 8, #ARGV, 2 do
+  redis.call('ZADD', unread, 'GT', ARGV[i], ARGV[i + 1])
+  local thread = thread_of(ARGV[i + 1])
+  if thread then redis.call('SET', behind_key(thread), ARGV[1], 'PX', ARGV[7]) end
+end
+if ARGV[2] ~= '' then
+  redis.call('ZREM', unread, ARGV[2])
+  redis.call('HINCRBY', key, 'read', 1)
+  local thread = thread_of(ARGV[2])
+  if thread then redis.call('DEL', behind_key(thread)) end
+end
+if ARGV[4] ~= '' then redis.call('HSET', key, ARGV[4], 1) end
+redis.call('HINCRBY', key, 'found', ARGV[5])
+redis.call('HINCRBY', key, 'queued', ARGV[6])
+local left = redis.call('ZCARD', unread)
+if left > 0 then
+  redis.call('PEXPIRE', unread, redis.call('PTTL', key))
+elseif seen[3] or ARGV[4] == 'planned' then
+  redis.call('HSET', key, 'done', ARGV[3])
+end
+return left

@@ -1,0 +1,127 @@
+"""What people said while the bridge was away for long is found in Slack's history, and answered once, in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
+from support.crowd import THREADS, Crowd, was_away
+from support.forks import run
+from support.outage import nobody_listens
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_world
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
+SETTINGS = {"BRIDGE_DEFAULT_AGENT": "1", "BRIDGE_MAX_AGE": "30d", "BRIDGE_THREAD_TURNS_PER_MINUTE": "0"}
+
+
+@pytest.mark.parametrize("seconds", [30 * MINUTE, HOUR, DAY, 7 * DAY])
+async def test_a_crowd_that_talked_in_an_outage_is_answered_once_and_in_order(world: World, seconds: float) -> None:
+    bridge = await world.start_bridge(**SETTINGS)
+    crowd = Crowd(world)
+    await crowd.gather(since=seconds + HOUR)
+    await bridge.kill()
+    await crowd.talk(seconds)
+    await was_away(world, seconds)
+
+    await world.start_bridge(**SETTINGS)
+    await crowd.settled(crowd.count)
+
+    assert crowd.faults() == []
+    assert len(crowd.threads) == THREADS
+
+
+@pytest.mark.timeout(180)  # the claim of the dead one lasts for half a minute
+async def test_a_killed_process_is_followed_by_another(world: World) -> None:
+    bridge = await world.start_bridge(**SETTINGS)
+    crowd = Crowd(world)
+    await crowd.gather(since=2 * HOUR)
+    await bridge.kill()
+    await crowd.talk(HOUR, rounds=4)
+    await was_away(world, HOUR)
+    await world.start_bridge(**SETTINGS)
+    await world.start_bridge(**SETTINGS)
+    prefix = f"{{{world.namespace}}}:"
+
+    async def has_begun() -> bool:
+        return int(await world.redis.hget(f"{prefix}catch_up", "read") or 0) > 2
+
+    await wait_until(has_begun, "somebody catches up")
+    reader = str(await world.redis.get(f"{prefix}catching_up"))
+    os.kill(int(reader.split(":")[1]), signal.SIGKILL)
+    left = await world.redis.zcard(f"{prefix}unread")
+    await crowd.settled(crowd.count)
+
+    assert left > 0
+    assert crowd.faults() == []
+
+
+async def test_over_a_socket_an_outage_is_noticed_when_it_is_open_again(world: World) -> None:
+    await world.start_bridge_on_a_socket(**SETTINGS)
+    crowd = Crowd(world)
+    await crowd.gather(4, since=2 * HOUR)
+
+    with nobody_listens(world.slack):
+        await wait_until(lambda: not world.slack.sockets, "no socket is open")
+        await crowd.talk(HOUR)
+        await was_away(world, HOUR)
+    await crowd.settled(crowd.count)
+
+    assert crowd.faults() == []
+
+
+async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
+    private_redis: Callable[[], RealRedis],
+) -> None:
+    server = private_redis()
+    async with a_world(server.url, "test") as world:
+        bridge = await world.start_bridge(**SETTINGS)
+        root = await world.mention(ALICE, GENERAL, "first words")
+        await world.answered(GENERAL, root)
+        session = max(world.project.operations.talks)
+        await world.project.stop()
+        await world.slack.people.say(ALICE, GENERAL, "waiting here", thread_ts=root)
+        other = await world.mention(BOB, RANDOM, "waiting there")
+        await world.answered(RANDOM, other)  # it is told that the service is down
+
+        await world.redis.flushall()
+        await wait_until(lambda: b"redis was wiped" in bridge.log, "the bridge notices")
+        await world.project.start()
+
+        def words() -> list[str]:
+            return [one for one in world.chats() if one.startswith("waiting")]
+
+        await wait_until(lambda: sorted(words()) == ["waiting here", "waiting there"], f"both are answered: {words()}")
+        await wait_until(world.is_at_rest, "nothing waits")
+
+    asked = {body["message"]: body.get("sessionId") for body in world.bodies()}
+    assert asked["waiting here"] == session
+    assert world.chats().count("first words") == 1
+
+
+async def prints(world: World, folder: Path, *words: str) -> str:
+    """What a command prints, which knows nothing but where Redis is."""
+    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
+    code, printed, _ = await run(words, folder, {**os.environ, **here})
+    assert code == 0
+    return printed
+
+
+async def test_an_outage_that_nobody_could_notice_is_caught_up_when_asked_for(world: World, tmp_path: Path) -> None:
+    await world.start_bridge(**SETTINGS)
+    crowd = Crowd(world)
+    await crowd.gather(4, since=2 * HOUR)
+    await crowd.talk(HOUR)
+
+    said = await prints(world, tmp_path, "catch-up", "--since", "2h")
+    await crowd.settled(crowd.count)
+
+    assert "begins to catch up" in said
+    assert crowd.faults() == []
+    assert "caught up at" in await prints(world, tmp_path, "status")

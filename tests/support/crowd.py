@@ -1,0 +1,113 @@
+"""Twenty people who talk while nobody listens: in threads, in direct messages and by mentions in channels."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from bridge.playground.emulator.entities import Member
+from bridge.playground.emulator.sample import BRIDGE, GENERAL, RANDOM, TEAM
+from support.ledger import UNKNOWN
+from support.outage import Line, nobody_listens, talk
+from support.waiting import wait_until
+from support.world import World, words_of
+
+PEOPLE = 20
+THREADS = 40
+MENTION = f"<@{BRIDGE}> "
+
+
+@dataclass
+class Crowd:
+    """The *people*, their *threads* with an agent (channel and root), and the words that are for an agent.
+
+    *said* has those of the outage by thread, in their order: a message at the top is a thread of its own.
+    """
+
+    world: World
+    people: list[str] = field(default_factory=list)
+    threads: list[tuple[str, str]] = field(default_factory=list)
+    said: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    async def gather(self, threads: int = THREADS, *, since: float = 7200.0) -> None:
+        """Let them come, and begin *threads* some seconds ago, to which an agent has answered."""
+        workspace = self.world.slack.workspace
+        for number in range(PEOPLE):
+            person = Member(f"U0CROWD{number:02d}", f"crowd{number}", f"Crowd {number}", TEAM)
+            workspace.add_person(person)
+            self.people.append(person.id)
+            for channel in (GENERAL, RANDOM):
+                workspace.enter(person.id, workspace.channels[channel])
+        roots = [
+            self.world.slack.people.say(
+                self._person(number), self._channel(number), f"{MENTION}root-{number}", at=time.time() - since
+            )
+            for number in range(threads)
+        ]
+        self.threads = [(self._channel(number), ts) for number, ts in enumerate(await asyncio.gather(*roots))]
+        await self.settled(threads)
+
+    async def talk(self, seconds: float, *, rounds: int = 2) -> None:
+        """Let all talk, spread over the last *seconds*, and the app hear of nothing."""
+        lines: list[Line] = []
+        for _ in range(rounds):
+            for number, (channel, root) in enumerate(self.threads):
+                lines.append(Line(self._person(number + len(lines)), channel, f"reply-{len(lines):04d}", root))
+            for number, person in enumerate(self.people):
+                direct = self.world.slack.workspace.direct_message(person).id
+                lines.append(Line(person, direct, f"direct-{len(lines):04d}"))
+                lines.append(Line(person, self._channel(number), f"{MENTION}mention-{len(lines):04d}"))
+                lines.append(Line(person, self._channel(number), f"aside-{len(lines):04d}"))
+        with nobody_listens(self.world.slack):
+            written = await talk(self.world.slack, seconds, lines)
+        for line, ts in zip(lines, written, strict=True):
+            if "aside" not in line.text:
+                self.said[line.thread_ts or ts].append(line.text.removeprefix(MENTION))
+
+    def faults(self) -> list[str]:
+        """Say what was lost, doubled or out of order; an outcome that is said to be unknown is not lost."""
+        asked = [words.rpartition(": ")[2] for words in self.world.chats()]  # "Crowd 3: …" where several talk
+        found = [words for words in asked if words.startswith("aside")]
+        unknown = self.unknown()
+        for thread, words in self.said.items():
+            found += [f"{one}: {asked.count(one)} times" for one in words if asked.count(one) > 1]
+            missing = [one for one in words if one not in asked]
+            found += [f"lost: {missing}"] if len(missing) > unknown[thread] else []
+            came = [one for one in words if one in asked]
+            if (order := [one for one in asked if one in words]) != came:
+                found.append(f"{words} came as {order}")
+        return found
+
+    def unknown(self) -> Counter[str]:
+        """Count the notices that say that nobody knows whether a message arrived, by thread."""
+        slack = self.world.slack
+        posted = [message for channel in slack.workspace.channels for message in slack.workspace.messages.of(channel)]
+        return Counter(message.thread_ts for message in posted if UNKNOWN in words_of(message))
+
+    async def settled(self, count: int, timeout: float = 90.0) -> None:  # noqa: ASYNC109
+        """Wait until so many were sent to agents or said to be unknown, and nothing waits."""
+
+        def have_come() -> bool:
+            return len(self.world.chats()) + self.unknown().total() >= count
+
+        await wait_until(have_come, f"{count} messages have come", timeout)
+        await wait_until(self.world.is_at_rest, "nothing waits", timeout)
+
+    @property
+    def count(self) -> int:
+        """How many words there are."""
+        return len(self.threads) + sum(map(len, self.said.values()))
+
+    def _person(self, number: int) -> str:
+        return self.people[number % PEOPLE]
+
+    def _channel(self, number: int) -> str:
+        return (GENERAL, RANDOM)[number % 2]
+
+
+async def was_away(world: World, seconds: float) -> None:
+    """Let the bridge know that it heard Slack for the last time so long ago."""
+    heard = int((time.time() - seconds) * 1000)
+    await world.redis.hset(f"{{{world.namespace}}}:owner", "listened", str(heard))

@@ -1,0 +1,129 @@
+"""When an outage is noticed: by whoever can hear Slack again, after more than a minute."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.queue.keys import MARKED
+from bridge.queue.namespace import Namespace
+from bridge.queue.outages import Outages, PastOutage
+from support.store import BOT, NAMESPACE, PREFIX, START, TEAM, Store, message, ts
+
+MINUTE = timedelta(minutes=1)
+
+
+def process(store: Store, **changes: Any) -> Namespace:
+    """Give another process's view of the namespace."""
+    return Namespace(store.scripts, name=NAMESPACE, team=TEAM, bot=BOT, now=store.clock, **changes)
+
+
+async def latest(store: Store) -> PastOutage | None:
+    return await Outages(store.scripts).latest()
+
+
+async def test_a_start_after_more_than_a_minute_notes_an_outage(store: Store) -> None:
+    store.clock.time += 30 * MINUTE
+    started = process(store)
+
+    await started.hold()
+
+    found = await latest(store)
+    assert found is not None
+    assert (found.began, found.ended, found.was_wiped) == (START, START + 30 * MINUTE, False)
+    assert started.has_outage
+
+
+async def test_less_than_a_minute_is_left_to_slack(store: Store) -> None:
+    store.clock.time += timedelta(seconds=55)
+
+    await process(store).hold()
+
+    assert await latest(store) is None
+
+
+async def test_a_process_without_a_socket_hears_nothing(store: Store) -> None:
+    deaf = process(store, hears_slack=lambda: False)
+    for _ in range(4):
+        store.clock.time += MINUTE
+        await deaf.hold()
+    assert await latest(store) is None
+
+    await deaf.hold(hears_slack=True)
+
+    found = await latest(store)
+    assert found is not None
+    assert (found.began, found.ended) == (START, START + 4 * MINUTE)
+
+
+async def test_one_process_that_hears_is_enough(store: Store) -> None:
+    deaf = process(store, hears_slack=lambda: False)
+    for _ in range(4):
+        store.clock.time += timedelta(seconds=40)
+        await deaf.hold()
+        await store.namespace.hold()
+
+    assert await latest(store) is None
+
+
+async def test_switched_off_no_outage_is_noted(store: Store) -> None:
+    store.clock.time += 30 * MINUTE
+
+    await process(store, notes_outages=False).hold()
+
+    assert await latest(store) is None
+
+
+async def test_a_first_start_has_no_outage(redis: Redis, store: Store) -> None:
+    await redis.flushdb()
+
+    await process(store).hold()
+
+    assert await latest(store) is None
+
+
+async def test_a_wiped_store_is_told_of_and_what_waited_is_looked_for(
+    redis: Redis, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    await redis.hset(f"{PREFIX}defaults", f"{TEAM}:C1", "{}")
+    await store.namespace.hold()
+    store.clock.time += 10 * MINUTE
+    await redis.flushdb()
+
+    await store.namespace.hold()
+
+    found = await latest(store)
+    assert found is not None
+    assert found.was_wiped
+    assert (found.began, found.ended) == (START, START + 10 * MINUTE)
+    (told,) = [one for one in caplog.records if "redis was wiped" in one.message]
+    assert (told.levelname, vars(told)["channels"], vars(told)["reports"]) == ("ERROR", 1, 0)
+
+
+async def test_an_outage_is_known_for_eight_days_and_its_index_lives_with_its_threads(store: Store) -> None:
+    await store.queue()
+    store.clock.time += 30 * MINUTE
+    await store.namespace.hold()
+
+    assert await store.days_left("catch_up") == pytest.approx(MARKED.days, abs=0.01)
+    assert 89 < await store.days_left("active") <= 90
+
+
+async def test_the_index_forgets_threads_with_their_sessions(store: Store, redis: Redis) -> None:
+    await store.queue()  # its ts is years ago
+    await store.queue(message("new", f"{store.clock().timestamp():.6f}"))
+
+    await store.namespace.prune_dead_consumers()
+
+    assert await redis.zcard(f"{PREFIX}active") == 1
+
+
+async def test_a_reply_in_a_bound_thread_moves_it_up(store: Store, redis: Redis) -> None:
+    await store.queue()
+    await store.queue(message("more", ts(9)))
+    await store.queue(message("late", ts(3)))
+
+    assert await redis.zscore(f"{PREFIX}active", str(message().thread)) == pytest.approx(float(ts(9)))
