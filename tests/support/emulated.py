@@ -49,7 +49,11 @@ def refused(error: str, **more: Any) -> Json:
 
 
 def answers(slack: EmulatedSlack, method: str, *given: Answer) -> None:
-    """Let the next calls of *method* be answered so, one after the other, and all that follow like the last."""
+    """Let the next calls of *method* be answered so, one after the other, and all that follow like the last.
+
+    What it was to answer before is forgotten.
+    """
+    slack.faults.clear(method)
     for number, one in enumerate(given, start=1):
         fault = Http(200, json.dumps(one)) if isinstance(one, dict) else one
         slack.faults.on(method, fault, times=None if number == len(given) else 1)
