@@ -57,9 +57,9 @@ def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
             "name": "Bridge",
             "description": "Run workflows, read statistics and talk with the agents of one project.",
             "long_description": (
-                "Mention the bot in a channel, or write to it directly, and an agent of the project answers in a "
-                "thread; reply there and the conversation goes on. Slash commands list and run the project's workflows "
-                "and show its statistics. In threads, where Slack has no slash commands, write ! in place of /."
+                "Mention the bot in a channel, or send it a direct message, and an agent of the project answers in a "
+                "thread; reply there to continue. Slash commands list and run the project's workflows and show its "
+                "statistics. In threads, where Slack has no slash commands, type ! instead of /, such as !stats."
             ),
         },
         "features": {

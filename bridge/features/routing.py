@@ -213,7 +213,7 @@ class Features:
 
     async def _read(self, line: str, deps: Deps, turn: Turn) -> Typed | Reply:
         """Read a line such as ``/workflows show 3``; help is answered at once. Raises `CommandError`."""
-        start = "!" if isinstance(turn.body, InboundMessage) else f"/{deps.command_prefix}"  # as it was typed
+        start = "!" if _is_in_a_thread(turn) else f"/{deps.command_prefix}"  # Slack has no slash commands in threads
         names: dict[str, str] = {}
         if "<" in line:  # who is mentioned is called by name; who has no name but an id is left out
             found = await deps.directory.names(mentions_in(line))
@@ -224,7 +224,7 @@ class Features:
         is_shared = match is not None and match[0].is_reading
         if not is_shared:
             said = _words(typed)
-            if said[-1:] == [HELP] and (reply := self._help(said, start, in_thread=_is_in_a_thread(turn))):
+            if said[-1:] == [HELP] and (reply := self._help(said, start)):
                 return reply
             match = self._match(typed)
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
@@ -319,9 +319,10 @@ class Features:
             listed.append(ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, HELP]), with_ids))
         return listed
 
-    def _overview(self, start: str, *, in_thread: bool) -> Reply:
+    def _overview(self, start: str) -> Reply:
         """Show all commands; in a thread, those for threads come first."""
         title, note = "What you can type", f"In threads, type ! instead of /, such as !stats. {_HELP_SHARE}"
+        in_thread = start == "!"
         if in_thread:
             title, note = "What you can type in this thread", _HELP_SHARE
         ordered = sorted(self._commands, key=lambda command: command.is_for_threads is not in_thread)
@@ -343,9 +344,9 @@ class Features:
             return next(((command, "") for command in self._named(said[0]) if command.is_default), None)
         return None
 
-    def _help(self, said: list[str], start: str, *, in_thread: bool) -> Reply | None:
+    def _help(self, said: list[str], start: str) -> Reply | None:
         if said == [HELP]:
-            return self._overview(start, in_thread=in_thread)
+            return self._overview(start)
         known = self._named(said[0]) if said[1:] == [HELP] else []
         note = _HELP_SHARE if any(command.is_reading for command in known) else ""
         return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None

@@ -143,7 +143,7 @@ async def test_each_command_is_named_with_object_and_outcome(door: FrontDoor, re
         ("/agents default", "agent none", "", "changed"),
         ("/agents default", "agent", "", "no_such"),
         ("/agents chat", "", "", "form_opened"),
-        ("/agents chat", "agent 7", "Support", "thread_begun"),
+        ("/agents chat", "agent 7", "Support", "thread_started"),
         ("message", "agent 7", "", "answered"),
         ("/agents", "", "", "unknown_command"),
         ("/agents show", "", "", "bad_usage"),

@@ -120,4 +120,4 @@ def _thread_begun(
 ) -> Outcome:
     """Post *root*, and queue *message* below it like one that was typed, which has Slack's escapes."""
     begins = NewThread(agent=agent.id, text=escape(message), parts=parts, thread_ts=thread_ts)
-    return Outcome(what="thread begun", reply=root, mark="bridge_root", after=(begins,))
+    return Outcome(what="thread started", reply=root, mark="bridge_root", after=(begins,))

@@ -74,9 +74,9 @@ def settings_form(
         ]
         fields += [_app_field(f"{APP}{app.id}", f"Posts by {app.name}", _does(app)) for app in apps[:MOST_APPS]]
         other: Block = {"type": "plain_text_input", "action_id": OTHER, "max_length": 32}
-        hint = "Its app ID, such as A0123456789. You find it on the app's page in Slack."
+        hint = "Its app ID, such as A0123456789. It's on the app's page in Slack."
         fields.append(kit.input_block(OTHER, "Another app", other, hint=hint, optional=True))
-        fields.append(_app_field(APP, "Posts by the other app"))
+        fields.append(_app_field(APP, "Posts by this app"))
     return modal(DEFAULT, "Channel settings", "Save", fields, origin)
 
 

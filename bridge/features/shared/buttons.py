@@ -26,7 +26,7 @@ OPEN_ASK: Final = "ask:form"
 """Opens the form that asks an agent; its value may be the agent's id."""
 
 OPEN_DEFAULT: Final = "default:form"
-"""Opens the form *Who answers here*, for the channel that is the value, or where the button is."""
+"""Opens the form *Channel settings*, for the channel that is the value, or where the button is."""
 
 REPORT_FORM: Final = "report:form"
 """Opens the form that schedules a report."""
