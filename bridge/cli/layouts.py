@@ -27,7 +27,7 @@ from bridge.errors import BridgeError
 from bridge.features.reports.schedule import StoredReport, read_report
 from bridge.features.shared.numbers import NUMBERS, PARTS, Changes
 from bridge.features.shared.recent import Spot
-from bridge.features.shared.statistics_layout import Note, Trend
+from bridge.features.shared.statistics_layout import Note, Trend, nothing_yet
 from bridge.project.models import Workflow
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
@@ -68,8 +68,16 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
         for name, function in vars(import_module(path)).items():
             if not inspect.isfunction(function) or function.__module__ != path or name.startswith("_"):
                 continue
+            if path not in bricks and _adds_to_a_reply(function):
+                continue
             if is_pure or (not inspect.iscoroutinefunction(function) and returns(function) in {Reply, View}):
                 yield f"{feature if module == 'layout' else module}.{name}", function
+
+
+def _adds_to_a_reply(function: Callable[..., Any]) -> bool:
+    """Whether it is given a reply, and lays nothing out by itself."""
+    *given, _made = typing.get_type_hints(function).values()
+    return Reply in given
 
 
 def returns(function: Callable[..., Any]) -> Any:
@@ -232,7 +240,7 @@ _OURS: Final[Mapping[Any, Any]] = {
     StoredReport: StoredReport("0123456789abcdef", _REPORT, _MOMENT, paused="restricted_action_read_only_channel"),
     Style: ENGLISH,
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
-    Note: Note("The recorded numbers nearest to {wanted} are from {found}.", {"wanted": _MOMENT, "found": _MOMENT}),
+    Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
     Spot: Spot(channel="D0123456789", workflows=1, agents=1),
     Origin: Origin(

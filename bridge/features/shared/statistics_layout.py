@@ -6,7 +6,7 @@ take charts everywhere: `Reply.plainer` has the same with tables in their place,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
@@ -51,14 +51,10 @@ class Trend:
 
 
 class Note(NamedTuple):
-    """A sentence with *moments* in it, which each reader sees in their own time zone."""
+    """A sentence with moments in it: its *block* shows them in the reader's own time zone, its *text* in UTC."""
 
-    template: str
-    moments: Mapping[str, datetime]
-
-    def __str__(self) -> str:
-        """Write it for where nothing is known of the reader."""
-        return self.template.format(**{name: _utc(moment) for name, moment in self.moments.items()})
+    text: str
+    block: Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +133,7 @@ def stats_card(
     forms = [(*top, *form, *end) for form in (pictured, tabled, written)]
     plainer = tuple(form for place, form in enumerate(forms) if form not in forms[:place])[1:]
 
-    lines = [*came_and_went, *(one.line(style) for one in [*groups, *trends]), *([str(note)] if note else [])]
+    lines = [*came_and_went, *(one.line(style) for one in [*groups, *trends]), *([note.text] if note else [])]
     text = "\n".join([*_spoken_numbers(numbers, changes, style), *lines])
     return kit.reply(text, *forms[0], audience=audience).model_copy(update={"plainer": plainer})
 
@@ -146,12 +142,18 @@ def nearest_note(wanted: datetime, found: datetime) -> Note | None:
     """Name the snapshot that was compared with, unless it is from about the time that was asked for."""
     if abs(wanted - found) <= _ABOUT:
         return None
-    return Note("The recorded numbers nearest to {wanted} are from {found}.", {"wanted": wanted, "found": found})
+    return Note(
+        f"The recorded numbers nearest to {_utc(wanted)} are from {_utc(found)}.",
+        kit.trusted_context("The recorded numbers nearest to {wanted} are from {found}.", wanted=wanted, found=found),
+    )
 
 
 def nothing_yet(since: datetime) -> Note:
     """Say that there is nothing to compare with."""
-    return Note("Nothing to compare with yet. Numbers have been recorded since {since}.", {"since": since})
+    return Note(
+        f"Nothing to compare with yet. Numbers have been recorded since {_utc(since)}.",
+        kit.trusted_context("Nothing to compare with yet. Numbers have been recorded since {since}.", since=since),
+    )
 
 
 def with_below(card: Reply, *below: Block) -> Reply:
@@ -235,14 +237,17 @@ def _over_time(trend: Trend) -> _Listing:
 
 def _small_print(stats: Stats, changes: Sequence[Changes], note: Note | None) -> list[Block]:
     """Say when the numbers are from, in the reader's own time zone."""
-    if changes:
-        called = f"{changes[0].called} ({{since}})" if changes[0].called else "{since}"
-        dates = kit.trusted_context(
-            f"Last updated {{updated}} · Compared with {called}", updated=stats.lastUpdated, since=changes[0].since
-        )
+    if not changes:
+        dates = [kit.trusted_context("Last updated {updated}", updated=stats.lastUpdated)]
     else:
-        dates = kit.trusted_context("Last updated {updated}", updated=stats.lastUpdated)
-    return [dates, *([kit.trusted_context(note.template, **note.moments)] if note else [])]
+        since = changes[0].since
+        dates = [
+            kit.trusted_context(
+                "Last updated {updated} · Changes since {since}", updated=stats.lastUpdated, since=since
+            ),
+            *([kit.context(f"Compared with {changes[0].called}")] if changes[0].called else []),
+        ]
+    return [*dates, *([note.block] if note else [])]
 
 
 def _utc(moment: datetime) -> str:
