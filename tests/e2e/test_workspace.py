@@ -192,7 +192,7 @@ async def test_a_shortcut_on_a_message_has_an_agent_answer_in_its_thread(opens: 
 
         await message.get_by_role("button", name="replies").click()
         await window.sees(window.in_thread("asks Support. Reply in this thread"))
-        await window.sees(window.in_thread("Whatever arrives broken is replaced"))
+        await window.sees(window.in_thread("Items that arrive broken are replaced"))
 
 
 async def test_stop_ends_a_slow_agent_and_the_thread_says_so(opens: Opens) -> None:

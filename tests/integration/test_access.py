@@ -202,10 +202,10 @@ async def test_the_check_says_what_a_person_may_do_and_why(world: World) -> None
     assert guest[0] == 1
     assert rows == {
         **dict.fromkeys(("person", "channel", "talk", "use commands"), "ok"),
-        **dict.fromkeys(("run workflows", "keep reports", "change channel settings"), "failure"),
+        **dict.fromkeys(("run workflows", "schedule reports", "change channel settings"), "failure"),
     }
     assert named[0] == 2
-    assert "is no member ID" in named[1]
+    assert "isn't a member ID" in named[1]
 
 
 async def test_where_slack_does_not_say_from_where_a_person_is_it_is_asked_and_never_guessed(world: World) -> None:

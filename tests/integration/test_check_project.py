@@ -46,7 +46,7 @@ async def test_a_key_that_is_not_accepted_is_one_row(project: SampleProject) -> 
     rows = await look(project, "wrong-key")
 
     assert list(rows) == ["get_project"]
-    assert rows["get_project"].detail == "the key is not accepted (401: “Invalid API key”)"
+    assert rows["get_project"].detail == "the key was rejected (401: “Invalid API key”)"
     assert "PROJECT_API_KEY" in rows["get_project"].cure
     assert "wrong-key" not in str(rows)
 
@@ -57,7 +57,7 @@ async def test_nobody_there_is_one_row(project: SampleProject) -> None:
     rows = await look(project)
 
     assert list(rows) == ["get_project"]
-    assert rows["get_project"].detail == "no connection could be made (ClientConnectorError)"
+    assert rows["get_project"].detail == "can't connect (ClientConnectorError)"
     assert "PROJECT_BASE_URL" in rows["get_project"].cure
 
 
@@ -65,7 +65,7 @@ async def test_a_wrong_path_is_known_for_one(project: SampleProject) -> None:
     rows = {row.what: row for row in await project_rows(f"{project.base_url}/api/sdk", KEY)}
 
     assert rows["get_project"].state == FAILURE
-    assert "look at PROJECT_BASE_URL" in rows["get_project"].cure
+    assert "check PROJECT_BASE_URL" in rows["get_project"].cure
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ async def test_a_wrong_path_is_known_for_one(project: SampleProject) -> None:
     [
         (
             PlannedAnswer(body=b"<html>", headers={"Content-Type": "text/html"}),
-            "a web page came",
-            "look at PROJECT_BASE_URL",
+            "got a web page instead of JSON",
+            "check PROJECT_BASE_URL",
         ),
-        (PlannedAnswer(json={"id": 1}), "not what is documented: 200, name: missing", "does not keep to its interface"),
-        (PlannedAnswer(status=302, json={}), "sends us elsewhere (302)", "look at PROJECT_BASE_URL"),
-        (PlannedAnswer(status=500, json={"error": "kaput"}), "it refused (500: “kaput”)", "look at the service"),
-        (PlannedAnswer(status=503, json={}), "not available now (503)", "look at the service"),
-        (DropBefore(), "no whole answer (ServerDisconnectedError)", "look at the service"),
+        (PlannedAnswer(json={"id": 1}), "unexpected response: 200, name: missing", "the service has a bug"),
+        (PlannedAnswer(status=302, json={}), "the address redirects elsewhere (302)", "check PROJECT_BASE_URL"),
+        (PlannedAnswer(status=500, json={"error": "kaput"}), "the request was refused (500: “kaput”)", "check the service"),
+        (PlannedAnswer(status=503, json={}), "the service is unavailable (503", "check the service"),
+        (DropBefore(), "no complete answer (ServerDisconnectedError)", "check the service"),
     ],
 )
 async def test_one_operation_that_fails_hides_no_other(
@@ -101,7 +101,7 @@ async def test_a_failed_list_leaves_its_entry_unasked(project: SampleProject) ->
 
     rows = await look(project)
 
-    assert rows["get_agents"].detail.startswith("the answer is not what is documented: 200, agents[0].")
+    assert rows["get_agents"].detail.startswith("unexpected response: 200, agents[0].")
     assert "get_agent" not in rows
 
 

@@ -40,7 +40,7 @@ async def test_what_waited_for_a_bridge_that_was_away_too_long_is_offered_by_the
     await world.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_MAX_AGE="1")
     said = await world.answered(GENERAL, root, 2)
 
-    assert "kept" in said[0]
+    assert "is queued" in said[0]
     assert "waited for" in said[1]
     assert world.chats() == []
 

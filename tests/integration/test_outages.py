@@ -36,7 +36,7 @@ async def test_while_the_service_is_down_messages_are_kept_and_answered_when_it_
     await world.answered(RANDOM, other, 2, timeout=30)
 
     assert "down" in said[1]
-    assert "kept" in said[1]
+    assert "is queued" in said[1]
     assert world.chats()[0:1] == ["hello there"]
     assert [words for words in world.chats() if words in {"are you there?", "and now?"}] == [
         "are you there?",

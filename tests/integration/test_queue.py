@@ -73,7 +73,7 @@ async def test_a_message_beyond_the_fiftieth_is_refused_in_private(world: World)
     await world.replied(ALICE, GENERAL, root, "the last one")
     taken = len(sent) - len(world.whispers(ALICE))
 
-    assert "50 messages wait" in told
+    assert "50 messages are already waiting" in told
     assert taken == 50, "beside the one in work"
     assert world.chats() == ["the first", *sent[:taken], "the last one"]
     assert world.whispers(ALICE)[0].thread_ts == root

@@ -111,5 +111,6 @@ async def test_everything_that_is_wrong_with_the_settings_is_said_at_once(world:
     code, said = await ended(await world.bridge(**wrong).start())
 
     assert code == 2
-    assert sorted(line.split()[0] for line in said) == sorted(wrong)
+    problems = [line for line in said if not line.startswith("Run bridge setup")]
+    assert sorted(line.split()[0] for line in problems) == sorted(wrong)
     assert not any("a-secret" in line for line in said)

@@ -62,7 +62,7 @@ async def test_slacks_own_stop_ends_the_call_and_what_waits_is_asked_about(world
 
     assert "its answer won't be shown" in await ended(world, DM_ALICE, root)
     await world.slack.ui.click(ALICE, DM_ALICE, world.answers(DM_ALICE, root)[0].ts, "held:drop")
-    await wait_until(lambda: "1 message was dropped" in world.said(DM_ALICE, root)[0], "it is dropped")
+    await wait_until(lambda: "1 message discarded" in world.said(DM_ALICE, root)[0], "it is dropped")
     assert world.chats() == ["stop-native"]
 
 

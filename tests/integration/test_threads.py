@@ -144,7 +144,7 @@ async def test_a_direct_message_begins_a_thread_and_its_replies_go_on(world: Wor
     apart = await world.answered(DM_ALICE, other)
 
     assert "Alice" in said[1]
-    assert "not told" in apart[0], "another root is another conversation"
+    assert "haven't told" in apart[0], "another root is another conversation"
     assert all(message.thread_ts == root for message in world.answers(DM_ALICE, root))
 
 
