@@ -78,7 +78,11 @@ async def test_a_wrong_path_is_known_for_one(project: SampleProject) -> None:
         ),
         (PlannedAnswer(json={"id": 1}), "unexpected response: 200, name: missing", "the service has a bug"),
         (PlannedAnswer(status=302, json={}), "the address redirects elsewhere (302)", "check PROJECT_BASE_URL"),
-        (PlannedAnswer(status=500, json={"error": "kaput"}), "the request was refused (500: “kaput”)", "check the service"),
+        (
+            PlannedAnswer(status=500, json={"error": "kaput"}),
+            "the request was refused (500: “kaput”)",
+            "check the service",
+        ),
         (PlannedAnswer(status=503, json={}), "the service is unavailable (503", "check the service"),
         (DropBefore(), "no complete answer (ServerDisconnectedError)", "check the service"),
     ],

@@ -32,12 +32,16 @@ AT_ONCE = 8  # more of them on a slow machine keep one another waiting
 ELSEWHERE = {
     "drop": "an operator's, on the command line",
     "retry": "an operator's, on the command line",
+    "outage": "an operator's, on the command line: bridge catch-up",
+    "caught_up": "after an outage of more than a minute: test_caught_up, which kills too",
 }
 """Scripts that no bridge runs by itself, and who does."""
 
 NOT_HERE = {
     "apps.connections.open": "opens a socket, which changes nothing; what a socket's end does: test_socket_mode",
     "agents.sessions.rename": "names a thread, which a repetition does not change: test_say_status",
+    "files.info": "looks a file up, which changes nothing: test_files",
+    "users.conversations": "lists the bot's channels after an outage: test_caught_up",
     "assistant.threads.setStatus": "stands in where agents.sessions.setStatus is not there: test_say_status",
 }
 """Calls of Slack that are not in these lives, and where they are looked at."""

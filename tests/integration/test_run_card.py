@@ -129,7 +129,9 @@ async def test_an_inactive_workflow_asks_before_it_runs(world: World) -> None:
     await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:confirm")
     await world.slack.ui.click(ALICE, GENERAL, question.ts, "run:confirm")
     await wait_until(lambda: any("completed" in card for card in cards(world)), "the card shows the result")
-    await wait_until(lambda: "You chose to run it anyway" in words_of(world.whispers(ALICE)[-1]), "the question is gone")
+    await wait_until(
+        lambda: "You chose to run it anyway" in words_of(world.whispers(ALICE)[-1]), "the question is gone"
+    )
 
     assert world.runs() == ["hello"], "one question, one run"
 

@@ -216,8 +216,9 @@ async def begins_by_command(town: Town) -> None:
 
 
 async def looks_around(town: Town) -> None:
-    """Private answers, and a form."""
+    """Private answers, a channel's settings, and a form."""
     await town.world.slack.ui.command(CAROL, SHARED, "/workflows", "list")
+    await town.world.slack.ui.command(CAROL, SHARED, "/agents", "channel replies all")
     await town.world.slack.people.say(CAROL, SHARED, f"<@{BRIDGE}>")
     await town.world.slack.ui.command(CAROL, SHARED, "/workflows", "run 1")
 

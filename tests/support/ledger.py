@@ -21,7 +21,7 @@ from bridge.playground.sample_project.sample import SampleAgent
 from bridge.playground.sample_project.server import ProjectCall
 from support.world import World, words_of
 
-UNKNOWN = "not known"
+UNKNOWN = "can't tell whether"
 AGAIN = "turn:again"
 _NOT_TAKEN = 429
 _UNAVAILABLE = 503
