@@ -7,7 +7,6 @@ the wire.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -57,6 +56,7 @@ from bridge.slack.files import FileContent
 from bridge.slack.history import Recalled, ThreadRead
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Recipient
+from support.harness import Service
 from support.saying import US
 from support.store import SESSION_LIFETIME, START, Process, Store, a_store
 
@@ -72,8 +72,6 @@ PROJECT = {
 }  # fmt: skip
 STATS = {"promptCount": 1, "runCount": 4321, "versionCount": 3, "categories": [], "tags": [], "lastUpdated": MOMENT}
 REFUSED = httpx.ConnectError("refused")
-
-Answer = httpx.Response | Exception
 
 
 @dataclass
@@ -293,81 +291,6 @@ class MemoryFiles:
         if isinstance(found, SlackError):
             raise found
         return FileContent(found[:most], len(found) > most)
-
-
-@dataclass
-class Service:
-    """The project service at the wire: *chats* are answers to the messages to come, *always* is to every request."""
-
-    agents: list[dict[str, Any]] = field(default_factory=lambda: [SUPPORT])
-    details: dict[str, Any] = field(default_factory=dict)
-    workflows: list[dict[str, Any]] = field(default_factory=lambda: [WORKFLOW])
-    chats: list[Answer | None] = field(default_factory=list)
-    always: Answer | None = None
-    asked: list[dict[str, Any]] = field(default_factory=list)
-    runs: list[Any] = field(default_factory=list)
-    started: list[tuple[int, Any]] = field(default_factory=list)  # workflow and input of each
-    paths: list[str] = field(default_factory=list)
-    run_answers: list[Answer] = field(default_factory=list)
-    requests: int = 0
-    at_once: int = 0
-    most_at_once: int = 0
-    busy: set[str] = field(default_factory=set)  # the first words of the messages that are being answered
-    overlaps: set[str] = field(default_factory=set)  # those that came while another with that first word was
-    gate: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def __post_init__(self) -> None:
-        self.gate.set()
-
-    @property
-    def messages(self) -> list[str]:
-        return [str(body["message"]) for body in self.asked]
-
-    async def answer(self, request: httpx.Request) -> httpx.Response:
-        self.requests += 1
-        if self.always is not None:
-            return _given(self.always)
-        path = request.url.path.rpartition("/api/sdk/")[2]
-        self.paths.append(path)
-        if path.endswith("/chat"):
-            return await self._chat(int(path.split("/")[1]), json.loads(request.content))
-        if path.endswith("/run"):
-            self.runs.append(json.loads(request.content)["input"])
-            self.started.append((int(path.split("/")[1]), self.runs[-1]))
-            run = {"runId": 5, "status": "completed", "output": "o", "nodeResults": {"n": 1}}
-            return _given(self.run_answers.pop(0)) if self.run_answers else httpx.Response(200, json=run)
-        if path.startswith("agents/"):
-            found = [agent for agent in self.agents if str(agent["id"]) == path.split("/")[1]]
-            return httpx.Response(200, json=found[0]) if found else httpx.Response(404)
-        if path.startswith("workflows/"):
-            return httpx.Response(200, json=self.details)
-        lists = {"agents": self.agents, "workflows": self.workflows, "project": PROJECT, "stats": STATS}
-        return httpx.Response(200, json=lists[path])
-
-    async def _chat(self, agent: int, body: dict[str, Any]) -> httpx.Response:
-        given = self.chats.pop(0) if self.chats else None
-        if not isinstance(given, httpx.ConnectError):
-            self.asked.append({**body, "agent": agent})
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        about = body["message"].split(" ")[0]
-        self.overlaps |= {about} & self.busy
-        self.busy.add(about)
-        try:
-            await asyncio.sleep(0)  # as long as it takes others to come in between
-            await self.gate.wait()
-        finally:
-            self.at_once -= 1
-            self.busy.discard(about)
-        if given is not None:
-            return _given(given)
-        return httpx.Response(200, json={"sessionId": 42, "message": f"re: {body['message']}", "toolsUsed": ["search"]})
-
-
-def _given(answer: Answer) -> httpx.Response:
-    if isinstance(answer, Exception):
-        raise answer
-    return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
 
 
 async def _nothing_older(_thread: ThreadKey) -> timedelta | None:
@@ -595,9 +518,3 @@ async def a_bench(redis: Redis, **changes: Any) -> AsyncIterator[Bench]:
         bench = Bench(await a_store(redis), project, service, **changes)
         holder.append(bench)
         yield bench
-
-
-async def killed(task: asyncio.Task[None]) -> None:
-    """End a task where it is."""
-    task.cancel()
-    await asyncio.wait({task})

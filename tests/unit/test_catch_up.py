@@ -26,7 +26,8 @@ from bridge.queue.patience import Patience
 from bridge.slack.api import SlackWeb, opened
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import MessageTag, Place
-from support.turns import Bench, Posted, killed
+from support.harness import killed
+from support.turns import Bench, Posted
 
 TOKEN = "xoxb-1"
 HOUR = 3600.0
