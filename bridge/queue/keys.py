@@ -41,7 +41,7 @@ VOTES = timedelta(days=90)
 VOTED_LENGTH = 100_000  # answers
 PASSED_IN_A_DAY = 1000  # of each channel, so that a channel where much is said costs some 100 kB
 AUDIT_LENGTH = 200_000  # entries, of some 100 bytes each: what an audit may hold before its oldest leave
-CATCHING_UP = timedelta(seconds=30)
+CATCHING_UP = timedelta(seconds=15)
 BEHIND = timedelta(minutes=10)  # so long at most does a reply wait until older ones are found
 GROUP = "workers"
 

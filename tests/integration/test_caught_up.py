@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
-from support.crowd import THREADS, Crowd, was_away
+from support.crowd import THREADS, Crowd, was_away, was_down
 from support.forks import run
 from support.outage import nobody_listens
 from support.real_redis import RealRedis
@@ -28,7 +28,7 @@ async def test_a_crowd_that_talked_in_an_outage_is_answered_once_and_in_order(wo
     await crowd.gather(since=seconds + HOUR)
     await bridge.kill()
     await crowd.talk(seconds)
-    await was_away(world, seconds)
+    await was_down(world, seconds)
 
     await world.start_bridge(**SETTINGS)
     await crowd.settled(crowd.count)
@@ -37,14 +37,14 @@ async def test_a_crowd_that_talked_in_an_outage_is_answered_once_and_in_order(wo
     assert len(crowd.threads) == THREADS
 
 
-@pytest.mark.timeout(180)  # the claim of the dead one lasts for half a minute
+@pytest.mark.timeout(180)  # the claim of the dead one has to run out
 async def test_a_killed_process_is_followed_by_another(world: World) -> None:
     bridge = await world.start_bridge(**SETTINGS)
     crowd = Crowd(world)
     await crowd.gather(since=2 * HOUR)
     await bridge.kill()
     await crowd.talk(HOUR, rounds=4)
-    await was_away(world, HOUR)
+    await was_down(world, HOUR)
     await world.start_bridge(**SETTINGS)
     await world.start_bridge(**SETTINGS)
     prefix = f"{{{world.namespace}}}:"

@@ -111,3 +111,10 @@ async def was_away(world: World, seconds: float) -> None:
     """Let the bridge know that it heard Slack for the last time so long ago."""
     heard = int((time.time() - seconds) * 1000)
     await world.redis.hset(f"{{{world.namespace}}}:owner", "listened", str(heard))
+
+
+async def was_down(world: World, seconds: float) -> None:
+    """Let a bridge that is not running believe that it knew the store long before it went down so long ago."""
+    since = int((time.time() - seconds - 86_400.0) * 1000)
+    await world.redis.hset(f"{{{world.namespace}}}:owner", "since", str(since))
+    await was_away(world, seconds)

@@ -279,7 +279,7 @@ class CatchUp:
             if root not in {"", ts}:  # a reply that was shown in the channel, too
                 if f"<@{self.identity.bot_user}" in str(one.get("text") or ""):
                     leads_to.append((_seconds(ts), Unit("t", unit.team, unit.channel, root)))
-            elif latest >= oldest:
+            elif latest >= oldest and not self._is_only_answered(one):
                 thread = Unit("t", unit.team, unit.channel, ts)
                 leads_to += [(latest, thread)] if (outage.name, thread) not in self._done else []
             else:
@@ -294,6 +294,12 @@ class CatchUp:
         return await self.outages.was_read(
             outage, unit, self.now(), found=count.found, queued=count.queued, leads_to=leads_to
         )
+
+    def _is_only_answered(self, root: Json) -> bool:
+        """Whether all replies to *root* are the bot's, and the store knows what it had of it: a call less."""
+        since = self.store_since()
+        replied = root.get("reply_users_count") == 1 and root.get("reply_users") == [self.identity.bot_user]
+        return replied and since is not None and _seconds(root.get("ts")) >= since.timestamp()
 
     def _unanswered(self, outage: PastOutage, said: Mapping[str, Json], oldest: float) -> list[Json]:
         """What is to be taken in of a thread, oldest first. The store knows what it had, unless it was lost since.
