@@ -382,6 +382,21 @@ async def test_it_asks_no_more_than_others_can_bear(town: Town) -> None:
     assert sum(town.harness.slept) >= 2 * 60  # 100 threads, 45 calls a minute
 
 
+@pytest.mark.parametrize(("others_reply", "is_read"), [(False, 0), (True, 1)])
+async def test_a_thread_that_only_the_bot_replied_in_is_not_read(town: Town, others_reply: bool, is_read: int) -> None:
+    await town.was_away()
+    root = await town.says(ALICE, GENERAL, f"{MENTION}hello", HOUR / 2)
+    town.slack.workspace.messages.post(BRIDGE, GENERAL, "an answer", thread_ts=root, at=town.slack.clock() - HOUR / 3)
+    if others_reply:
+        await town.says(BOB, GENERAL, "a reply", HOUR / 4, root)
+
+    await town.catches_up()
+
+    reads = town.slack.calls_of(READ)
+    assert len([call for call in reads if call.args.get("ts") == root]) == is_read
+    assert town.words == ["hello", "a reply"][: 1 + is_read]
+
+
 async def test_without_the_lists_only_known_channels_are_read(town: Town, caplog: pytest.LogCaptureFixture) -> None:
     root = await town.bound()
     await town.says(BOB, GENERAL, f"{MENTION}at the top", HOUR / 2)
