@@ -323,7 +323,7 @@ class Harness:
 
     def _process(self, name: str) -> Process:
         turns = self.parts(name).turns
-        return Process(name, self.store.redis, turns.deps.inbox, turns.journal, self.store.clock, {})
+        return Process(name, self.store.redis, turns.deps.inbox, turns.journal)
 
     def turns(self, process: Process) -> Turns:
         return self.parts(process.name).turns

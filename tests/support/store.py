@@ -72,12 +72,6 @@ class Process:
     redis: Redis
     inbox: Inbox
     journal: Journal
-    clock: Clock
-    how: dict[str, Any]
-
-    def journal_of(self, patience: Patience) -> Journal:
-        """Give a journal that waits for Redis with *patience*."""
-        return Journal(self.journal._scripts, patience, **self.how)
 
     async def offer(self) -> Offer:
         """Have a worker that is free, for the next message."""
@@ -130,7 +124,7 @@ class Store:
         }  # fmt: skip
         inbox = Inbox(self.scripts, **how)
         journal = Journal(self.scripts, Patience(asyncio.Event()), **how)
-        return Process(name, self.redis, inbox, journal, self.clock, how)
+        return Process(name, self.redis, inbox, journal)
 
     async def put(self, inbound: InboundMessage | None = None, *, by: str = "a", **changes: Any) -> Put:
         """Put a message in as the receiver of the process *by* does: it binds its thread, or wants it bound."""

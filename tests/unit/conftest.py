@@ -7,13 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from support.edge import say, say_without_files, slack, web  # noqa: F401 - found by their names
 from support.emulated import emulated, slack_web  # noqa: F401 - found by their names
 from support.fake_redis import InProcessRedis
 from support.harness import Harness, a_harness
 from support.lifetimes import keys_without_lifetime
 from support.store import Store, a_store
-from support.turns import Bench, a_bench
 
 IN_PROCESS = (
     "test_commands_",
@@ -41,12 +39,6 @@ def redis(request: pytest.FixtureRequest) -> Redis:
     """An empty Redis: fakeredis, or a real one."""
     found: Redis = request.getfixturevalue("fake_redis" if request.path.name.startswith(IN_PROCESS) else "real_redis")
     return found
-
-
-@pytest.fixture
-async def bench(redis: Redis) -> AsyncIterator[Bench]:
-    async with a_bench(redis) as bench:
-        yield bench
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ from support.store import CHANNEL, TEAM, USER
 TOLD = "couldn't queue this"
 PERSON = {"user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL}, "trigger_id": "1.2.a"}
 PRESSED = {**PERSON, "type": "block_actions", "actions": [{"action_id": "a", "block_id": "b"}]}
-CHOSEN = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}}
 INPUT = {"type": "input", "block_id": "field"}
 FORM = {**PERSON, "type": "view_submission", "view": {"id": "V1", "callback_id": "f", "type": "modal", "state": {}}}
 
