@@ -383,7 +383,9 @@ async def test_it_asks_no_more_than_others_can_bear(town: Town) -> None:
 
 
 @pytest.mark.parametrize(("others_reply", "is_read"), [(False, 0), (True, 1)])
-async def test_a_thread_that_only_the_bot_replied_in_is_not_read(town: Town, others_reply: bool, is_read: int) -> None:
+async def test_a_thread_that_only_the_bot_replied_in_is_not_read(
+    town: Town, *, others_reply: bool, is_read: int
+) -> None:
     await town.was_away()
     root = await town.says(ALICE, GENERAL, f"{MENTION}hello", HOUR / 2)
     town.slack.workspace.messages.post(BRIDGE, GENERAL, "an answer", thread_ts=root, at=town.slack.clock() - HOUR / 3)
