@@ -15,6 +15,7 @@ Json = dict[str, Any]
 
 REDIS_STOPPED: Final = "redis_stopped"
 KILL_BRIDGE: Final = "kill_bridge"
+CATCH_UP: Final = "catch_up"
 
 
 class OwnRedis(Protocol):
@@ -97,8 +98,8 @@ class Backstage:
         return PartStatus("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
 
     def faults(self) -> list[Switch]:
-        """The switches: Redis where it is our own, and the death of the bridge."""
-        return [*self._redis_switches(), _KILL]
+        """The switches: Redis where it is our own, the death of the bridge, and what finds missed messages."""
+        return [*self._redis_switches(), _KILL, _CATCH_UP]
 
     def _redis_switches(self) -> list[Switch]:
         if self._redis is None:
@@ -113,6 +114,8 @@ class Backstage:
                 await (self._redis.stop() if is_on else self._redis.start())
             case "kill_bridge":
                 self._bridge.kill()
+            case "catch_up":
+                await self._bridge.asked("catch-up", "--since", "1h")
             case _:
                 raise LookupError(name)
 
@@ -172,4 +175,12 @@ _KILL: Final = Switch(
     "The bridge dies mid-work and restarts: nothing is lost and nothing is answered twice.",
     is_action=True,
     button="Kill it now",
+)
+_CATCH_UP: Final = Switch(
+    CATCH_UP,
+    "Bridge",
+    "Catch up on the last hour",
+    "Runs bridge catch-up --since 1h. Over HTTP, the bridge can't notice that Slack couldn't reach it.",
+    is_action=True,
+    button="Catch up now",
 )

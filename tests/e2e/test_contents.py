@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from playwright.async_api import Locator, Page, expect
 
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL
-from support.playground import Playground
 from support.window import PATIENCE, Opens, Window
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -152,21 +149,26 @@ async def test_another_apps_alert_is_posted(opens: Opens) -> None:
         await window.sees(alert.get_by_text("APP", exact=True))
 
 
-async def test_nobody_listens_until_somebody_does_again(opens: Opens, playground: Playground) -> None:
+async def test_a_message_that_never_reached_the_bridge_is_caught_up(opens: Opens) -> None:
     async with opens(BOB, "org-wide") as window:
         await window.turn("Bridge unreachable")
         banner = window.page.get_by_text("Slack can't reach the bridge: it won't receive what you write now.")
         await window.sees(banner)
-        await window.write("@bridge Memory: my lost line")
+        await window.write("@bridge Memory: my lost line is 7")
         lost = window.message("my lost line")
         await lost.press("w")
         await window.sees(window.page.get_by_test_id("drawer").get_by_text("connection_failed").first)
+        await window.page.get_by_test_id("drawer").get_by_role("button", name="Close").click()
         await window.page.get_by_role("button", name="Reconnect").click()
         await window.does_not_see(banner)
 
         await window.ask("@bridge Memory: my boat is called Ida")
         await window.sees(window.in_thread("your boat is Ida"))
-        assert "my lost line" not in json.dumps(playground.text)
+        await window.does_not_see(lost.locator(".replies"))
+
+        await window.turn("Catch up on the last hour")
+        await lost.get_by_role("button", name="1 reply").click(timeout=PATIENCE)
+        await window.sees(window.in_thread("I was offline when this was written"))
 
 
 async def test_every_control_has_words_on_a_phone(opens: Opens) -> None:
