@@ -301,6 +301,7 @@ async def test_the_form_sets_what_apps_do(harness: Harness) -> None:
     [
         ({"app:A1": "workflow:3", "app:A2": "agent:7"}, {"A1": ("workflow", 3), "A2": ("agent", 7)}),
         ({"app:A1": "nothing", "app:A2": "", "app:A3": "odd:1"}, {"A1": None, "A2": None, "A3": None}),
+        ({"app:A1": "agent:" + "9" * 5000}, {"A1": None}),
         ({"other": " A12 ", "app:": "agent:7"}, {"A12": ("agent", 7)}),
         ({"other": "Alerts", "app:": "agent:7"}, FormErrors({"other": "An app ID looks like A0123456789."})),
         ({"other": "A12", "app:": ""}, FormErrors({"app:": "Choose what happens with its posts."})),

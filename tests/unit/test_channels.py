@@ -9,6 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import BadUsage, NotAllowed, StoreUnavailable, UnknownCommand
+from bridge.features.channels.forms import ANSWERS, settings_form
 from bridge.features.results import Outcome, Result
 from bridge.features.shared.channels import NOTHING_SET, AppRule, Channels, ChannelSettings
 from bridge.inbound import SlashCommand
@@ -16,6 +17,7 @@ from bridge.playground.emulator.sample import CAROL, DM_ALICE, RANDOM
 from bridge.queue.inbox import Queued
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Watches
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import Place
 from support.harness import SALES, SUPPORT, Harness
@@ -241,3 +243,10 @@ async def test_a_channel_is_told_who_has_changed_what(harness: Harness) -> None:
         ),
         (Place(CHANNEL), "I now answer only mentions in this channel. Changed by Alice Adler."),
     ]
+
+
+def test_a_setting_of_another_release_leaves_its_menu_empty() -> None:
+    view = settings_form(Origin(channel=CHANNEL), "#general", None, answers="sometimes", replies="all", is_direct=False)
+
+    (answers,) = [block["element"] for block in view["blocks"] if block.get("block_id") == ANSWERS]
+    assert "initial_option" not in answers

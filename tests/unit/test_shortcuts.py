@@ -304,9 +304,12 @@ def test_a_mistake_in_a_question_is_said_under_its_field(values: dict[str, str],
         ({"agent": "7", "answers": "all", "replies": "mentions"}, forms.Filled(7, "all", "mentions")),
         ({"agent": "none"}, forms.Filled(None)),  # in a direct message there is no more to set
         ({"agent": ""}, FormErrors({"agent": "Choose an agent from the list."})),
+        ({"agent": "9" * 5000}, FormErrors({"agent": "Choose an agent from the list."})),
+        ({"agent": "7", "answers": "sometimes"}, FormErrors({"answers": "Choose one from the list."})),
+        ({"agent": "7", "replies": "sometimes"}, FormErrors({"replies": "Choose one from the list."})),
     ],
 )
-def test_a_channels_default_agent_may_be_none(values: dict[str, str], filled: forms.Filled | FormErrors) -> None:
+def test_a_channels_settings_are_read_from_the_form(values: dict[str, str], filled: forms.Filled | FormErrors) -> None:
     assert forms.read_settings_form(values) == filled
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -23,6 +24,7 @@ REPLIES: Final = "replies"
 NOBODY: Final = "none"
 APP: Final = "app:"
 OTHER: Final = "other"
+_ID: Final = re.compile(r"[0-9]{1,18}")
 
 _ANSWERS: Final = (kit.option("Mentions only", "mentions"), kit.option("Every top-level message", "all"))
 _REPLIES: Final = (kit.option("All replies", "all"), kit.option("Replies that mention me", "mentions"))
@@ -99,16 +101,19 @@ def _workflow_option(workflow: Workflow) -> Block:
 
 
 def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Block:
-    initial = next(option for option in options if option["value"] == value)
+    initial = next((option for option in options if option["value"] == value), None)
     return kit.input_block(name, label, kit.select(name, "Choose", options, initial))
 
 
 def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
-    """Check what `bridge.slack.blockkit.modals.form_values` gave."""
+    """Check what `bridge.slack.blockkit.modals.form_values` gave; the form may be of another release."""
     agent = str(values.get(AGENT) or "")
-    if agent != NOBODY and not agent.isdecimal():
+    if agent != NOBODY and not _ID.fullmatch(agent):
         return FormErrors({AGENT: "Choose an agent from the list."})
     answers, replies = str(values.get(ANSWERS) or ""), str(values.get(REPLIES) or "")
+    for name, value, options in ((ANSWERS, answers, _ANSWERS), (REPLIES, replies, _REPLIES)):
+        if value and all(option["value"] != value for option in options):
+            return FormErrors({name: "Choose one from the list."})
     apps = {name.removeprefix(APP): _started(str(does or "")) for name, does in values.items() if name.startswith(APP)}
     does, other = apps.pop("", None), str(values.get(OTHER) or "").strip()
     if other and not APP_ID.fullmatch(other):
@@ -120,7 +125,7 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
 
 def _started(value: str) -> tuple[str, int] | None:
     kind, _, id_ = value.partition(":")
-    return (kind, int(id_)) if kind in {"agent", "workflow"} and id_.isdecimal() else None
+    return (kind, int(id_)) if kind in {"agent", "workflow"} and _ID.fullmatch(id_) else None
 
 
 def agent_choices(agents: Sequence[Agent], query: str) -> list[Block]:
