@@ -117,12 +117,16 @@ class NotRead(BaseModel):
 
 
 class Unread(BaseModel):
-    """All of that in one message; *is_all*: nothing else was in it, so the agent was not asked."""
+    """All of that in one message; *is_all*: nothing else was in it, so the agent was not asked.
+
+    With *only_names* it got no words, but names of files.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     missing: tuple[NotRead, ...] = ()
     is_all: bool = False
+    only_names: bool = False
 
     def notice(self) -> str:
         """Name it for `told_not_read`, as far as one line has room."""
@@ -141,8 +145,9 @@ def told_not_read(facts: str = "") -> Reply:
         names += [kit.named(one.name, 60)] if one.name else []
     said = "; ".join(f"{', '.join(names)}: {why}" if names else why for why, names in by_reason.items())
     if unread.is_all:
-        return kit.note(f"I didn't ask the agent. {said}. {_UNDERSTOOD}")
-    return kit.note(f"Not everything in your message reached the agent. {said}.")
+        return kit.note(f"I didn't ask the agent. {said}.")
+    text = f"Not everything in your message reached the agent. {said}."
+    return kit.note(f"{text} {_UNDERSTOOD}" if unread.only_names else text)
 
 
 class Slip(BaseModel):

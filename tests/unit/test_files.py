@@ -389,6 +389,34 @@ async def test_files_go_along_as_far_as_the_setting_says(harness: Harness, mode:
     assert why in told(harness)
 
 
+async def test_an_image_alone_is_named_and_told(harness: Harness) -> None:
+    got = await sent(harness, read_file(IMAGE), text="")
+
+    assert got == "[image “a.png” (PNG, 137.5 kB); described as “A red lamp”]"
+    assert told(harness) == (
+        "Not everything in your message reached the agent. "
+        "a.png: the agent can't see images, so describe what matters in words."
+    )
+
+
+async def test_who_sends_only_what_cannot_be_read_is_told_what_can(harness: Harness) -> None:
+    assert await sent(harness, read_file(ZIP), text="") == "[file “a.zip” (Zip, 4.3 kB)]"
+
+    assert "a.zip: the agent can't read this kind of file. It can read text, " in told(harness)
+
+
+@pytest.mark.parametrize(("mode", "asked"), [("names", ["[file “a.zip” (Zip, 4.3 kB)]"]), ("off", [])])
+async def test_a_file_alone_is_sent_by_name_where_names_are(harness: Harness, mode: str, asked: list[str]) -> None:
+    harness.configure(BRIDGE_FILES=mode)
+
+    await harness.store.queue(message("", parts=[read_file(ZIP)]))
+    await harness.work()
+    await harness.work()
+
+    assert harness.service.messages == asked
+    assert "a.zip" in "".join([told(harness), *harness.seen.words])
+
+
 async def test_a_message_that_runs_twice_tells_its_person_once(harness: Harness) -> None:
     turn = await harness.turn(message("look", parts=[read_file(IMAGE)]))
     await harness.handle(turn)

@@ -22,7 +22,7 @@ from bridge.features import notices
 from bridge.features.conversations import answers, menu
 from bridge.features.conversations.layout import title_of
 from bridge.features.deps import Deps
-from bridge.features.notices import NotRead, Unread
+from bridge.features.notices import Unread
 from bridge.features.reply_poster import place_of
 from bridge.features.results import Done, Outcome, Result, TryLater, Wait
 from bridge.features.shared.buttons import Answered
@@ -88,7 +88,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         if not whole.text:
             return notices.told_not_read(Unread(missing=whole.missing, is_all=True).model_dump_json())
         if whole.missing and not message.app:
-            await tell_what_is_missing(deps, turn, message, whole.missing)
+            await tell_what_is_missing(deps, turn, message, Unread(missing=whole.missing, only_names=whole.only_names))
         text = whole.text
     text = await deps.context.around(turn, message, text, conversation.session, read)
     if (
@@ -147,13 +147,13 @@ async def _ask(
     return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)
 
 
-async def tell_what_is_missing(deps: Deps, turn: Turn, message: InboundMessage, missing: Sequence[NotRead]) -> None:
+async def tell_what_is_missing(deps: Deps, turn: Turn, message: InboundMessage, unread: Unread) -> None:
     """Tell its person what of a message does not go along, once for each of its versions, however often this runs."""
     notice = Notice(
         team=message.team,
         channel=message.channel,
         user=message.user,
-        what=Unread(missing=tuple(missing)).notice(),
+        what=unread.notice(),
         of="notice",
         is_offer=True,
         ts=message.ts,

@@ -46,10 +46,14 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A message in words, its parts below its own text, and what is *missing* in it."""
+    """A message in words, its parts below its own text, and what is *missing* in it.
+
+    With *only_names*, it is but names of files that could not be read.
+    """
 
     text: str
     missing: tuple[NotRead, ...] = ()
+    only_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class PartReader:
         return text.strip()
 
     async def below(self, text: str, parts: Sequence[MessagePart]) -> Whole:
-        """Put *parts* below the message's own *text*; nothing where all of it is but names of files.
+        """Put *parts* below the message's own *text*; nothing where none of them goes along.
 
         Raises `TryLater` where Slack does not take the bot's token.
         """
@@ -99,12 +103,13 @@ class PartReader:
                 result = read[file]
                 passages += [result.passage] if self.mode != "off" else []
                 missing += [result.missing] if result.missing else []
-        if not text and all(one.is_name for one in passages):
+        only_names = not text and all(one.is_name for one in passages)
+        if only_names and self.mode == "off":
             return Whole("", tuple(dict.fromkeys(missing)))
         made = content_words.composed(text, passages)
         if made.cut:
             missing.append(NotRead(why="full"))
-        return Whole(made.text, tuple(dict.fromkeys(missing)))
+        return Whole(made.text, tuple(dict.fromkeys(missing)), only_names and self.mode == "text")
 
     async def described_below(self, text: str, parts: Sequence[MessagePart]) -> str:
         """Put *parts* below a message's own *text*, with the files by name only. Never fails."""
