@@ -177,12 +177,20 @@ async def test_the_agent_reads_names_and_links_instead_of_slacks_escapes(
     assert harness.service.messages == [words]
 
 
-async def test_a_photo_alone_is_answered_in_private(harness: Harness) -> None:
+async def test_a_photo_alone_goes_to_the_agent_by_its_name(harness: Harness) -> None:
+    await harness.answer(message("", parts=[MessageFile(id="F1", kind="image", name="a.png")]))
+
+    assert harness.service.messages == ["[image “a.png”]"]
+
+
+async def test_a_file_alone_is_answered_in_private_where_files_are_off(harness: Harness) -> None:
+    harness.configure(BRIDGE_FILES="off")
+
     result = await harness.answer(message("", parts=[MessageFile(id="F1", kind="image", name="a.png")]))
 
     assert isinstance(result, Reply)
     assert result.audience is Audience.PRIVATE
-    assert "a.png: the agent can't see images" in result.text
+    assert "a.png: files aren't sent to agents here" in result.text
     assert harness.service.asked == []
 
 
