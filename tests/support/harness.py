@@ -321,6 +321,14 @@ class Harness:
             )
         return self._parts[name]
 
+    async def end(self) -> None:
+        """Let no process write anything down any more: Redis is gone next, and a connection would be left open."""
+        inboxes = [parts.turns.deps.inbox for parts in self._parts.values()]
+        writers = [task for inbox in inboxes for task in (inbox.refusals.writer, inbox._passed._writer) if task]
+        for writer in writers:
+            writer.cancel()
+        await asyncio.gather(*writers, return_exceptions=True)
+
     def _process(self, name: str) -> Process:
         turns = self.parts(name).turns
         return Process(name, self.store.redis, turns.deps.inbox, turns.journal)
@@ -493,7 +501,10 @@ async def a_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
         holder.append(harness)
         slack.calls.clear()
         harness.configure()
-        yield harness
+        try:
+            yield harness
+        finally:
+            await harness.end()
 
 
 async def killed(task: asyncio.Task[None]) -> None:

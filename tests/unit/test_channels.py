@@ -21,6 +21,7 @@ from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import Place
 from support.harness import SALES, SUPPORT, Harness
+from support.real_redis import away
 from support.store import CHANNEL, NAMESPACE, PREFIX, TEAM, USER, Store
 from support.waiting import wait_until
 
@@ -108,14 +109,13 @@ async def test_settings_are_read_once_until_another_process_changes_them(store: 
 
 async def test_what_was_known_last_counts_while_redis_is_away(store: Store) -> None:
     await store.set_channel(answers="all")
-    away = Scripts(Redis(port=1), NAMESPACE, store.scripts._metrics)
     mine = Channels(store.scripts)
     await mine.get(TEAM, CHANNEL)
-    mine._scripts = away
 
-    assert await mine.get(TEAM, CHANNEL) == ALL
-    with pytest.raises(StoreUnavailable):
-        await Channels(away).get(TEAM, CHANNEL)
+    with away(store.redis):
+        assert await mine.get(TEAM, CHANNEL) == ALL
+        with pytest.raises(StoreUnavailable):
+            await Channels(store.scripts).get(TEAM, CHANNEL)
 
 
 async def test_two_namespaces_keep_settings_of_their_own(store: Store) -> None:
@@ -229,7 +229,7 @@ async def test_a_direct_message_has_only_an_agent_to_set(harness: Harness, line:
     result = await typed(harness, f"/agents channel {line}", channel=DM_ALICE)
 
     assert text_of(result) == "In a direct message, I answer everything. Use this in a channel."
-    assert await harness.store.channels.get(TEAM, "D1") == NOTHING_SET
+    assert await harness.store.channels.get(TEAM, DM_ALICE) == NOTHING_SET
 
 
 async def test_a_channel_is_told_who_has_changed_what(harness: Harness) -> None:
