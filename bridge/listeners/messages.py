@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
 
+from bridge.errors import SlackRefused
 from bridge.features.conversations.receive import Received, Receiver
 from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import SLACK_ITSELF, InboundMessage
@@ -31,7 +32,6 @@ ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 _PASSED_OVER: Final = ("ignored", "unbound", "early", "kept")  # no turn came of it, which a trace could tell of
 _IN_A_CANVAS: Final = "document_mention"
 _PAGE: Final = "200"
-_MOST_PAGES: Final = 5  # a thread is minutes old then
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,27 +274,34 @@ class MessageListeners:
 class KeptReplies:
     """Replies that came before the refused root of their thread: only their ``ts`` was kept, so they are read again.
 
-    *messages* takes them in as if Slack sent them only now: with the text that they have by now.
+    *messages* takes them in as if Slack sent them only now: with the text that they have by now. Where Slack wants a
+    pause in the middle, the next attempt goes on there.
     https://docs.slack.dev/reference/methods/conversations.replies
     """
 
     web: SlackWeb
     messages: MessageListeners
+    read_until: dict[ThreadKey, str] = field(default_factory=dict)
 
     async def __call__(self, thread: ThreadKey, replies: Sequence[str]) -> None:
         """Read *replies*, each by its ``ts``, and take them in. Raises `SlackError` and `StoreUnavailable`."""
         arguments = {"channel": thread.channel, "ts": thread.root, "limit": _PAGE, "inclusive": "true"}
-        arguments |= {"oldest": min(replies, key=float), "latest": max(replies, key=float)}
-        found: dict[str, dict[str, Any]] = {}
-        for _ in range(_MOST_PAGES):
-            page = await self.web.read("conversations.replies", arguments)
-            found |= {str(one.get("ts")): one for one in page.get("messages") or [] if isinstance(one, dict)}
-            cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
-            if not cursor:
-                break
-            arguments["cursor"] = cursor
-        for ts in sorted(set(replies) & found.keys(), key=float):  # one that was deleted is not there any more
-            event = {"type": "message", **found[ts], "channel": thread.channel}
-            identity = f"history:{MessageKey(thread.team, thread.channel, ts)}"
-            body = {"type": "event_callback", "event_id": identity, "event": event}
-            await self.messages.take(body, parse(body, self.messages.identity))
+        begin = self.read_until.get(thread) or min(replies, key=float)
+        arguments |= {"oldest": begin, "latest": max(replies, key=float)}
+        while True:
+            try:
+                page = await self.web.read("conversations.replies", arguments)
+            except SlackRefused:
+                self.read_until.pop(thread, None)
+                raise
+            found = {timestamp(one, "ts"): one for one in map(mapping, items(page.get("messages")))}
+            for ts in sorted(set(replies) & found.keys(), key=float):  # one that was deleted is not there any more
+                event = {"type": "message", **found[ts], "channel": thread.channel}
+                identity = f"history:{MessageKey(thread.team, thread.channel, ts)}"
+                body = {"type": "event_callback", "event_id": identity, "event": event}
+                await self.messages.take(body, parse(body, self.messages.identity))
+            arguments["cursor"] = text(mapping(page.get("response_metadata")), "next_cursor")
+            if not arguments["cursor"]:
+                self.read_until.pop(thread, None)
+                return
+            self.read_until[thread] = max([begin, *filter(None, found)], key=float)

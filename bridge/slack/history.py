@@ -15,7 +15,7 @@ from bridge.slack import contents
 from bridge.slack.api import Deadline, Identity, SlackWeb
 from bridge.slack.blockkit.content_words import files_in, with_escapes
 from bridge.slack.parts import Place, tagged_parts
-from bridge.slack.payloads import items, mapping, text
+from bridge.slack.payloads import items, mapping, text, timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +62,43 @@ class ThreadRead:
 
 
 @dataclass(slots=True)
+class Search:
+    """How far a search for own messages is: what it *found* of what was said *since*, and what is left to read.
+
+    A thread is read from *oldest* on. A channel comes newest first, so it is read down from *latest*; what was said
+    after the *newest* message meanwhile comes last.
+    """
+
+    since: float
+    oldest: str
+    latest: str = ""
+    newest: str = ""
+    found: dict[str, str] = field(default_factory=dict)
+
+    def add(self, page: Sequence[Mapping[str, Any]], *, is_thread: bool) -> None:
+        """Go on behind *page*, unless it is empty."""
+        read = sorted(filter(None, (timestamp(message, "ts") for message in page)), key=float)
+        if is_thread:
+            self.oldest = max([self.oldest, *read], key=float)
+        elif read:
+            self.latest, self.newest = read[0], max([self.newest or read[-1], read[-1]], key=float)
+
+
+@dataclass(slots=True)
 class Pages:
     """How much Slack gives in a call: *are_short* where it is fifteen messages, and that once a minute.
 
     So it is for apps that are sold outside the Marketplace, whatever they ask for. A page that is longer shows that it
-    is not so. https://docs.slack.dev/apis/web-api/rate-limits
+    is not so. *searches* that Slack has interrupted go on where they were: else one of two pages would never end.
+    https://docs.slack.dev/apis/web-api/rate-limits
     """
 
     are_short: bool = False
+    searches: dict[tuple[Place, TurnId], Search] = field(default_factory=dict)
 
 
 _PAGE = "200"
+_MOST_SEARCHES = 1000  # are remembered; one that was given up stays among them
 _SHORT = (15, 16)  # messages; the root may come on top
 _AIMED_AT = 8  # replies, on a page of fifteen: people do not write at an even pace
 _SAID_BY_SOMEBODY = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
@@ -93,13 +119,30 @@ class History:
 
         Where *place* is a channel, what goes with a message (files) is in the thread below it.
         """
-        found: dict[str, str] = {}
-        async for message in self._messages(place, f"{since.timestamp():.6f}"):
-            if self.identity.wrote(message):
-                found |= dict.fromkeys(tagged_parts(turn, message), str(message.get("ts", "")))
-        if found and not place.thread_ts:
-            return await self.find_parts(Place(place.channel, min(found.values())), turn, since) | found
-        return found
+        search = self.pages.searches.pop((place, turn), None)
+        if search is None or since.timestamp() < search.since:
+            search = Search(since.timestamp(), f"{since.timestamp():.6f}")
+        is_thread = bool(place.thread_ts)
+        try:
+            is_over = False
+            while not is_over:
+                is_over = is_thread or not search.latest
+                async for page, _ in self._read_pages(place, search.oldest, search.latest):
+                    for message in page:
+                        if self.identity.wrote(message):
+                            search.found |= dict.fromkeys(tagged_parts(turn, message), str(message.get("ts", "")))
+                    search.add(page, is_thread=is_thread)
+                if not is_over:
+                    search.oldest, search.latest = search.newest, ""
+            if search.found and not is_thread:
+                below = Place(place.channel, min(search.found.values()))
+                return await self.find_parts(below, turn, since) | search.found
+        except SlackUnreachable:
+            while len(self.pages.searches) >= _MOST_SEARCHES:
+                self.pages.searches.pop(next(iter(self.pages.searches)))
+            self.pages.searches[place, turn] = search
+            raise
+        return search.found
 
     async def read_thread(
         self, place: Place, *, after: str = "", before: str = "", with_own: bool = False
@@ -197,22 +240,21 @@ class History:
 
     async def root_of(self, channel: str, ts: str) -> str:
         """Find the root of the thread that an own message is in; itself where it is in none. Raises `SlackError`."""
-        async for message in self._messages(Place(channel, ts)):
-            if message.get("ts") == ts and self.identity.wrote(message):
-                return str(message.get("thread_ts") or ts)
+        async for page, _ in self._read_pages(Place(channel, ts)):
+            for message in page:
+                if message.get("ts") == ts and self.identity.wrote(message):
+                    return str(message.get("thread_ts") or ts)
         return ts
 
-    async def _messages(self, place: Place, oldest: str = "") -> AsyncIterator[Mapping[str, Any]]:
-        """Go through all messages of all pages."""
-        async for page, _ in self._read_pages(place, oldest):
-            for message in page:
-                yield message
-
-    async def _read_pages(self, place: Place, oldest: str) -> AsyncIterator[tuple[Sequence[Mapping[str, Any]], bool]]:
+    async def _read_pages(
+        self, place: Place, oldest: str = "", latest: str = ""
+    ) -> AsyncIterator[tuple[Sequence[Mapping[str, Any]], bool]]:
         """Go through all pages; with each, whether there are more."""
         method = "conversations.replies" if place.thread_ts else "conversations.history"
         asked = {"channel": place.channel, "include_all_metadata": "true", "limit": _PAGE}
-        asked |= {name: value for name, value in (("ts", place.thread_ts), ("oldest", oldest)) if value}
+        asked |= {
+            name: value for name, value in (("ts", place.thread_ts), ("oldest", oldest), ("latest", latest)) if value
+        }
         while True:
             if (seconds := self.deadline.left()) <= 0:
                 raise SlackUnreachable(method, "out of time", timedelta(0))

@@ -370,6 +370,41 @@ async def test_limited_history_is_waited_for(town: Town) -> None:
     assert sum(town.harness.slept) > 2 * 60  # three pages of the thread
 
 
+async def test_a_live_reply_waits_for_a_long_thread_where_history_is_limited(town: Town) -> None:
+    root = await town.bound()
+    for number in range(40):
+        await town.says(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
+    await town.was_away()
+    await town.reader().mark_threads()
+    town.slack.limits_history = True
+
+    await town.hears(GENERAL, await town.says(ALICE, GENERAL, "live", 20, root))
+    await town.harness.work()
+
+    assert town.asked == [*(f"{number:02d}" for number in range(40)), "live"]
+    assert len(town.slack.calls_of(READ)) <= 2 * 3  # each page once, and refused once
+
+
+async def test_a_thread_whose_messages_are_edited_all_the_time_is_read_to_its_end(town: Town) -> None:
+    root = await town.bound()
+    written = [await town.says(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root) for number in range(8)]
+    await town.was_away()
+    reader = town.reader()
+    take = reader.take
+
+    async def edited_first(said: Any, channel: str) -> str:
+        """Let a person edit each message at the moment at which it is taken in."""
+        if said["ts"] in written and "edited" not in said:
+            await town.slack.people.edit(GENERAL, said["ts"], f"{said['text']}, edited")
+        return await take(said, channel)
+
+    reader.take = edited_first
+    await reader.catch_up()
+    await town.harness.work()
+
+    assert town.asked == [f"{number}, edited" for number in range(8)]
+
+
 async def test_it_asks_no_more_than_others_can_bear(town: Town) -> None:
     for number in range(100):
         root = await town.says(ALICE, RANDOM, f"{MENTION}{number}", 2 * HOUR)

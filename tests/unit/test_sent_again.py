@@ -447,6 +447,26 @@ async def test_a_kept_reply_waits_for_slack_to_let_it_be_read(door: FrontDoor) -
     assert 7 in door.harness.slept
 
 
+async def test_kept_replies_are_read_on_where_history_is_limited(door: FrontDoor) -> None:
+    replies = [said(f"reply {number:02d}", ts(number)) for number in range(1, 41)]
+    reads(door, *replies)
+
+    async def time_passes() -> None:
+        door.harness.store.clock.time += timedelta(seconds=door.harness.slept[-1])
+
+    door.harness.on_sleep = time_passes
+    door.harness.slack.limits_history = True
+    await refused_root(door)
+    for one in replies:
+        await sent(door, one, retry=3)
+
+    await sent(door, said(f"<@{BOT}> begin"), retry=3)
+    await door.harness.work()
+
+    assert door.harness.service.messages == ["begin", *(one["text"] for one in replies)]
+    assert len(door.harness.seen.called(READ)) <= 2 * 3
+
+
 async def test_a_kept_reply_that_is_deleted_or_may_not_be_read_ends_nothing(door: FrontDoor) -> None:
     door.harness.slack.faults.on(READ, Error("missing_scope"))
     await refused_root(door)

@@ -74,6 +74,28 @@ class _Count:
 
 
 @dataclass(slots=True)
+class _Thread:
+    """A thread as far as it was read in an *outage*: what it *said*, and *until* which ``ts``.
+
+    Where Slack gives fifteen messages a call and takes one call a minute, a long one is read in many attempts.
+    """
+
+    outage: str
+    until: str
+    said: dict[str, Json] = field(default_factory=dict)
+
+    def add(self, messages: Iterable[Json]) -> None:
+        """Go on to the last of *messages*; the root comes with every page."""
+        self.said |= {str(one.get("ts")): one for one in messages}
+        self.until = max([self.until, *self.said], key=_seconds)
+
+    def back_to(self, ts: str) -> None:
+        """Read again from the message *ts* on."""
+        self.said = {known: one for known, one in self.said.items() if _seconds(known) < _seconds(ts)}
+        self.until = f"{_seconds(ts) - 0.000001:.6f}"
+
+
+@dataclass(slots=True)
 class CatchUp:
     """Reads what is to be read, for one *process*.
 
@@ -95,6 +117,7 @@ class CatchUp:
     monotonic: Callable[[], float] = time.monotonic
     _later: dict[Unit, float] = field(default_factory=dict)
     _done: set[tuple[str, Unit]] = field(default_factory=set)  # threads that need not be read twice
+    _begun: dict[Unit, _Thread] = field(default_factory=dict)
     _called_at: dict[str, deque[float]] = field(
         default_factory=lambda: defaultdict(lambda: deque(maxlen=_CALLS_A_MINUTE))
     )
@@ -136,6 +159,7 @@ class CatchUp:
                     return  # there was another outage meanwhile
             self._later.clear()
             self._done.clear()
+            self._begun.clear()
             self.metrics.catch_up_left(0)
             done = await self.outages.latest()
             if done is not None:
@@ -158,12 +182,11 @@ class CatchUp:
 
         None: older messages are not waited for. Raises `StoreUnavailable`.
         """
-        if not await self.outages.is_behind(thread):
-            return None
-        outage = await self.outages.latest()
-        if outage is None or outage.done_at is not None:
-            return None
         unit = Unit.of_thread(thread)
+        outage = await self.outages.latest() if await self.outages.is_behind(thread) else None
+        if outage is None or outage.done_at is not None:
+            self._begun.pop(unit, None)
+            return None
         try:
             await self._thread(outage, unit, is_patient=False)
         except SlackTokenRefused:
@@ -239,22 +262,29 @@ class CatchUp:
         count = _Count()
         arguments = {"channel": unit.channel, "ts": unit.at, "limit": _PAGE, "include_all_metadata": "true"}
         oldest = _begins(outage, self.now()).timestamp()
+        begun = self._begun.get(unit)
+        if begun is None or begun.outage != outage.name:
+            begun = self._begun[unit] = _Thread(outage.name, f"{oldest:.6f}")
         for _ in range(_READINGS):
-            said: dict[str, Json] = {}
-            cursor: str | None = ""
-            while cursor is not None:
-                more = {"oldest": f"{oldest:.6f}"} | ({"cursor": cursor} if cursor else {})
+            since, cursor = begun.until, ""
+            while True:
+                more = {"oldest": since} | ({"cursor": cursor} if cursor else {})
                 page = await self._call("conversations.replies", arguments | more, is_patient=is_patient)
-                said |= {str(one.get("ts")): one for one in _objects(page.get("messages"))}
-                cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "") or None
-            met = await self._take_in(unit.channel, self._unanswered(outage, said, oldest), count)
+                begun.add(_objects(page.get("messages")))
+                cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
+                if not cursor:
+                    break
+            met, ts = await self._take_in(unit.channel, self._unanswered(outage, begun.said, oldest), count)
+            if met == "outdated":
+                begun.back_to(ts)
+                continue
             if met in _AGAIN:
-                self._try_later(unit)
-                return True
-            if met != "outdated":
                 break
-        self._done.add((outage.name, unit))
-        return await self.outages.was_read(outage, unit, self.now(), found=count.found, queued=count.queued)
+            self._begun.pop(unit, None)
+            self._done.add((outage.name, unit))
+            return await self.outages.was_read(outage, unit, self.now(), found=count.found, queued=count.queued)
+        self._try_later(unit)
+        return True
 
     async def _channel(self, outage: PastOutage, unit: Unit) -> bool:
         """Read a page of the top of a channel, and note the threads in it and the next page."""
@@ -284,7 +314,7 @@ class CatchUp:
                 leads_to += [(latest, thread)] if (outage.name, thread) not in self._done else []
             else:
                 alone.append(one)
-        met = await self._take_in(unit.channel, alone, count)
+        met, _ = await self._take_in(unit.channel, alone, count)
         if met in _AGAIN or met == "outdated":
             self._try_later(unit, timedelta(0) if met == "outdated" else _TRY_AGAIN)
             return True
@@ -331,16 +361,16 @@ class CatchUp:
             and (_seconds(ts) >= known_from or (ts not in answered and _seconds(ts) > dealt_with))
         ]
 
-    async def _take_in(self, channel: str, messages: Iterable[Json], count: _Count) -> str:
-        """Take messages in, one after the other; gives why it had to end before the last, if it had to."""
+    async def _take_in(self, channel: str, messages: Iterable[Json], count: _Count) -> tuple[str, str]:
+        """Take messages in, one after the other; gives why it had to end before the last, if it had to, and where."""
         for one in messages:
             met = await self.take(one, channel)
             self.metrics.catch_up(met)
             count.found += 1
             count.queued += met == "queued"
             if met in _AGAIN or met == "outdated":
-                return met
-        return ""
+                return met, str(one.get("ts") or "")
+        return "", ""
 
     # Slack's patience, and ours.
 
