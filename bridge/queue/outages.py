@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from bridge.ids import ThreadKey
+from bridge.ids import MessageKey, ThreadKey
 from bridge.queue.keys import BEHIND, CATCHING_UP, MARKED, milliseconds
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -179,6 +179,11 @@ class Outages:
         """Whether *thread* has still to be read, and is not for too long already."""
         with translated():
             return bool(await self._redis.exists(self._keys.behind(thread)))
+
+    async def has_had(self, message: MessageKey) -> bool:
+        """Whether *message* was taken in during the last week, as far as the store still knows."""
+        with translated():
+            return bool(await self._redis.exists(self._keys.seen_message(message)))
 
     async def active_threads(self, since: datetime, least: int) -> list[tuple[float, ThreadKey]]:
         """List the threads with a conversation in which something was said *since*, and so many at *least*.

@@ -1,17 +1,50 @@
-"""The documentation, built as `make docs` does."""
+"""The documentation: built as `make docs` does, and its fenced blocks."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+_BLOCK = re.compile(
+    r"(?:<!-- (?:not run: (?P<why>[^>]+)|runs until it says: (?P<words>[^>]+)) -->\n)?"
+    r"^```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: *where* it is, and its *code*.
+
+    *why_not* says why it isn't run. A program that runs until it's stopped is stopped once it has said *words*.
+    """
+
+    where: str
+    language: str
+    code: str
+    why_not: str = ""
+    words: str = ""
+
+
+def blocks(*languages: str) -> Iterator[Block]:
+    """Give each fenced block in one of *languages*."""
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]:
+        for number, found in enumerate(_BLOCK.finditer(path.read_text(encoding="utf-8")), 1):
+            if found["language"] in languages:
+                where = f"{path.relative_to(ROOT)}:{number}"
+                yield Block(where, found["language"], found["code"], found["why"] or "", found["words"] or "")
 
 
 async def build(folder: Path) -> Path:
-    """Build the site below *folder*, and give where it is. Raises AssertionError with what it warns of."""
+    """Build the site below *folder*, and give where it is. Raises AssertionError with its warnings."""
     shutil.copytree(ROOT / "docs", folder / "docs")
     shutil.copy(ROOT / "zensical.toml", folder)
     building = await asyncio.create_subprocess_exec(

@@ -421,11 +421,14 @@ async def test_it_asks_no_more_than_others_can_bear(town: Town) -> None:
 async def test_a_thread_that_only_the_bot_replied_in_is_not_read(
     town: Town, *, others_reply: bool, is_read: int
 ) -> None:
-    await town.was_away()
     root = await town.says(ALICE, GENERAL, f"{MENTION}hello", HOUR / 2)
+    await town.hears(GENERAL, root)
     town.slack.workspace.messages.post(BRIDGE, GENERAL, "an answer", thread_ts=root, at=town.slack.clock() - HOUR / 3)
     if others_reply:
         await town.says(BOB, GENERAL, "a reply", HOUR / 4, root)
+    scripts = town.harness.store.scripts
+    await scripts.redis.delete(scripts.keys.active())  # it became a conversation after the threads were listed
+    await town.was_away()
 
     await town.catches_up()
 
@@ -464,7 +467,8 @@ async def test_a_thread_that_may_not_be_read_is_left_out(town: Town) -> None:
     assert town.counted("unreadable") >= 1
 
 
-async def test_what_had_an_answer_before_the_store_was_wiped_is_skipped(town: Town) -> None:
+@pytest.mark.parametrize("known_for", [timedelta(0), timedelta(days=30)], ids=["wiped", "restored from a backup"])
+async def test_what_has_an_answer_that_the_store_does_not_know_is_skipped(town: Town, known_for: timedelta) -> None:
     root = await town.says(ALICE, GENERAL, f"{MENTION}answered", HOUR)
     await town.says(ALICE, GENERAL, f"{MENTION}waiting", HOUR / 2)
     await town.says(ALICE, GENERAL, "second", HOUR / 2, root)
@@ -474,11 +478,12 @@ async def test_what_had_an_answer_before_the_store_was_wiped_is_skipped(town: To
         metadata={"event_type": "bridge_turn", "event_payload": payload},
     )  # fmt: skip
     await town.was_away()
-    town.harness.store.namespace.since = town.now()
+    town.harness.store.namespace.since = town.now() - known_for
 
     await town.catches_up()
 
-    assert sorted(town.words) == ["second", "waiting"]
+    found = ["second", "waiting"] if known_for == timedelta(0) else ["waiting"]  # its thread isn't known, and isn't new
+    assert sorted(town.words) == found
 
 
 async def test_a_new_outage_begins_anew_and_spans_the_earlier_one(town: Town) -> None:

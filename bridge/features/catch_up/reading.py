@@ -28,7 +28,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, StoreUnavailable
-from bridge.ids import ThreadKey
+from bridge.ids import MessageKey, ThreadKey
 from bridge.metrics import Metrics
 from bridge.queue.keys import MARKED
 from bridge.queue.outages import Outages, PastOutage, Unit
@@ -309,7 +309,7 @@ class CatchUp:
             if root not in {"", ts}:  # a reply that was shown in the channel, too
                 if f"<@{self.identity.bot_user}" in str(one.get("text") or ""):
                     leads_to.append((_seconds(ts), Unit("t", unit.team, unit.channel, root)))
-            elif latest >= oldest and not self._is_only_answered(one):
+            elif latest >= oldest and not await self._is_only_answered(MessageKey(unit.team, unit.channel, ts), one):
                 thread = Unit("t", unit.team, unit.channel, ts)
                 leads_to += [(latest, thread)] if (outage.name, thread) not in self._done else []
             else:
@@ -325,17 +325,16 @@ class CatchUp:
             outage, unit, self.now(), found=count.found, queued=count.queued, leads_to=leads_to
         )
 
-    def _is_only_answered(self, root: Json) -> bool:
-        """Whether all replies to *root* are the bot's, and the store knows what it had of it: a call less."""
-        since = self.store_since()
+    async def _is_only_answered(self, message: MessageKey, root: Json) -> bool:
+        """Whether all replies to *root* are the bot's, and the store still knows that it had it: a call less."""
         replied = root.get("reply_users_count") == 1 and root.get("reply_users") == [self.identity.bot_user]
-        return replied and since is not None and _seconds(root.get("ts")) >= since.timestamp()
+        return replied and await self.outages.has_had(message)
 
     def _unanswered(self, outage: PastOutage, said: Mapping[str, Json], oldest: float) -> list[Json]:
-        """What is to be taken in of a thread, oldest first. The store knows what it had, unless it was lost since.
+        """What is to be taken in of a thread, oldest first: nothing that an answer's metadata names as its message.
 
-        Then an answer says by its metadata to which message it is; one that says nothing of that, or a stop, is behind
-        all that was dealt with.
+        The store knows what it had, unless it was restored from a backup, which is why answers count, or lost since.
+        Then an answer that names no message, or a stop, comes after everything that was dealt with.
         """
         since = self.store_since()
         known_from = since.timestamp() if since else 0.0
@@ -358,7 +357,8 @@ class CatchUp:
             for ts in sorted(said, key=_seconds)
             if oldest <= _seconds(ts) <= last
             and not self.identity.wrote(said[ts])
-            and (_seconds(ts) >= known_from or (ts not in answered and _seconds(ts) > dealt_with))
+            and ts not in answered
+            and (_seconds(ts) >= known_from or _seconds(ts) > dealt_with)
         ]
 
     async def _take_in(self, channel: str, messages: Iterable[Json], count: _Count) -> tuple[str, str]:

@@ -1,0 +1,201 @@
+"""Each shell and Python block of the documentation works, in a clean folder, beside a bridge that runs.
+
+A few values of the pages are made-up examples; here they are the real ones of this bridge (`_real`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from bridge.features.feature import Command
+from bridge.features.registry import features
+from bridge.playground.emulator.__main__ import obey
+from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import ALICE, GENERAL
+from bridge.project import ProjectClient
+from support.docs_site import ROOT, Block, blocks
+from support.playground import bare_environment
+from support.ports import free_port
+from support.real_redis import RealRedis
+from support.waiting import wait_until
+from support.world import World, a_shared_world
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ADD_A_COMMAND = next(block for block in blocks("python") if "where-things-go" in block.where)
+SHELL = {one.where: one for one in blocks("sh", "python") if not one.why_not and one != ADD_A_COMMAND}
+DEAD = ("aB3dE5fG7hJ9kL1m", "nP2qR4sT6uV8wX0y")
+
+
+@dataclass
+class Running:
+    """A bridge at work, and what happened there: a message that was answered, and two that couldn't be."""
+
+    world: World
+    answered: str
+    dead: list[str]
+
+    def real(self, code: str) -> str:
+        """Put what is real here in the place of the page's examples."""
+        link = f"https://playground.slack.com/archives/{GENERAL}/p{self.answered.replace('.', '')}"
+        examples = {
+            "https://acme.slack.com/archives/C0123456789/p1700000000123456": link,
+            "U0123456789 C0123456789": f"{ALICE} {GENERAL}",
+            "http://127.0.0.1:3000/slack/events": str(self.world.slack.events_url),
+            "http://127.0.0.1:3000": self.world.bridges[0].url,
+            "127.0.0.1:6379": self.world.redis_url,
+            "--port 8090": f"--port {free_port()}",
+            "--port 8081": f"--port {free_port()}",
+            **dict(zip(DEAD, self.dead, strict=True)),
+        }
+        return re.sub("|".join(map(re.escape, examples)), lambda found: examples[found[0]], code)
+
+    def settings(self) -> dict[str, str]:
+        """What `.env` has: the bridge's own settings, and a port for a second one."""
+        return {**self.world.bridges[0].environ, "BRIDGE_PORT": str(free_port()), "BRIDGE_LOG_FORMAT": "console"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running() -> AsyncIterator[Running]:
+    with tempfile.TemporaryDirectory(prefix="br-") as folder, RealRedis(Path(folder)) as server:
+        async with a_shared_world(server.url, BRIDGE_DEFAULT_AGENT="1") as world:
+            root = await world.mention(ALICE, GENERAL, "a question")
+            await world.answered(GENERAL, root)
+            for count in range(1, len(DEAD) + 1):
+                world.slack.faults.on("chat.postMessage", Error("is_archived"), channel=GENERAL)
+                await world.mention(ALICE, GENERAL, "a question that Slack takes no answer to")
+                await wait_until(partial(_has_dead_letters, world, count), "it is a dead letter")
+            world.slack.faults.clear()
+            yield Running(world, root, await _dead_letters(world))
+
+
+async def _dead_letters(world: World) -> list[str]:
+    return list(await world.redis.zrange(f"{{{world.namespace}}}:dead", 0, -1))
+
+
+async def _has_dead_letters(world: World, count: int) -> bool:
+    return len(await _dead_letters(world)) == count
+
+
+@pytest.fixture
+def folder(tmp_path: Path, running: Running) -> Path:
+    """A clean folder with the settings, as after `bridge setup`."""
+    shutil.copy(ROOT / ".env.example", tmp_path)
+    lines = [f"{name}={value}" for name, value in running.settings().items()]
+    (tmp_path / ".env").write_text("\n".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("where", SHELL)
+async def test_what_a_block_shows_works(where: str, running: Running, folder: Path) -> None:
+    block = SHELL[where]
+    code = running.real(block.code)
+    if "--embedded-redis" in code:
+        env = folder / ".env"
+        env.write_text(re.sub(r"REDIS_URL=.*\n", f"BRIDGE_DATA_DIR={folder}\n", env.read_text()), encoding="utf-8")
+    settings = running.settings()
+    project = {name: settings[name] for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = bare_environment(PATH=path, NO_COLOR="1", **project)
+
+    code_of_exit, printed = await (_until_stopped if block.words else _ended)(block, code, folder, environ)
+
+    assert code_of_exit == 0, f"{where}: {printed}"
+    assert printed
+
+
+async def _ended(block: Block, code: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
+    program = [sys.executable, "-c", code] if block.language == "python" else ["sh", "-euc", code]
+    process = await asyncio.create_subprocess_exec(
+        *program, cwd=folder, env=environ, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    printed, _ = await process.communicate()
+    return process.returncode or 0, printed.decode()
+
+
+async def _until_stopped(block: Block, code: str, folder: Path, environ: dict[str, str]) -> tuple[int, str]:
+    """Start it, wait for its words, and press Ctrl-C."""
+    process = await asyncio.create_subprocess_exec(
+        *["sh", "-euc", f"exec env {code}"], cwd=folder, env=environ,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    assert process.stdout is not None
+    printed = b""
+    try:
+        async with asyncio.timeout(30):
+            while block.words.encode() not in printed:
+                chunk = await process.stdout.read(65536)
+                assert chunk, printed.decode()
+                printed += chunk
+        process.send_signal(signal.SIGINT)
+        printed += await process.stdout.read()
+    finally:
+        if process.returncode is None and not printed:
+            process.kill()
+    return await process.wait(), printed.decode()
+
+
+async def test_the_command_that_is_added_works(running: Running) -> None:
+    found: dict[str, Any] = {}
+    exec(ADD_A_COMMAND.code, found)  # noqa: S102 - our own page
+    [added] = [one for value in found.values() for one in getattr(value, "commands", [])]
+    assert isinstance(added, Command)
+    assert added.path not in [one.path for one in features._commands]
+
+    settings = running.settings()
+    async with ProjectClient(settings["PROJECT_BASE_URL"], settings["PROJECT_API_KEY"]) as project:
+        reply: Any = await added.handler(SimpleNamespace(project=project), None)
+
+    assert "members" in reply.text
+
+
+async def test_the_emulator_does_what_the_page_types(running: Running) -> None:
+    [typed] = [block.code for block in blocks("text") if "test-your-app" in block.where]
+    slack, said = running.world.slack, []
+
+    for line in typed.splitlines():
+        ts = said[0] if said else ""
+        if not line.startswith("click"):
+            said.append(await obey(slack, line.replace("1763700000.000100", ts)))
+
+    assert "say, reply" not in " ".join(said)
+    assert said[0] in said[-1]
+
+
+async def test_the_schedule_that_the_page_types_is_accepted(running: Running) -> None:
+    [typed] = [block.code for block in blocks("text") if "schedule-reports" in block.where]
+    world = running.world
+    before = len(world.whispers(ALICE))
+    command, _, text = typed.strip().replace("#ops", "#general").partition(" ")
+
+    await world.slack.ui.command(ALICE, GENERAL, command, text)
+
+    await wait_until(lambda: len(world.whispers(ALICE)) > before or world.posted(GENERAL), "it is answered")
+
+
+async def test_readyz_answers_what_the_page_shows(running: Running) -> None:
+    [shown] = [block.code for block in blocks("json") if "http.md" in block.where]
+
+    async def is_the_same() -> bool:
+        async with httpx.AsyncClient() as http:
+            answer = await http.get(f"{running.world.bridges[0].url}/readyz")
+        return bool(answer.json() == httpx.Response(200, text=shown).json())
+
+    await wait_until(is_the_same, "it says so")
