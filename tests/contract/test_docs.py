@@ -1,33 +1,31 @@
-"""The documentation: it builds without a warning, asks no other server, and what it shows works."""
+"""The documentation: it builds without a warning, asks no other server, and its files fit what they configure.
+
+Its shell and Python blocks are run by `tests/integration/test_docs_blocks.py`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import os
+import getpass
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
+from ruamel.yaml import YAML
 
-from bridge.playground.sample_project.server import SampleProject
+from bridge import __version__
+from bridge.features.reports.phrases import say
+from bridge.features.reports.schedule import read_report
+from bridge.metrics import Metrics
+from bridge.settings import Settings, environment, load, unknown_names
+from bridge.slack.http import Reach, Readiness, build
 from support import docs_site, reference
-from support.playground import bare_environment
+from support.docs_site import PAGES, Block, blocks
 
-PAGES = sorted((docs_site.ROOT / "docs").rglob("*.md"))
-_BLOCK = re.compile(
-    r"(?:<!-- not run: (?P<why>[^>]+) -->\n)?^```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
-)
-
-
-def blocks(*languages: str) -> Iterator[tuple[str, str, str]]:
-    """Give each fenced block of these languages: where it is, its code, and why it is not run."""
-    for path in [docs_site.ROOT / "README.md", docs_site.ROOT / "CONTRIBUTING.md", *PAGES]:
-        for number, found in enumerate(_BLOCK.finditer(path.read_text(encoding="utf-8")), 1):
-            if found["language"] in languages:
-                yield f"{path.relative_to(docs_site.ROOT)}:{number}", found["code"], found["why"] or ""
+NOT_YET = Readiness(Reach.NOT_YET, Reach.NOT_YET, Reach.NOT_YET, accepts=False)
 
 
 @pytest.mark.parametrize("name", reference.PAGES)
@@ -49,22 +47,75 @@ def test_every_page_is_in_the_navigation() -> None:
     assert listed == {str(path.relative_to(docs_site.ROOT / "docs")) for path in PAGES}
 
 
-RUN = {where: code for where, code, why in blocks("sh", "python") if not why}
+def test_a_block_that_is_not_run_says_what_tries_it_or_what_it_needs() -> None:
+    vague = [block.where for block in blocks("sh", "python") if 0 < len(block.why_not) < len("it needs a cluster")]
+
+    assert vague == []
 
 
-@pytest.mark.parametrize("where", RUN)
-async def test_what_a_block_shows_works(where: str, tmp_path: Path) -> None:
-    code = RUN[where]
-    program = [sys.executable, "-c", code] if code.startswith(("import", "from")) else ["sh", "-euc", code]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    shutil.copy(docs_site.ROOT / ".env.example", tmp_path)
+@pytest.mark.parametrize("block", list(blocks("dotenv")), ids=lambda block: block.where)
+def test_lines_of_env_are_settings(block: Block, tmp_path: Path) -> None:
+    needed = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_SIGNING_SECRET": "s", "PROJECT_API_KEY": "k"}
+    (tmp_path / ".env").write_text(block.code, encoding="utf-8")
+    environ = environment({**needed, "PROJECT_BASE_URL": "https://project.example.com"}, tmp_path / ".env")
 
-    async with SampleProject(api_key="key") as project:
-        environ = bare_environment(PATH=path, PROJECT_BASE_URL=project.base_url, PROJECT_API_KEY="key")
-        running = await asyncio.create_subprocess_exec(
-            *program, cwd=tmp_path, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-        )
-        printed, _ = await running.communicate()
+    assert unknown_names(environ) == []
+    assert load(environ, embedded_redis=True)
 
-    assert running.returncode == 0, f"{where}: {printed.decode()}"
-    assert printed
+
+async def test_the_kubernetes_file_fits_the_bridge_and_its_image() -> None:
+    [block] = blocks("yaml")
+    deployment, service = YAML(typ="safe").load_all(block.code)
+    pod = deployment["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    [port] = container["ports"]
+    pages = httpx.ASGITransport(build(None, lambda: NOT_YET, Metrics()))
+
+    assert deployment["spec"]["selector"]["matchLabels"] == deployment["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == deployment["spec"]["selector"]["matchLabels"]
+    assert service["spec"]["ports"][0]["targetPort"] == port["name"]
+    assert port["containerPort"] == int(Settings.model_fields["port"].default)
+    assert pod["terminationGracePeriodSeconds"] > int(Settings.model_fields["drain_timeout"].default)
+    assert container["image"].endswith(f":{__version__}")
+    assert f"--uid {container['securityContext']['runAsUser']} " in (docs_site.ROOT / "Dockerfile").read_text()
+    for probe, status in (("livenessProbe", 200), ("readinessProbe", 503)):
+        assert container[probe]["httpGet"]["port"] == port["name"]
+        async with httpx.AsyncClient(transport=pages, base_url="http://pod") as kubelet:
+            assert (await kubelet.get(container[probe]["httpGet"]["path"])).status_code == status
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze isn't installed")
+async def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    [block] = blocks("ini")
+    unit = tmp_path / "bridge.service"
+    here = {
+        "/opt/bridge/bin": str(Path(sys.executable).parent),
+        "/opt/bridge": str(tmp_path),
+        "User=bridge": f"User={getpass.getuser()}",
+    }
+    text = re.sub("|".join(here), lambda found: here[found[0]], block.code)
+    unit.write_text(text, encoding="utf-8")
+
+    verifying = await asyncio.create_subprocess_exec(
+        "systemd-analyze", "verify", str(unit), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    printed, _ = await verifying.communicate()
+
+    assert "bridge.service" not in printed.decode()
+    assert verifying.returncode == 0
+
+
+def test_the_page_about_schedules_says_when_each_is_posted() -> None:
+    page = (docs_site.ROOT / "docs/how-to/schedule-reports.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+`) \| (every .+) \|$", page, re.MULTILINE)
+
+    shown = [(typed, is_posted) for cell, is_posted in rows for typed in re.findall(r"`([^`]+)`", cell)]
+    wrong = [(typed, is_posted) for typed, is_posted in shown if _said(typed) != is_posted]
+
+    assert len(shown) > 8
+    assert wrong == []
+
+
+def _said(typed: str) -> str:
+    spec = read_report(typed)
+    return say(spec.schedule.crons) + (f" ({spec.zone})" if spec.zone else "")
