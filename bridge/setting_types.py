@@ -1,7 +1,7 @@
-"""What a setting's text must look like, and what to do where it does not.
+"""How settings are written, and what to do if one isn't.
 
-Each function makes a pydantic validator of its options. Errors are sentences that go on after the variable's name;
-none shows the value (see `bridge.settings`).
+Each function returns a pydantic validator. Errors continue a sentence that starts with the variable's name: the
+problem, a colon, and one working example. They never show the value (see `bridge.settings`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _SERVER = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(?::(?P<port>\d{1
 _PATHS = {"sentinel": r"/(?P<master>[^/\s]+)(?:/(?P<db>\d*))?", "cluster": r"/?"}
 _PORTS = {"sentinel": 26379, "cluster": 6379}
 _LAST_PORT = 65_535
+_WEB_ADDRESS = "https://bridge.example.com"
 
 
 def _setting_type(check: Callable[Concatenate[str, P], object]) -> Callable[P, BeforeValidator]:
-    """Make of a check of text, with options, a function that takes the options and makes a validator.
+    """Turn a check of text with options into a function from the options to a validator.
 
-    A default that is not text (None) passes. A ValueError in the text's place says why that could not be had, and
-    is raised.
+    A default that isn't text (None) passes. A ValueError in place of the text is raised.
     """
 
     def make(*options: P.args, **more: P.kwargs) -> BeforeValidator:
@@ -53,7 +53,7 @@ def text(given: str) -> str:
 
 def _printable(given: str, what: str) -> str:
     if not re.fullmatch(r"[!-~]+", given):
-        raise ValueError(f"holds spaces or characters that {what} cannot have: copy it again")
+        raise ValueError(f"contains spaces or special characters: {what}")
     return given
 
 
@@ -61,37 +61,36 @@ def _printable(given: str, what: str) -> str:
 def secret(given: str, what: str) -> str:
     """Take one word of printable characters, which is not one of Slack's tokens."""
     if found := _SLACK_TOKENS.match(given):
-        raise ValueError(f"begins with {found[0]}…, a Slack token: put {what} here")
-    return _printable(given, what)
+        raise ValueError(f"starts with {found[0]}…, so it's a Slack token: use {what} instead")
+    return _printable(given, f"copy {what} again")
 
 
 @_setting_type
 def token(given: str, prefix: str, what: str) -> str:
     """Take a Slack token that begins with *prefix*."""
     if given.startswith(prefix):
-        return _printable(given, what)
+        return _printable(given, f"copy {what} again")
     found = _SLACK_TOKENS.match(given)
-    begins = f"begins with {found[0]}…" if found else f"does not begin with {prefix}"
-    raise ValueError(f"{begins}: use {what} {prefix}…")
+    begins = f"starts with {found[0]}…" if found else f"doesn't start with {prefix}"
+    raise ValueError(f"{begins}: use {what} ({prefix}…)")
 
 
 @_setting_type
 def web_url(given: str, *, end: str = "") -> str:
-    """Take an http or https address without query or password; *end* takes the place of its last slashes."""
-    parts = _split(given, "https://host")
+    """Take an http or https address without query or password; *end* replaces its last slashes."""
+    parts = _split(given, _WEB_ADDRESS)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("is not a web address: use https://host or http://host, with a path if there is one")
+        raise ValueError(f"isn't a web address: use one such as {_WEB_ADDRESS}")
     if parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError("has a query, a fragment or a password in it: use the plain address")
-    return _printable(given, "a web address").rstrip("/") + end
+        raise ValueError(f"has a query, a fragment or a password: use the plain address, such as {_WEB_ADDRESS}")
+    return _printable(given, f"use an address such as {_WEB_ADDRESS}").rstrip("/") + end
 
 
 @dataclass(frozen=True, slots=True)
 class RedisServers:
-    """What an address of several servers says.
+    """Several servers: *kind* is ``sentinel`` (they know the *master*) or ``cluster`` (they are its nodes).
 
-    *kind* is ``sentinel``, and the servers are Sentinels that know the *master*, or ``cluster``, and they are nodes
-    of one. *plain* is the address that one server would have: user, password, TLS, database and options.
+    *plain* is the address one server would have: user, password, TLS, database and options.
     """
 
     kind: str
@@ -101,10 +100,7 @@ class RedisServers:
 
 
 def redis_servers(url: str) -> RedisServers | None:
-    """Read ``redis+sentinel://…`` or ``redis+cluster://…``; None for every other kind of address.
-
-    Raises ValueError, in the way of this module.
-    """
+    """Read ``redis+sentinel://…`` or ``redis+cluster://…``; None for other addresses. Raises ValueError."""
     found = _SERVERS.fullmatch(url)
     if found is None:
         return None
@@ -117,7 +113,7 @@ def redis_servers(url: str) -> RedisServers | None:
             like = (
                 "redis+sentinel://host:26379,host:26379/master/0" if kind == "sentinel" else "redis+cluster://host,host"
             )
-            raise ValueError(f"is not an address of a {kind}: use one like {like}")
+            raise ValueError(f"isn't a valid {kind} address: use one such as {like}")
         servers.append((server["host"].strip("[]"), port))
     names = path.groupdict() if path else {}
     plain = f"redis{found['tls']}://{login}{at}host/{names.get('db') or 0}{found['query']}"
@@ -127,30 +123,30 @@ def redis_servers(url: str) -> RedisServers | None:
 @_setting_type
 def redis_address(given: str) -> str:
     """Take the address of a Redis server, of Sentinels or of a cluster."""
-    _printable(given, "an address (write %XX for them in a password)")
+    _printable(given, "write those in a password as %XX, such as %20")
     if redis_servers(given) is None:
-        parts = _split(given, "redis://host:6379/0")
+        parts = _split(given, "redis://localhost:6379/0")
         is_server = parts.scheme in {"redis", "rediss"} and parts.hostname and re.fullmatch(r"(/\d*)?", parts.path)
         if not is_server and not (parts.scheme == "unix" and parts.path.startswith("/")):
-            raise ValueError("is not an address of Redis: use redis://host:6379/0, rediss://… or unix:///path")
+            raise ValueError("isn't a Redis address: use one such as redis://localhost:6379/0")
     return given
 
 
 def _split(url: str, example: str) -> SplitResult:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # read to be checked
+        _ = parts.port  # raises ValueError
     except ValueError:
-        raise ValueError(f"is not an address: use one like {example}") from None
+        raise ValueError(f"isn't an address: use one such as {example}") from None
     return parts
 
 
 @_setting_type
 def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = False) -> timedelta:
-    """Take a length of time: a number of *unit*, or a number with ``s``, ``m``, ``h`` or ``d`` after it."""
+    """Take a duration: a number of *unit*, or one with ``s``, ``m``, ``h`` or ``d`` after it."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([smhd]?)", given, re.ASCII)
     if not found:
-        raise ValueError(f"is not a length of time: use a number of {_UNITS[unit]}, or one like 90s, 15m, 24h, 7d")
+        raise ValueError(f"isn't a duration: use a number of {_UNITS[unit]}, or one such as 90s, 15m, 24h or 7d")
     length = timedelta(**{_UNITS[found[2] or unit]: float(found[1])})
     if length > upto or (not length and not may_be_zero):
         most = f"{upto.days}d" if upto.days else f"{upto.seconds // 3600}h"
@@ -159,10 +155,10 @@ def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = Fals
 
 
 @_setting_type
-def whole(given: str, least: int, most: int) -> int:
+def whole(given: str, least: int, most: int, example: int) -> int:
     """Take a whole number."""
     if not re.fullmatch(r"\d{1,9}", given, re.ASCII) or not least <= int(given) <= most:
-        raise ValueError(f"is not a whole number from {least} to {most}: use one")
+        raise ValueError(f"isn't a whole number from {least} to {most:,}: use one such as {example}")
     return int(given)
 
 
@@ -172,14 +168,14 @@ def one_of(given: str, *words: str) -> str:
     for word in words:
         if word.lower() == given.lower():
             return word
-    raise ValueError(f"is none of its values: use {' or '.join(words)}")
+    raise ValueError(f"isn't one of its values: use {' or '.join(words)}")
 
 
 @_setting_type
 def matching(given: str, pattern: str, words: str) -> str:
-    """Take what the whole *pattern* matches; *words* say what that is."""
+    """Take text that matches *pattern*, which *words* describe."""
     if not re.fullmatch(pattern, given, re.ASCII):
-        raise ValueError(f"has characters that it cannot have, or too many: use {words}")
+        raise ValueError(f"has unsupported characters or is too long: use {words}")
     return given
 
 
@@ -189,7 +185,7 @@ def ids(given: str, letters: str, what: str) -> frozenset[str]:
     entries = [entry.strip() for entry in given.split(",")]
     for number, entry in enumerate(entries, start=1):
         if entry and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", entry):
-            raise ValueError(f"is wrong at entry {number}: use {what}")
+            raise ValueError(f"has an invalid entry (number {number}): use {what}")
     return frozenset(filter(None, entries))
 
 
@@ -199,4 +195,4 @@ def folder(given: str) -> Path:
     try:
         return Path(given).expanduser().absolute()
     except (RuntimeError, ValueError, OSError):
-        raise ValueError("is not a folder that can be named: use an absolute path") from None
+        raise ValueError("isn't a usable path: use an absolute one such as /var/lib/bridge") from None

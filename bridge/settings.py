@@ -1,11 +1,8 @@
-"""The settings: what the environment says, checked as a whole before anything starts.
+"""The settings, checked as a whole before anything starts.
 
-`load` takes the environment as an argument and reports every problem at once, each with its cure. It never
-shows a value, not even one that is no secret: a token pasted into the wrong variable would be one.
-
-The docstrings of the fields are the documentation: ``python -m bridge.settings`` prints them as
-``.env.example``, and a test holds the file to it. Only `bridge.cli` and `bridge.app` know this module; every
-other part receives values.
+`load` reports every problem at once, each with its fix. It never shows a value, not even a harmless one: it may be a
+token pasted into the wrong variable. The fields' docstrings are the documentation: ``python -m bridge.settings``
+prints them as ``.env.example``. Only `bridge.cli` and `bridge.app` import this module; others receive values.
 """
 
 from __future__ import annotations
@@ -39,12 +36,12 @@ from bridge.setting_types import (
     whole,
 )
 
-_Limit = Annotated[int, whole(0, 1_000_000)]
+_Limit = Annotated[int, whole(0, 1_000_000, 60)]
 _Timeout = Annotated[timedelta, duration("s", upto=timedelta(days=1))]
 
 
 def _setting(variable: str, default: Any = ..., *, example: str = "") -> Any:
-    """Name a field's variable. *default* is text, as it would stand in the environment; without one, it is needed."""
+    """Name a field's variable. *default* is written as in the environment; without one, the setting is required."""
     return Field(default, alias=variable, examples=[example] if example else None)
 
 
@@ -53,125 +50,125 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(
         case_sensitive=True,
-        enable_decoding=False,  # a list is separated by commas, no JSON
+        enable_decoding=False,  # lists are separated by commas, not JSON
         frozen=True,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,  # 27 ms of each start, and the explanations stand where they are looked for
+        use_attribute_docstrings=True,  # 27 ms of each start
         validate_default=True,
     )
 
     slack_bot_token: Annotated[SecretStr, token("xoxb-", "the bot token")] = _setting("SLACK_BOT_TOKEN")
-    """The bot's token, xoxb-…: your Slack app's page, *OAuth & Permissions*. From a file (SLACK_BOT_TOKEN_FILE), a new
-    one is used without a restart once Slack refuses the old one."""
+    """The bot token (xoxb-…), from your Slack app's page under *OAuth & Permissions*. If it's in a file
+    (SLACK_BOT_TOKEN_FILE), the bridge reads a new one from there, without a restart, once Slack rejects the old one."""
     slack_signing_secret: Annotated[SecretStr | None, secret("the signing secret")] = _setting(
         "SLACK_SIGNING_SECRET", None
     )
-    """Proves that a request comes from Slack: your Slack app's page, *Basic Information*. Needed, except in Socket
-    Mode."""
+    """The signing secret, from your Slack app's page under *Basic Information*. Required unless you use Socket Mode."""
     slack_app_token: Annotated[SecretStr | None, token("xapp-", "the app-level token")] = _setting(
         "SLACK_APP_TOKEN", None, example="xapp-1-A0123456789"
     )
-    """An app-level token, xapp-…, with the scope connections:write: *Basic Information*. When it is set, the bridge
-    uses Socket Mode: it calls Slack, and Slack need not reach it."""
+    """An app-level token (xapp-…) with the scope connections:write, from *Basic Information*. With it, the bridge uses
+    Socket Mode: it connects to Slack, so Slack doesn't need to reach it."""
     slack_config_token: Annotated[SecretStr | None, token("xoxe.xoxp-", "an app configuration token")] = _setting(
         "SLACK_CONFIG_TOKEN", None, example="xoxe.xoxp-1-ABC"
     )
-    """For `bridge check` alone, and for twelve hours: an app configuration token, with which it compares the installed
-    app with `bridge manifest`. On <https://api.slack.com/apps>: *Your App Configuration Tokens*."""
+    """Only for `bridge check`: an app configuration token, to compare the installed app with `bridge manifest`. Create
+    one on <https://api.slack.com/apps> under *Your App Configuration Tokens*; it expires after 12 hours."""
     slack_api_url: Annotated[str, web_url(end="/")] = _setting("SLACK_API_URL", "https://slack.com/api/")
-    """Where Slack's Web API is; another address only for GovSlack or a test."""
+    """The address of Slack's Web API. Change it only for GovSlack or for tests."""
     project_base_url: Annotated[str, web_url()] = _setting("PROJECT_BASE_URL")
-    """The address of the project service (*baseUrl*), with or without a path."""
+    """The project service's address (*baseUrl*) without /api/sdk, such as https://project.example.com. It may have a
+    path."""
     project_api_key: Annotated[SecretStr, secret("the project's key")] = _setting("PROJECT_API_KEY")
-    """The key of the project (*apiKey*)."""
+    """The project's API key (*apiKey*)."""
     redis_url: Annotated[SecretStr | None, redis_address()] = _setting(
         "REDIS_URL", None, example="redis://localhost:6379/0"
     )
-    """Where Redis (6.2 or later) or Valkey is: redis://user:password@host:6379/0, rediss:// (TLS), unix:///path,
-    redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 (rediss+… with TLS). Needed,
-    except with `bridge serve --embedded-redis`. It should write an append-only file, sync it with every write
-    (appendfsync always) and never evict (noeviction)."""
-    namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, dots, dashes")] = _setting(
+    """The address of Redis (6.2 or later) or Valkey: redis://user:password@host:6379/0, rediss:// (TLS), unix:///path,
+    redis+sentinel://host:26379,host:26379/master/0, or redis+cluster://host:6379,host:6379 (rediss+… for TLS). Required
+    unless you run `bridge serve --embedded-redis`. Turn on its append-only file with appendfsync always, and set
+    maxmemory-policy noeviction."""
+    namespace: Annotated[str, matching("[A-Za-z0-9_.-]{1,64}", "letters, digits, - _ or ., such as bridge")] = _setting(
         "BRIDGE_NAMESPACE", "bridge"
     )
-    """Every key in Redis begins with it. Two bridges on one Redis need two."""
-    host: Annotated[str, matching(r"[^\s/]+", "a host name or an address")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
+    """The prefix of every key in Redis. Bridges that share a Redis need different ones."""
+    host: Annotated[str, matching(r"[^\s/]+", "one such as 127.0.0.1")] = _setting("BRIDGE_HOST", "0.0.0.0")  # noqa: S104 - it is a server
     """The address to listen on."""
-    port: Annotated[int, whole(0, 65535)] = _setting("BRIDGE_PORT", "3000")
-    """The port to listen on; 0 takes a free one."""
-    command_prefix: Annotated[str, matching("[a-z0-9_-]{0,20}", "at most 20 small letters, digits, - or _")] = _setting(
-        "BRIDGE_COMMAND_PREFIX", "", example="acme-"
+    port: Annotated[int, whole(0, 65535, 3000)] = _setting("BRIDGE_PORT", "3000")
+    """The port to listen on; 0 picks a free one."""
+    command_prefix: Annotated[str, matching("[a-z0-9_-]{0,20}", "up to 20 of a-z, 0-9, - and _, such as acme-")] = (
+        _setting("BRIDGE_COMMAND_PREFIX", "", example="acme-")
     )
-    """Put before each slash command's name, for a workspace with two bridges: /acme-workflows."""
+    """A prefix for every slash command, for a workspace with several bridges: acme- makes /acme-workflows."""
     default_agent: Annotated[str | None, text()] = _setting("BRIDGE_DEFAULT_AGENT", None, example="Support")
-    """The id or name of the agent that answers where nothing else chooses one."""
+    """The ID or name of the agent that answers if nothing else picks one."""
     thread_replies: Annotated[Literal["all", "mentions"], one_of("all", "mentions")] = _setting(
         "BRIDGE_THREAD_REPLIES", "all"
     )
-    """Which replies in a thread with an agent go to it: all, or only those with mentions of the bot."""
+    """Which replies in a thread go to its agent: all, or only those that mention the bot (mentions)."""
     context: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CONTEXT", "on")
-    """Whether an agent that is called into a thread gets what was said there before, as a quotation (the first message
-    and the newest 20): on or off. It needs the scopes channels:history and groups:history (mpim:history in
-    group direct messages)."""
+    """Whether an agent mentioned in an existing thread gets the earlier messages as a quotation (the first one and the
+    newest 20): on or off. Needs the scopes channels:history and groups:history (mpim:history in group direct
+    messages)."""
     files: Annotated[Literal["text", "names", "off"], one_of("text", "names", "off")] = _setting("BRIDGE_FILES", "text")
-    """What of the files in a message goes to its agent: their text (of text files, mails and documents, and transcripts
-    of clips), only their names, or nothing (off). Their text needs the scope files:read, PDFs the extra "documents"."""
+    """What an agent gets of the files in a message: their text (text files, emails, documents, transcripts of clips),
+    only their names, or nothing (off). Text needs the scope files:read; PDFs also need the extra "documents"."""
     session_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650))] = _setting(
         "BRIDGE_SESSION_DAYS", "90"
     )
-    """How many days an idle thread keeps its session; each turn renews it."""
+    """How many days a thread without new messages keeps its session."""
     chat_timeout: _Timeout = _setting("BRIDGE_CHAT_TIMEOUT", "120")
     """How many seconds an agent may take to answer."""
     run_timeout: _Timeout = _setting("BRIDGE_RUN_TIMEOUT", "900")
     """How many seconds a workflow may take to run."""
-    max_turns: Annotated[int, whole(1, 100_000)] = _setting("BRIDGE_MAX_TURNS", "1000")
-    """How many turns one process has in flight at most; the others wait in Redis."""
+    max_turns: Annotated[int, whole(1, 100_000, 1000)] = _setting("BRIDGE_MAX_TURNS", "1000")
+    """How many turns one process runs at once; the others wait in Redis."""
     max_age: Annotated[timedelta, duration("s", upto=timedelta(days=365))] = _setting("BRIDGE_MAX_AGE", "24h")
-    """A message that waited for longer is offered with a button instead of being sent: 24h, 90m, 3600."""
+    """How long a message may wait, such as 24h, 90m or 3600. After that it isn't sent; a button offers to send it."""
     catch_up: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CATCH_UP", "on")
-    """Whether the bridge reads in Slack's history what was said while it was away for more than a minute, up to seven
-    days: on or off. `bridge catch-up --since 2h` asks for it in any case."""
+    """Whether the bridge looks for missed messages in Slack's history after it was down for a minute to seven days: on
+    or off. `bridge catch-up --since 2h` works either way."""
     drain_timeout: Annotated[timedelta, duration("s", upto=timedelta(hours=1), may_be_zero=True)] = _setting(
         "BRIDGE_DRAIN_SECONDS", "25"
     )
-    """How many seconds what is in flight may take to finish after SIGTERM."""
+    """How many seconds running work may take to finish after SIGTERM."""
     data_dir: Annotated[Path, folder()] = _setting("BRIDGE_DATA_DIR", "~/.local/share/bridge")
-    """Where the embedded Redis keeps its data; by default the platform's folder for that."""
-    allowed_channels: Annotated[frozenset[str], ids("CGD", "a channel id (C…)")] = _setting(
+    """The folder for the embedded Redis's data. The default depends on the platform."""
+    allowed_channels: Annotated[frozenset[str], ids("CGD", "channel IDs such as C0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_CHANNELS", "", example="C0123456789,C0ABCDEFGHI"
     )
-    """The channels in which the bridge answers, separated by commas; empty: all."""
-    allowed_users: Annotated[frozenset[str], ids("UW", "a user id (U… or W…)")] = _setting(
+    """The channels the bridge answers in, separated by commas. Empty: all."""
+    allowed_users: Annotated[frozenset[str], ids("UW", "member IDs such as U0ABCDEFGHI")] = _setting(
         "BRIDGE_ALLOWED_USERS", "", example="U0123456789,U0ABCDEFGHI"
     )
-    """The people whom it answers, separated by commas; empty: everyone of the home workspace."""
-    runners: Annotated[frozenset[str], ids("UWS", "a user id (U… or W…) or a user group id (S…)")] = _setting(
+    """The people the bridge answers, separated by commas. Empty: everyone in its workspace."""
+    runners: Annotated[frozenset[str], ids("UWS", "IDs such as U0ABCDEFGHI or S0ABCDEFGHI")] = _setting(
         "BRIDGE_RUNNERS", "", example="U0123456789,S0123456789"
     )
-    """Who may run workflows, keep reports and set who answers in a channel: people and groups, separated by commas;
-    empty: every member, no guest."""
+    """Who may run workflows, schedule reports and change channel settings: people and user groups, separated by commas.
+    Empty: all members, no guests."""
     thread_turns: _Limit = _setting("BRIDGE_THREAD_TURNS_PER_MINUTE", "60")
-    """How many messages one thread may send to its agent in a minute; then it pauses, with a notice. Against loops; 0:
-    no limit."""
-    app_turns: Annotated[int, whole(1, 1_000_000)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
-    """How many messages of one app may start an agent or a workflow in one channel in a minute, where people have set
-    that they do. Against loops; what comes until the minute is over starts nothing."""
+    """How many messages one thread may send to its agent per minute. Beyond that it pauses, with a notice, which stops
+    loops. 0: no limit."""
+    app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
+    """How many messages of one app may start an agent or a workflow in a channel per minute, if its settings say so.
+    Others in that minute start nothing, which stops loops."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
-    """How many messages one person may send to agents in a minute; 0: no limit."""
+    """How many messages one person may send to agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")
-    """How many workflow runs one person may start in an hour; 0: no limit."""
+    """How many workflows one person may run per hour. 0: no limit."""
     audit_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650), may_be_zero=True)] = _setting(
         "BRIDGE_AUDIT_DAYS", "90"
     )
-    """How many days `bridge audit` knows who did what (no texts, at most 200,000 entries); 0: never."""
+    """How many days `bridge audit` goes back (no message texts, at most 200,000 entries). 0 turns it off."""
     log_format: Annotated[Literal["console", "json"], one_of("console", "json")] = _setting(
         "BRIDGE_LOG_FORMAT", "console"
     )
-    """How the log is written: console (for people) or json (one object a line)."""
+    """The log's format: console (for people) or json (one object per line)."""
     log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], one_of("DEBUG", "INFO", "WARNING", "ERROR")] = (
         _setting("BRIDGE_LOG_LEVEL", "INFO")
     )
-    """The least severe lines that are written: DEBUG, INFO, WARNING or ERROR."""
+    """The lowest level that is logged: DEBUG, INFO, WARNING or ERROR."""
 
     _bot_token_file: str = PrivateAttr(default="")
 
@@ -184,29 +181,29 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what `load` read with `Variables`: by itself the library would read the process's environment."""
+        """Use only what `load` read with `Variables`, not the process's environment."""
         return (init_settings,)
 
     def bot_token_now(self) -> str:
-        """Read the bot token again, where a file has it; what can't be read there is no change."""
+        """Read the bot token again if it's in a file; if it can't be read there, nothing changes."""
         found = well_formed({"SLACK_BOT_TOKEN_FILE": self._bot_token_file})
         token: SecretStr = found.get("SLACK_BOT_TOKEN", self.slack_bot_token)
         return token.get_secret_value()
 
 
 class Variables(EnvSettingsSource):
-    """A source of the settings: the variables of *environ*, each itself or, as ``NAME_FILE``, in a file.
+    """Reads the variables of *environ*, each directly or from the file that ``NAME_FILE`` names.
 
-    Empty is not set. Where there is a problem with a file, it stands in the value's place, as a ValueError.
+    Empty means not set. A problem with a file takes the place of the value, as a ValueError.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__(Settings)
-        self.case_sensitive = True  # again: the library gives it up on Windows, whose own environment has no case
+        self.case_sensitive = True  # again: the library turns it off on Windows
         self.env_vars = {name: value.strip() for name, value in environ.items() if value.strip()}
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """Give a field's text, its variable, and whether it is JSON."""
+        """Return a field's text, its variable, and whether it's JSON."""
         value, name, is_json = super().get_field_value(field, field_name)
         file = self.env_vars.get(f"{name}_FILE")
         if value and file:
@@ -214,11 +211,11 @@ class Variables(EnvSettingsSource):
         elif file:
             try:
                 value = Path(file).read_text(encoding="utf-8").strip() or ValueError(
-                    f"is empty in the file that {name}_FILE names: put the value there"
+                    f"is empty in its file: write the value to the file that {name}_FILE names"
                 )
             except (OSError, UnicodeDecodeError) as exc:
                 why = exc.strerror if isinstance(exc, OSError) else "not text"
-                value = ValueError(f"cannot be read from the file that {name}_FILE names ({why}): mend {name}_FILE")
+                value = ValueError(f"can't be read from its file ({why}): set {name}_FILE to a readable file")
         return value, name, is_json
 
 
@@ -226,17 +223,17 @@ VARIABLES = tuple(str(field.alias) for field in Settings.model_fields.values())
 
 
 def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Settings:
-    """Read the settings out of *environ*; with *embedded_redis* there may be no REDIS_URL.
+    """Read the settings from *environ*; with *embedded_redis*, REDIS_URL is optional.
 
-    Raises `ConfigurationError` with all problems there are.
+    Raises `ConfigurationError` with all problems.
     """
     given = _read(environ)
     if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
-        given["SLACK_SIGNING_SECRET"] = ValueError(
-            "is missing: set it, or set SLACK_APP_TOKEN for Socket Mode, which needs none"
-        )
+        given["SLACK_SIGNING_SECRET"] = ValueError("is missing: set it, or set SLACK_APP_TOKEN to use Socket Mode")
     if "REDIS_URL" not in given and not embedded_redis:
-        given["REDIS_URL"] = ValueError("is missing: set it, or start with --embedded-redis (one machine only)")
+        given["REDIS_URL"] = ValueError(
+            "is missing: set it, such as redis://localhost:6379/0, or use --embedded-redis (one machine only)"
+        )
     try:
         settings = Settings(**given)
     except ValidationError as exc:
@@ -244,16 +241,20 @@ def load(environ: Mapping[str, str], *, embedded_redis: bool = False) -> Setting
         for error in exc.errors(include_url=False, include_input=False):
             name = error["loc"][0]
             field = next(field for field in Settings.model_fields.values() if field.alias == name)
-            missing = f"is missing: set it. {' '.join(str(field.description).split())}"
-            # What is not missing is a ValueError of ours or of `bridge.setting_types`, whose words are ours.
-            problems.append(f"{name} {missing if error['type'] == 'missing' else error['ctx']['error']}")
+            # All others are a ValueError from here or from `bridge.setting_types`.
+            problems.append(f"{name} {_missing(field) if error['type'] == 'missing' else error['ctx']['error']}")
         raise ConfigurationError(problems) from None
     settings._bot_token_file = environ.get("SLACK_BOT_TOKEN_FILE", "")  # noqa: SLF001 - the class and its reader are one
     return settings
 
 
+def _missing(field: FieldInfo) -> str:
+    first = " ".join(str(field.description).split()).replace("*", "").partition(". ")[0].rstrip(".")
+    return f"is missing: set it to {first[0].lower()}{first[1:]}"
+
+
 def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Read what can be read where `load` finds problems: by variable, the values of the settings that have none."""
+    """Read the settings that have no problem, by variable."""
     given, values = _read(environ), {}
     for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
         shape: Any = Annotated[field.annotation, *field.metadata]
@@ -264,32 +265,33 @@ def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def environment(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
-    """Join *env_file*, where there is one, with the *process*'s environment, which wins; empty is not set.
+    """Join *env_file*, if there is one, with the *process*'s environment, which wins; empty means not set.
 
-    A setting in the process also hides its ``_FILE`` twin in the file, and the other way round.
+    A setting in the process also hides its ``_FILE`` twin in the file, and vice versa.
     """
     try:
-        # No interpolation: a password may hold "${".
+        # No interpolation: a password may contain "${".
         pairs = dotenv_values(env_file, interpolate=False) if env_file.is_file() else {}
     except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigurationError([f"{env_file} cannot be read ({type(exc).__name__}): mend or remove it"]) from None
+        why = exc.strerror if isinstance(exc, OSError) else "not text"
+        raise ConfigurationError([f"{env_file} can't be read ({why}): fix or remove it"]) from None
     there = {name: value for name, value in process.items() if value.strip()}
     hidden = {*there, *(f"{name}_FILE" for name in there), *(name.removesuffix("_FILE") for name in there)}
     return {**{name: value for name, value in pairs.items() if value and name not in hidden}, **there}
 
 
 def unknown_names(environ: Mapping[str, str]) -> list[str]:
-    """Say, in a line each, which ``BRIDGE_…`` variables mean nothing, and what was probably meant."""
+    """Name each unknown ``BRIDGE_…`` variable in a line, with the setting that was probably meant."""
     known = {*VARIABLES, *(f"{name}_FILE" for name in VARIABLES)}
     lines = []
     for name in sorted(name for name in environ if name.startswith("BRIDGE_") and name not in known):
         nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-        lines.append(f"{name} is not a setting" + (f": did you mean {nearest[0]}?" if nearest else ""))
+        lines.append(f"{name} isn't a setting" + (f": did you mean {nearest[0]}?" if nearest else ""))
     return lines
 
 
 def _read(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Give what is set, by variable. The data folder follows the platform.
+    """Return what is set, by variable. The data folder follows the platform.
 
     https://specifications.freedesktop.org/basedir-spec/
     """
@@ -304,20 +306,20 @@ def _read(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def env_example() -> str:
-    """Write ``.env.example``: each setting with its explanation, the needed ones open and the others commented out."""
+    """Write ``.env.example``: each setting with its description, optional ones commented out."""
     lines = [
-        "# The settings of the bridge. Copy this file to .env and fill in the ones that have no # before them.",
-        "# The environment wins over the file. NAME_FILE, the path of a file with the value, does for any NAME.",
+        "# The bridge's settings. Copy this file to .env, and fill in those without a leading #.",
+        "# Environment variables override this file. NAME_FILE, the path of a file with the value, works for any NAME.",
         "# Made from bridge/settings.py by `make env-example`.",
     ]
     for field in Settings.model_fields.values():
         lines += ["", *textwrap.wrap(str(field.description), 116, initial_indent="# ", subsequent_indent="# ")]
-        # The signing secret is needed by most, although not by all.
+        # Most need the signing secret.
         is_open = field.is_required() or field.alias == "SLACK_SIGNING_SECRET"
         lines.append(f"{field.alias}=" if is_open else f"#{field.alias}={(field.examples or [field.default])[0]}")
     lines += [
         "",
-        "# Only for docker-compose.yml, which makes REDIS_URL of it: a password for its Redis, of letters and digits.",
+        "# Only for docker-compose.yml: a password for its Redis, of letters and digits.",
         "#REDIS_PASSWORD=",
         "",
     ]

@@ -1,7 +1,8 @@
-"""The command line: one file for each command, which imports what it needs only when it runs."""
+"""The command line: one file per command, which imports what it needs only when it runs."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
@@ -39,7 +40,7 @@ _COMMANDS: Final[tuple[tuple[str, Callable[..., None], tuple[str, ...]], ...]] =
 
 
 class _Sections(TyperGroup):
-    """Lists the commands in sections, as people look for them."""
+    """Lists the commands in sections."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each section of the help."""
@@ -72,12 +73,15 @@ def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with t
 
 @program.callback()
 def _common(
+    context: typer.Context,
     *,
-    version: Annotated[  # dealt with by its callback
+    version: Annotated[  # noqa: ARG001 - handled by its callback
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Connect a Slack workspace to one project. Settings come from the environment and from .env."""
+    if os.environ.get("NO_COLOR"):  # https://no-color.org
+        context.color = False
 
 
 for section, command, examples in _COMMANDS:

@@ -1,4 +1,4 @@
-"""`bridge check --access USER CHANNEL`: what a person may do in a channel, and why, by the rules of the bridge."""
+"""`bridge check --access USER CHANNEL`: what a person may do in a channel, and why."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _WHY_NOT: Final = {
 
 
 async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[Row] | None:
-    """Say what *user* may do in *channel* by the settings *values*; None where one that decides can't be read.
+    """Say what *user* may do in *channel*; None if a setting that matters can't be read.
 
-    Raises `ConfigurationError` for names in place of ids.
+    Raises `ConfigurationError` for names instead of IDs.
     """
     check_ids(user, channel)
-    if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)):  # half a rule is another one
+    if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", *RULES)):  # half the rules would mislead
         return None
     url, token = values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value()
     async with opened(url, token, Metrics(), proxy=proxy_for(url)) as web:
@@ -49,7 +49,7 @@ async def access_of(values: Mapping[str, Any], user: str, channel: str) -> list[
 
 
 def check_ids(user: str, channel: str) -> None:
-    """See that these are ids, not names. Raises `ConfigurationError`."""
+    """Check that these are IDs, not names. Raises `ConfigurationError`."""
     problems = []
     if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
         problems.append(
@@ -64,7 +64,7 @@ def check_ids(user: str, channel: str) -> None:
 
 
 async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: str, channel: str) -> list[Row]:
-    """Ask Slack who that is and where, and say what they may do there by the *rules*, in the order of `RULES`."""
+    """Ask Slack about the person and the channel, and apply the *rules*, in the order of `RULES`."""
     try:
         identity = await web.auth_test()
     except SlackError as exc:
@@ -73,7 +73,7 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
     access = Access(identity.home, directory, *rules)
     person, person_row = await _person(directory, user)
     channel_row, hears, is_shared = await _channel(web, channel)
-    # Where Slack does not describe the person, its events still say whose people talk in a channel of one's own.
+    # If Slack doesn't describe the person, an event in a channel that isn't shared would still be from a member.
     is_shared = is_shared or person is not None
     asked = SlashCommand(team=identity.team, channel=channel, user=user, is_shared=is_shared, command="/check")
     try:
@@ -85,7 +85,7 @@ async def access_rows(web: SlackWeb, rules: Sequence[frozenset[str]], *, user: s
         return [person_row, channel_row, *(Row(AREA, what, FAILURE, *_WHY_NOT[refusal]) for what in whats)]
     who = "listed in BRIDGE_ALLOWED_USERS" if user in access.allowed_users else "every member of the workspace can"
     talk = Row(AREA, "talk", OK, who)
-    if not hears:  # what nobody sends the bot it can't answer
+    if not hears:  # it receives nothing there
         detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
     return [person_row, channel_row, talk, Row(AREA, "use commands", OK, who), *await _running(access, user)]
@@ -106,9 +106,9 @@ async def _person(directory: Directory, user: str) -> tuple[Person | None, Row]:
 
 
 async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:
-    """Look at the channel: its row, whether the bot hears what is said there, and whether others are in it.
+    """Return the channel's row, whether the bot receives its messages, and whether it's shared.
 
-    What a direct message is, Slack tells only apps with more scopes than this one needs.
+    Direct messages aren't looked up: that would need more scopes.
     """
     if channel.startswith("D"):
         return Row(AREA, "channel", OK, f"a direct message ({channel})"), True, False

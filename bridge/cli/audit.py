@@ -1,4 +1,4 @@
-"""`bridge audit`: who did what, where and when, and with which outcome."""
+"""`bridge audit`: who did what, where, when, and with which outcome."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.printing import columns, to_json
+from bridge.cli.printing import columns, moment, to_json
 from bridge.cli.store import EmbeddedRedisOption, SinceOption, in_store, length_of_time
 
 if TYPE_CHECKING:
@@ -19,65 +19,65 @@ if TYPE_CHECKING:
 _DEAD: Final = "dead: "
 _NOT_SHOWN: Final = "not shown: "
 _FORM: Final = "{:<20}  {:<11}  {:<11}  {:<7}  {:<24}  {:<28}  {}"
-TITLE: Final = _FORM.format("when (UTC)", "who", "where", "", "did", "to", "outcome")
+TITLE: Final = _FORM.format("when", "who", "where", "", "what", "on", "outcome")
 
 RESULTS: Final = {
-    "BridgeError": "did not work",
+    "BridgeError": "failed",
     "ConfigurationError": "settings are missing",
-    "ProjectError": "the service did not carry it out",
-    "CannotConnect": "the service is not reachable",
+    "ProjectError": "the service failed",
+    "CannotConnect": "the service is unreachable",
     "CircuitOpen": "the service is down",
-    "TimedOut": "the service took too long",
-    "ConnectionLost": "the connection to the service broke",
-    "NotUnderstood": "the service's answer was not understood",
+    "TimedOut": "the service timed out",
+    "ConnectionLost": "the connection to the service was lost",
+    "NotUnderstood": "the service sent an unreadable response",
     "ServiceRefused": "the service refused it",
-    "NotSignedIn": "the service does not accept the key",
-    "NotFound": "the service does not know it",
+    "NotSignedIn": "the service rejected the key",
+    "NotFound": "not found by the service",
     "Busy": "the service is busy",
     "Outage": "the service is down",
-    "SlackError": "Slack did not carry it out",
+    "SlackError": "Slack failed",
     "SlackRefused": "Slack refused it",
-    "SlackTokenRefused": "Slack does not accept the token",
-    "SlackUnreachable": "Slack is not reachable",
-    "SlackAmbiguous": "whether Slack took it is not known",
+    "SlackTokenRefused": "Slack rejected the token",
+    "SlackUnreachable": "Slack is unreachable",
+    "SlackAmbiguous": "unknown whether Slack received it",
     "SlackGone": "the connection to Slack was lost",
-    "StoreError": "Redis did not carry it out",
-    "StoreUnavailable": "Redis is not reachable",
+    "StoreError": "Redis failed",
+    "StoreUnavailable": "Redis is unreachable",
     "StoreWiped": "Redis was wiped",
     "NamespaceTaken": "the namespace belongs to another bot",
     "LaneLost": "another process took over",
-    "RecordNotUnderstood": "a record of another release",
-    "CommandError": "not understood",
+    "RecordNotUnderstood": "written by another version",
+    "CommandError": "not recognized",
     "UnknownCommand": "no such command",
     "UnknownOption": "no such option",
-    "BadUsage": "words missing or too many",
-    "NoSuch": "no such name",
-    "SeveralFit": "several names fit",
-    "BadSchedule": "the schedule was not understood",
-    "BadInput": "the input is not JSON; asked what to do",
-    "NotAllowed": "they may not",
-    "TooOften": "too often",
-    "unknown": "whether it was done is not known",
-    "slip": "nearly a command; asked what was meant",
-    "gone": "it is kept no longer",
-    "full": "too many wait",
+    "BadUsage": "too few or too many words",
+    "NoSuch": "no match",
+    "SeveralFit": "several matches",
+    "BadSchedule": "schedule not recognized",
+    "BadInput": "input isn't valid JSON; asked what to do",
+    "NotAllowed": "not allowed",
+    "TooOften": "rate limit",
+    "unknown": "outcome unknown",
+    "slip": "looked like a command; asked what was meant",
+    "gone": "expired",
+    "full": "queue full",
     "menu": "asked which agent",
     "report": "posted",
 }
-"""Outcomes that do not say by themselves what they are, in words for people: by the name under which they are kept."""
+"""Outcomes in words for people, by the stored name; names not listed here are readable as they are."""
 
 REFUSALS: Final = {
-    "user": "BRIDGE_ALLOWED_USERS does not name them",
-    "channel": "BRIDGE_ALLOWED_CHANNELS does not name it",
-    "stranger": "of another workspace",
-    "unknown": "Slack does not say who they are",
+    "user": "not in BRIDGE_ALLOWED_USERS",
+    "channel": "not in BRIDGE_ALLOWED_CHANNELS",
+    "stranger": "from another workspace",
+    "unknown": "Slack couldn't say who they are",
     "canvas": "in a canvas",
-    "command_missed": "found too late, and not run",
-    "thread_full": "too many wait",
-    "muted": "the thread is muted",
-    "paused": "too often",
+    "command_missed": "found too late, not run",
+    "thread_full": "queue full",
+    "muted": "thread is muted",
+    "paused": "rate limit",
 }
-"""The same of what was refused at the door."""
+"""The same for what was refused on arrival."""
 
 
 def audit(
@@ -88,7 +88,7 @@ def audit(
 ) -> None:
     """Show who did what, where and when.
 
-    With whether they were allowed to, and what came of it; never what was said.
+    Includes what was refused, and the outcomes. Message texts aren't recorded.
     """
     beginning = datetime.now(UTC) - length_of_time(since)
 
@@ -102,7 +102,7 @@ def audit(
             typer.echo(for_programs(entry) if as_json else for_people(entry))
             is_empty = False
         if is_empty and not as_json:
-            typer.echo("Nothing was done in this time, or it is kept no longer (BRIDGE_AUDIT_DAYS).")
+            typer.echo(f"No entries in the last {since}. They're deleted after BRIDGE_AUDIT_DAYS.")
         return 0
 
     in_store(show, embedded_redis=embedded_redis)
@@ -110,27 +110,27 @@ def audit(
 
 def for_people(entry: AuditEntry) -> str:
     """Write *entry* as a line of the table."""
-    when, refused = f"{entry.ended_at:%Y-%m-%d %H:%M:%S}", "" if entry.is_allowed else "refused"
+    when, refused = moment(entry.ended_at), "" if entry.is_allowed else "refused"
     return columns(_FORM, when, entry.user, entry.channel, refused, entry.did, entry.about, result(entry))
 
 
 def for_programs(entry: AuditEntry) -> str:
-    """Write *entry* as JSON: *outcome* is a word that stays, *result* says it to people."""
+    """Write *entry* as JSON: *outcome* is a stable word, *result* is for people."""
     kind, id_, name = (*entry.about.split(" ", 2), "", "", "")[:3]
     about = {"about": f"{kind} {id_}".rstrip(), "name": name}
     return to_json({**asdict(entry), **about, "outcome": word(entry), "result": result(entry)})
 
 
 def result(entry: AuditEntry) -> str:
-    """Say what came of it."""
+    """Describe the outcome for people."""
     if entry.outcome.startswith(_DEAD):
-        return f"could not be finished ({entry.outcome.removeprefix(_DEAD)})"
+        return f"couldn't be finished ({entry.outcome.removeprefix(_DEAD)})"
     known = RESULTS if entry.is_allowed else {**RESULTS, **REFUSALS}
     return known.get(entry.outcome, entry.outcome)
 
 
 def word(entry: AuditEntry) -> str:
-    """Name what came of it by a word for programs: ``no_such``, ``not_allowed``, ``form_opened``."""
+    """Name the outcome for programs: ``no_such``, ``not_allowed``, ``form_opened``."""
     outcome = entry.outcome
     first = outcome.partition(":")[0] if outcome.startswith((_DEAD, _NOT_SHOWN)) else outcome
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", first).lower()).strip("_")

@@ -1,8 +1,7 @@
-"""What `bridge check --blocks` asks Slack: whether it takes every layout that the product has. Nothing is posted.
+"""`bridge check --blocks`: have Slack validate every layout of the bridge. Nothing is posted.
 
-https://docs.slack.dev/reference/methods/blocks.validate has "special rate limits", of which it names no figure. So the
-samples go one after the other as fast as Slack answers, until it asks to wait; from then on there is a pause between
-two, which grows each time that it asks again.
+https://docs.slack.dev/reference/methods/blocks.validate has "special rate limits" without figures. So samples are sent
+one by one as fast as Slack answers; once it rate-limits us, there is a pause between them, which grows each time.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ LAYOUTS: Final = "Layouts"
 _METHOD: Final = "blocks.validate"
 _ABOUT_THE_SAMPLE: Final = ("invalid_blocks", "invalid_message", "invalid_view", "msg_", "view_")
 _NOT_THERE: Final = "run the check again; if Slack says the same, this workspace doesn't have blocks.validate yet"
-_MOST_TRIES: Final = 5  # of one sample, where Slack asks to wait or does not answer
+_MOST_TRIES: Final = 5  # per sample, if Slack rate-limits or doesn't answer
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 5.0
 
@@ -35,7 +34,7 @@ Sleep = Callable[[float], Awaitable[None]]
 async def block_rows(
     values: Mapping[str, Any], samples: Sequence[Sample], progress: Callable[[int], None]
 ) -> list[Row]:
-    """Send *samples* to the Slack that *values* name; *progress* is told how many were sent."""
+    """Send *samples* to the configured Slack; *progress* gets the number sent so far."""
     url, token = values.get("SLACK_API_URL"), values.get("SLACK_BOT_TOKEN")
     if url is None or token is None:
         return []
@@ -46,7 +45,7 @@ async def block_rows(
 async def validated(
     web: SlackWeb, samples: Sequence[Sample], progress: Callable[[int], None], *, sleep: Sleep = asyncio.sleep
 ) -> list[Row]:
-    """Ask *web* about each of *samples*; a row for each thing that is wrong with a layout, or that all is well."""
+    """Validate *samples*: a row for each problem, or one that says there are none."""
     try:
         await web.hello()
     except SlackError as exc:
@@ -64,7 +63,7 @@ async def validated(
         progress(number + 1)
     layouts = len({sample.layout for sample in samples})
     return _refusals(wrong) or [
-        Row(LAYOUTS, "validated", OK, f"Slack takes all {layouts} layouts, in {len(samples)} samples")
+        Row(LAYOUTS, "validated", OK, f"Slack accepts all {layouts} layouts ({len(samples)} samples)")
     ]
 
 
@@ -76,7 +75,7 @@ def _refusals(wrong: Counter[tuple[str, str]]) -> list[Row]:
 
 
 async def _problems_of(web: SlackWeb, sample: Sample, pause: float, sleep: Sleep) -> tuple[Collection[str], float]:
-    """What Slack says is wrong with *sample*, and the pause before the next. Raises `SlackError`."""
+    """Validate *sample*: its problems, and the pause before the next. Raises `SlackError`."""
     asked: dict[str, str] = {sample.kind: json.dumps(sample.payload)}
     for number in range(_MOST_TRIES):
         await sleep(pause)

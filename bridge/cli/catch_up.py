@@ -1,4 +1,4 @@
-"""`bridge catch-up`: have messages of an outage looked for that no bridge could notice, and see how far that is."""
+"""`bridge catch-up`: start looking for messages missed in an outage, and show the progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.printing import to_json
+from bridge.cli.printing import counted, moment, to_json
 from bridge.cli.store import EmbeddedRedisOption, in_store, length_of_time
 
 if TYPE_CHECKING:
@@ -16,22 +16,24 @@ if TYPE_CHECKING:
     from bridge.queue.scripting import Scripts
 
 _LONGEST: Final = timedelta(days=7)
-_NONE: Final = "No outage of the last 8 days is known."
+_NONE: Final = "No outage in the last 8 days."
 
 
 def catch_up(
     *,
-    since: Annotated[str, typer.Option(help="How long ago messages stopped coming in: 90m, 2h, 3d.")] = "",
+    since: Annotated[
+        str, typer.Option(metavar="AGE", help="How long ago messages stopped arriving, such as 90m, 2h or 3d.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     embedded_redis: EmbeddedRedisOption = False,
 ) -> None:
     """Find messages missed in an outage.
 
-    With --since, the bridge looks in Slack's history for what nobody could notice; else it shows the last outage.
+    With --since, the bridge reads Slack's history from then on; without it, the last outage is shown.
     """
     length = length_of_time(since) if since else None
     if length is not None and length > _LONGEST:
-        raise typer.BadParameter("expected at most 7d: what is older isn't looked for", param_hint="--since")
+        raise typer.BadParameter(f"“{since}” is too long ago: use at most 7d", param_hint="--since")
 
     async def look(scripts: Scripts) -> int:
         from bridge.queue.outages import Outages  # noqa: PLC0415 - see `store`
@@ -50,11 +52,11 @@ def catch_up(
 
 
 def in_words(outage: PastOutage) -> str:
-    """Say how far it is."""
-    when = f"{outage.began:%Y-%m-%d %H:%M:%S} to {outage.ended:%Y-%m-%d %H:%M:%S} UTC"
-    so_far = f"{outage.found} messages found, {outage.queued} of them queued"
+    """Describe the progress."""
+    when = f"{moment(outage.began)} to {moment(outage.ended)}"
+    so_far = f"{counted(outage.found, 'message')} found, {outage.queued} queued"
     if outage.done_at is not None:
-        return f"{when}: caught up at {outage.done_at:%Y-%m-%d %H:%M:%S} UTC; {so_far}."
+        return f"{when}: caught up at {moment(outage.done_at)}; {so_far}."
     if not outage.is_planned:
-        return f"{when}: a running bridge begins to catch up at once; if none runs, the next one that starts does."
+        return f"{when}: catching up starts as soon as a bridge is running."
     return f"{when}: {outage.read} threads and channels read, {outage.left} left; {so_far}."

@@ -1,4 +1,4 @@
-"""`bridge check`: whether all that is configured holds."""
+"""`bridge check`: find problems in the settings, Slack, Redis and the project."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from bridge.cli.printing import coloured
 from bridge.cli.rows import OK, Row, is_well, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, problems_of, run, say
 from bridge.errors import ConfigurationError
@@ -29,17 +30,17 @@ def check(
     ] = False,
     access: Annotated[
         tuple[str, str] | None,
-        typer.Option("--access", metavar="USER CHANNEL", help="Say what this person may do in this channel, and why."),
+        typer.Option("--access", metavar="USER CHANNEL", help="Show what this person may do in this channel, and why."),
     ] = None,
     blocks: Annotated[
-        bool, typer.Option("--blocks", help="Ask Slack whether it takes everything that is ever shown; posts nothing.")
+        bool, typer.Option("--blocks", help="Have Slack validate every layout the bridge can show; posts nothing.")
     ] = False,
 ) -> None:
     """Check the settings, Slack, Redis and the project.
 
-    Below each problem stands how to fix it. Exit code 0 if there are none, else 1. Nothing is posted or written.
+    Each problem comes with a fix. The exit code is 0 if there are none, else 1. Nothing is posted or written.
     """
-    configure("console", "ERROR")  # what goes wrong is shown in a row
+    configure("console", "ERROR")  # problems are shown in rows
     warnings: list[str] = []
     try:
         environ = environment(os.environ, Path(".env"))
@@ -77,7 +78,7 @@ def check(
 
     async def show(rows_of: Awaitable[list[Row]]) -> int:
         rows = await rows_of
-        typer.echo(shown(rows, as_json=as_json))
+        typer.echo(shown(rows, as_json=True) if as_json else coloured(shown(rows, as_json=False)))
         return 0 if is_well(rows) else CANNOT_RUN
 
     if blocks:

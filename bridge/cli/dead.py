@@ -1,4 +1,4 @@
-"""`bridge dead`: work that could not be finished."""
+"""`bridge dead`: work that couldn't be finished."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.printing import printable, to_json
+from bridge.cli.printing import counted, moment, printable, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import EmbeddedRedisOption, in_store
 from bridge.ids import TurnId
@@ -20,30 +20,27 @@ if TYPE_CHECKING:
     from bridge.queue.scripting import Scripts
     from bridge.queue.trace import Owner
 
-NONE: Final = "There are no dead letters: everything was finished, or is on its way."
-_NOT_THERE: Final = "There is no dead letter {turn}: it was retried or dropped already, or is older than 30 days."
-_TAKEN: Final = "A running bridge takes it at once; if none runs, the next one that starts does."
+NONE: Final = "No dead letters: all work was finished or is still queued."
+_NOT_THERE: Final = "No dead letter {turn}: it was already retried or dropped, or expired. See bridge dead list."
+_TAKEN: Final = "If no bridge is running, it waits until one starts."
 _RETRIED: Final = {
-    "queued": f"{{turn}} is queued again, {{behind}}, and will be done from the beginning. {_TAKEN}",
-    "showing": f"{{turn}} is queued again, {{behind}}: what was to be shown is posted, and nobody is asked. {_TAKEN}",
-    "asking": f"{{turn}} is queued again, {{behind}}, and will be sent again, whether it had arrived or not. {_TAKEN}",
+    "queued": f"Queued {{turn}}{{behind}}. It starts from the beginning. {_TAKEN}",
+    "showing": f"Queued {{turn}}{{behind}}. It posts the result it already has; nothing is sent again. {_TAKEN}",
+    "asking": f"Queued {{turn}}{{behind}}. It is sent again, even if it arrived the first time. {_TAKEN}",
     "unknown": _NOT_THERE,
-    "gone": "{turn} cannot be retried: its texts are kept no longer. It was taken off the list.",
-    "full": f"{{turn}} was left as it is: {WAITING_LIMIT} messages wait in its thread. Try again later.",
+    "gone": "Can't retry {turn}: its text has expired. It was removed from the list.",
+    "full": f"Didn't retry {{turn}}: {WAITING_LIMIT} messages are already waiting in its thread. Try again later.",
 }
 
 dead = typer.Typer(help="List, retry or drop work that couldn't be finished.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="As bridge dead list shows it.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="From bridge dead list, such as 3q2-7wIBuGYdM1xK.")]
 
 
 @dead.command("list")
 def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
-    """List what couldn't be finished in the last 30 days.
-
-    With why, and what a retry would do.
-    """
+    """List work that failed in the last 30 days, with the reason and what a retry would do."""
 
     async def show(scripts: Scripts) -> int:
         from bridge.queue.trace import owner_of  # noqa: PLC0415 - see `store`
@@ -57,14 +54,14 @@ def list_all(*, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = F
 
 @dead.command()
 def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
-    """Queue it again, once, at the end of its thread.
+    """Queue one again, at the end of its thread.
 
-    If there was an answer already, it is posted, and nobody is asked again.
+    If it already has a result, that is posted and nothing is sent again.
     """
 
     async def queue(scripts: Scripts) -> int:
         result, before = await _letters(scripts).retry(TurnId(turn))
-        words = _RETRIED[result].format(turn=turn, behind=f"behind {before} that wait" if before else "as the next")
+        words = _RETRIED[result].format(turn=turn, behind=f", after {counted(before, 'other')}" if before else "")
         return _tell(turn, result, words, is_well=result in {"queued", "showing", "asking"}, as_json=as_json)
 
     in_store(queue, embedded_redis=embedded_redis)
@@ -72,11 +69,11 @@ def retry(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOpt
 
 @dead.command()
 def drop(turn: Id, *, as_json: AsJson = False, embedded_redis: EmbeddedRedisOption = False) -> None:
-    """Give it up, and delete its texts."""
+    """Give one up and delete its text."""
 
     async def give_up(scripts: Scripts) -> int:
         if await _letters(scripts).drop(TurnId(turn)):
-            words = f"{turn} was given up, and its texts were deleted."
+            words = f"Dropped {turn} and deleted its text."
             return _tell(turn, "dropped", words, is_well=True, as_json=as_json)
         return _tell(turn, "unknown", _NOT_THERE.format(turn=turn), is_well=False, as_json=as_json)
 
@@ -90,7 +87,7 @@ def _letters(scripts: Scripts) -> DeadLetters:
 
 
 def _tell(turn: str, result: str, words: str, *, is_well: bool, as_json: bool) -> int:
-    """Say what became of a wish; gives the exit code."""
+    """Print the result; gives the exit code."""
     if as_json:
         typer.echo(to_json({"id": turn, "result": result, "detail": words}))
     else:
@@ -103,7 +100,6 @@ def for_programs(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
     rows = [
         {
             **asdict(letter),
-            "died_at": letter.died_at.timestamp(),
             "asks_again": letter.asks_again,
             "permalink": _permalink(letter, owner),
         }
@@ -113,15 +109,15 @@ def for_programs(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
 
 
 def table(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
-    """Write them for people, each with what a retry would do."""
+    """Write them for people."""
     paragraphs = []
     for letter in letters:
         rows = {
-            "when": f"{letter.died_at:%Y-%m-%d %H:%M:%S} UTC",
-            "where": _permalink(letter, owner) or f"{letter.channel} {letter.ts}".strip() or "not known",
-            "who": f"{letter.user or 'not known'}, by {letter.kind or 'not known'}",
+            "when": moment(letter.died_at),
+            "where": _permalink(letter, owner) or f"{letter.channel} {letter.ts}".strip() or "unknown",
+            "who": f"{letter.user or 'unknown'} ({letter.kind or 'unknown'})",
             "why": letter.reason,
-            "step": f"{letter.step}: {_after(letter)}",
+            "retry": _after(letter),
         }
         paragraphs.append("\n".join([letter.id, *(f"  {name:<6} {printable(said)}" for name, said in rows.items())]))
     return "\n\n".join(paragraphs)
@@ -130,12 +126,12 @@ def table(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
 def _after(letter: DeadLetter) -> str:
     """Say what a retry would do."""
     if not letter.has_text:
-        return "its texts are kept no longer, so it cannot be retried"
+        return "not possible: its text has expired"
     if letter.asks_again:
-        return "nobody knows whether it arrived, and a retry sends it AGAIN"
+        return "sends it AGAIN, although it may have arrived"
     if letter.step == "posting":
-        return "a retry posts what was to be shown, and asks nobody again"
-    return "nothing had been sent; a retry begins with it"
+        return "posts the result it already has; nothing is sent again"
+    return "starts from the beginning; nothing was sent yet"
 
 
 def _permalink(letter: DeadLetter, owner: Owner | None) -> str:

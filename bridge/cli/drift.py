@@ -1,4 +1,4 @@
-"""How the app that is installed in Slack differs from what `bridge manifest` prints. Pure.
+"""How the installed Slack app differs from `bridge manifest`. Pure.
 
 https://docs.slack.dev/reference/methods/apps.manifest.export
 """
@@ -27,9 +27,9 @@ _ADDRESSES: Final = (
 
 
 def drift_rows(area: str, installed: Mapping[str, Any], prefix: str, cure: str, *, uses_socket: bool) -> list[Row]:
-    """Compare what is *installed* with the manifest for slash commands with *prefix*; *cure* says how to mend it.
+    """Compare the *installed* manifest with ours, for slash commands with *prefix*; *cure* is the fix.
 
-    Where Slack sends to is configured there alone: over HTTP all addresses are to be that of the events.
+    Only Slack knows the bridge's public address, so over HTTP all addresses must equal the events' one.
     """
     address = str(_at(installed, _EVENTS_ADDRESS) or "")
     wanted = app_manifest(None if uses_socket else address, prefix)
@@ -60,19 +60,16 @@ def _compared(
     name: str = "",
     needed: Collection[str] | None = None,
 ) -> Iterator[tuple[State, str]]:
-    """Compare what *both* list, the manifest and the app: names, or objects with a *name*.
-
-    Without *needed*, all of them are.
-    """
+    """Compare the lists of *both* manifests: names, or objects with a *name*. Without *needed*, all are needed."""
     ours, theirs = (_by_name(_at(manifest, path), name) for manifest in both)
     for one in sorted(ours.keys() - theirs.keys()):
         yield (FAILURE if needed is None or one in needed else WARNING), f"{kind} {one} is missing"
     for one in sorted(theirs.keys() - ours.keys()):
-        yield WARNING, f"{kind} {one} is there, and not in `bridge manifest`"
+        yield WARNING, f"{kind} {one} isn't in `bridge manifest`"
     for one in sorted(ours.keys() & theirs.keys()):
         differing = [key for key, value in ours[one].items() if key != "url" and theirs[one].get(key) != value]
         if differing:
-            yield WARNING, f"{kind} {one} differs in its {', '.join(differing)}"
+            yield WARNING, f"{kind} {one} has a different {', '.join(differing)}"
 
 
 def _switched(wanted: Mapping[str, Any], installed: Mapping[str, Any]) -> Iterator[tuple[State, str]]:
@@ -80,21 +77,21 @@ def _switched(wanted: Mapping[str, Any], installed: Mapping[str, Any]) -> Iterat
         ours, theirs = (bool(_at(manifest, path)) for manifest in (wanted, installed))
         if ours is not theirs:
             name = path.rpartition(".")[2] if not path.endswith("is_enabled") else "interactivity"
-            yield FAILURE, f"{name} is {'on' if theirs else 'off'}, and has to be {'on' if ours else 'off'}"
+            yield FAILURE, f"{name} is {'on' if theirs else 'off'}, but must be {'on' if ours else 'off'}"
     if not _at(installed, "features.agent_view"):
         yield WARNING, "agent_view is missing: the app isn't shown as an agent"
 
 
 def _addressed(wanted: Mapping[str, Any], installed: Mapping[str, Any], address: str) -> Iterator[tuple[State, str]]:
     if not (address.startswith("https://") and address.endswith(EVENTS_PATH)):
-        yield FAILURE, f"events are sent to no address that ends with {EVENTS_PATH}"
+        yield FAILURE, f"the events' request URL doesn't end with {EVENTS_PATH}"
         return
     for path in _ADDRESSES:
         if _at(installed, path) != _at(wanted, path):
-            yield FAILURE, f"{path} isn't the events' address"
+            yield FAILURE, f"{path} isn't the events' request URL"
     for command in _by_name(_at(installed, "features.slash_commands"), "command").values():
         if command.get("url") != address:
-            yield FAILURE, f"slash command {command['command']} isn't sent to the events' address"
+            yield FAILURE, f"slash command {command['command']} isn't sent to the events' request URL"
 
 
 def _at(manifest: Mapping[str, Any], path: str) -> Any:

@@ -1,4 +1,4 @@
-"""`bridge feedback`: what people think of the answers."""
+"""`bridge feedback`: votes on the agents' answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bridge.features.feedback.votes import Vote
     from bridge.queue.scripting import Scripts
 
-NONE: Final = "Nobody has voted on an answer in this time."
+NONE: Final = "No votes in this time. People vote with the buttons below an answer."
 _FORM: Final = "{:<12}  {:>5}  {:>5}  {}"
 _LATEST: Final = 5
 
@@ -29,7 +29,7 @@ def feedback(
 ) -> None:
     """Show the votes on agents' answers.
 
-    For each agent and, with --json, each vote; never what was said.
+    Totals for each agent or, with --json, each vote. Message texts aren't recorded.
     """
     beginning = datetime.now(UTC) - length_of_time(since)
 
@@ -45,11 +45,11 @@ def feedback(
 
 
 def table(votes: Iterable[Vote]) -> list[str]:
-    """Add the votes up for each agent, with the sessions of the latest answers that somebody found bad."""
+    """Count the votes for each agent, and list the sessions of its latest bad answers."""
     of_agents: defaultdict[int, list[Vote]] = defaultdict(list)
     for vote in votes:
         of_agents[vote.agent or 0].append(vote)
-    lines = [_FORM.format("agent", "good", "bad", "the latest bad ones are in the sessions")] if of_agents else [NONE]
+    lines = [_FORM.format("agent", "good", "bad", "sessions with the latest bad answers")] if of_agents else [NONE]
     for agent, cast in sorted(of_agents.items()):
         bad = sorted((vote for vote in cast if vote.vote == "down"), key=lambda vote: vote.at, reverse=True)
         sessions = list(dict.fromkeys(str(vote.session) for vote in bad if vote.session is not None))

@@ -1,4 +1,4 @@
-"""`bridge manifest`: what Slack is told of the app, made from the command registry. It needs nothing configured.
+"""`bridge manifest`: the Slack app's manifest, made from the command registry. It needs no settings.
 
 https://docs.slack.dev/reference/app-manifest
 """
@@ -28,16 +28,12 @@ _PLACEHOLDER: Final = "https://YOUR-HOST"
 
 def manifest(
     *,
-    url: Annotated[
-        str, typer.Option("--url", metavar="URL", help="Public address of the bridge, where Slack sends everything.")
-    ] = "",
-    socket: Annotated[
-        bool, typer.Option("--socket", help="Use Socket Mode; Slack doesn't need to reach the bridge.")
-    ] = False,
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="The bridge's public address.")] = "",
+    socket: Annotated[bool, typer.Option("--socket", help="Use Socket Mode, which needs no public address.")] = False,
 ) -> None:
     """Print the Slack app manifest.
 
-    Nothing needs to be configured; BRIDGE_COMMAND_PREFIX is used if it is set.
+    It needs no settings; BRIDGE_COMMAND_PREFIX is used if it's set.
     """
     try:
         target = where_slack_sends(url, socket=socket)
@@ -48,14 +44,14 @@ def manifest(
 
 
 def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
-    """Make the manifest; *url* is `where_slack_sends`, and each command's name begins with *prefix*."""
+    """Make the manifest; *url* is from `where_slack_sends`, *prefix* starts each command's name."""
     from bridge.features.registry import features  # noqa: PLC0415 - 500 ms
     from bridge.listeners.events import EVENTS  # noqa: PLC0415 - Bolt
 
     return {
         "display_information": {
             "name": "Bridge",
-            "description": "Run workflows, read statistics and talk with the agents of one project.",
+            "description": "Run workflows, read statistics and talk with the agents of your project.",
             "long_description": (
                 "Mention the bot in a channel, or send it a direct message, and an agent of the project answers in a "
                 "thread; reply there to continue. Slash commands list and run the project's workflows and show its "
@@ -71,7 +67,7 @@ def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
             "bot_user": {"display_name": "bridge", "always_online": True},
             "agent_view": {
                 "agent_description": (
-                    "Talk with the agents of the project. Begin with an agent's name and a colon to choose one."
+                    "Talk with the project's agents. Start with an agent's name and a colon to pick one."
                 ),
                 "suggested_prompts": [{"title": title, "message": message} for message, title in _APP_PROMPTS.items()],
             },
@@ -102,33 +98,31 @@ def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
             },
             "org_deploy_enabled": False,
             "socket_mode_enabled": url is None,
-            "token_rotation_enabled": False,  # it cannot be turned off again, and .env could not follow it
+            "token_rotation_enabled": False,  # it can't be turned off again, and .env couldn't follow it
         },
     }
 
 
 def where_slack_sends(given: str, *, socket: bool) -> str | None:
-    """Tell where Slack is to send: to *given*, with or without the path, or nowhere (None), over a *socket*.
+    """Return the address Slack sends to: *given*, with or without the path, or None for a *socket*.
 
     Raises `ConfigurationError`.
     """
     from bridge.slack.http import EVENTS_PATH  # noqa: PLC0415 - 100 ms
 
     if socket and given:
-        raise ConfigurationError(["--url and --socket exclude one another: over a socket, Slack needs no address"])
+        raise ConfigurationError(["use either --url or --socket: in Socket Mode, Slack needs no address"])
     if socket:
         return None
     address = (given or _PLACEHOLDER).strip().rstrip("/")
     try:
         parts = urlsplit(address)
         is_usable = bool(parts.scheme == "https" and parts.hostname)
-        _ = parts.port  # read to be checked
+        _ = parts.port  # raises ValueError
     except ValueError:
         is_usable = False
     if not is_usable or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ConfigurationError(
-            ["--url is no address that Slack can send to: use one like https://bridge.example.com"]
-        )
+        raise ConfigurationError(["--url isn't a public https:// address: use one such as https://bridge.example.com"])
     return address if parts.path.endswith(EVENTS_PATH) else address + EVENTS_PATH
 
 

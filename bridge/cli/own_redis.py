@@ -1,4 +1,4 @@
-"""The embedded Redis as something that can be stopped and started while the playground runs."""
+"""The playground's embedded Redis, which can be stopped and started while it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bridge.queue.redis.embedded import LOOK_EVERY, Keeper, embedded_redis
 
 
 class EmbeddedRedis:
-    """A server whose data is in *data_dir*; *url* is always the same, and *is_stopped* where it is not to be there."""
+    """A server with its data in *data_dir*; *url* stays the same over restarts."""
 
     def __init__(self, data_dir: Path) -> None:
         self.url = ""
@@ -23,11 +23,11 @@ class EmbeddedRedis:
 
     @property
     def trouble(self) -> str:
-        """Why it is not there although it is meant to be; ``""`` where all is well."""
+        """Why it isn't running although it should, or ``""``."""
         return self._keeper.trouble
 
     async def keep(self) -> None:
-        """Start it again whenever it has ended, but for those who stopped it, until cancelled."""
+        """Restart it whenever it ends, unless it was stopped, until cancelled."""
         while True:
             async with self._one_at_a_time:
                 if not self.is_stopped:
@@ -35,14 +35,14 @@ class EmbeddedRedis:
             await asyncio.sleep(LOOK_EVERY)
 
     async def start(self) -> None:
-        """Be reachable, with all that was in it."""
+        """Start it with its data."""
         async with self._one_at_a_time:
             if self.is_stopped:
                 self.url = await self._use.enter_async_context(embedded_redis(self._data_dir))
                 self.is_stopped = False
 
     async def stop(self) -> None:
-        """Be away; a server that another bridge uses stays."""
+        """Stop it, unless another bridge uses it."""
         async with self._one_at_a_time:
             self.is_stopped = True
             await self._use.aclose()

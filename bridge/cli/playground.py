@@ -1,4 +1,4 @@
-"""`bridge playground`: the whole bridge, with stand-ins for what is not configured."""
+"""`bridge playground`: the whole bridge, with stand-ins for everything that isn't configured."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if sys.platform != "win32":
     import fcntl
 
 NOT_INSTALLED: Final = "bridge playground needs its extra: pip install 'slack-project-bridge[playground]'"
-_DRAIN_SECONDS: Final = "1"  # of the bridge, unless set otherwise: stopping the playground is quick
+_DRAIN_SECONDS: Final = "1"  # unless set otherwise, so that the playground stops quickly
 _SLACK: Final = {"SLACK_BOT_TOKEN": "xoxb-0", "SLACK_SIGNING_SECRET": "0" * 32}
 _ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - what BRIDGE_HOST may be
-_LAST_LINES: Final = 20  # of the log, where the bridge could not start
+_LAST_LINES: Final = 20  # of the log, if the bridge couldn't start
 _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0"}
 
 
@@ -65,7 +65,7 @@ def playground(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is configured: the *settings*, in which stand-ins have placeholders, and which parts are real."""
+    """The *settings*, with placeholders for stand-ins, and which parts are real."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -76,22 +76,22 @@ class Plan:
 
     @property
     def folder(self) -> Path:
-        """Where the stand-ins keep what outlives a restart."""
+        """The folder of the stand-ins' data."""
         return self.settings.data_dir / "playground"
 
     @property
     def log_file(self) -> Path:
-        """Where the bridge and its stand-ins log; started anew each time."""
+        """The log of the bridge and its stand-ins; emptied at each start."""
         return self.folder / "bridge.log"
 
 
 def _plan(environ: Mapping[str, str], *, over_socket: bool) -> Plan:
-    """Read what is configured. Raises `ConfigurationError` where a part is configured by half, or wrongly."""
+    """Read the settings. Raises `ConfigurationError` if a part is only half configured, or wrongly."""
     for line in unknown_names(environ):
         say(f"warning: {line}")
     slack, project, redis = (_is_configured(environ, group) for group in ("SLACK_", "PROJECT_", "REDIS_"))
     if slack and over_socket:
-        raise ConfigurationError(["--socket is for the page's Slack; for a real workspace, set SLACK_APP_TOKEN"])
+        raise ConfigurationError(["--socket is for the playground's Slack: for a real workspace, set SLACK_APP_TOKEN"])
     stand_ins = {**({} if slack else _SLACK), **({} if project else _PROJECT)}
     settings = load({**environ, **stand_ins}, embedded_redis=True)
     return Plan(settings, environ, slack, project, redis, over_socket)
@@ -103,7 +103,7 @@ def _is_configured(environ: Mapping[str, str], group: str) -> bool:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Lock the stand-ins' data for this process; the kernel releases it however the process ends."""
+    """Lock the stand-ins' data for this process; the kernel releases the lock however it ends."""
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -148,7 +148,7 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
         scene = await stack.enter_async_context(opened(_options(plan, port, redis)))
         _introduce(scene, plan)
         if open_browser and _has_display():
-            # A daemon thread: a browser that takes its time must not keep anything from beginning or ending.
+            # A daemon thread, so that a slow browser delays neither the start nor the end.
             threading.Thread(target=webbrowser.open, args=(scene.url,), daemon=True).start()
         code = await scene.run(until)
     if code:
@@ -158,15 +158,13 @@ async def _play(plan: Plan, port: int, *, open_browser: bool) -> int:
 
 
 def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions:
-    """Say where everything is. The bridge listens as configured; for the page's Slack, on this machine alone."""
+    """Name all places. For the page's Slack, the bridge listens on this machine only, unless configured."""
     from bridge.playground.scene import NAMESPACE, SceneOptions  # noqa: PLC0415 - see `_play`
 
-    is_told = {
-        name: plan.is_slack_real or _is_configured(plan.environ, name) for name in ("BRIDGE_HOST", "BRIDGE_PORT")
-    }
-    host = plan.settings.host if is_told["BRIDGE_HOST"] else "127.0.0.1"
-    bridge_port = plan.settings.port if is_told["BRIDGE_PORT"] else 0
-    if not bridge_port:  # one that nobody has: the bridge keeps it over its restarts, so that Slack finds it again
+    is_set = {name: plan.is_slack_real or _is_configured(plan.environ, name) for name in ("BRIDGE_HOST", "BRIDGE_PORT")}
+    host = plan.settings.host if is_set["BRIDGE_HOST"] else "127.0.0.1"
+    bridge_port = plan.settings.port if is_set["BRIDGE_PORT"] else 0
+    if not bridge_port:  # a free one, which stays the same over restarts
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             bridge_port = free.getsockname()[1]
@@ -190,13 +188,12 @@ def _options(plan: Plan, port: int, redis: EmbeddedRedis | None) -> SceneOptions
 
 
 def _introduce(scene: Scene, plan: Plan) -> None:
-    """Print what is a stand-in and how to look inside; the page's address comes last, and is the only one."""
+    """Print which parts are stand-ins and how to look inside, with the page's address last."""
     lines = [""]
     for part in scene.backstage.parts():
         kind = "stand-in" if part.is_stand_in else "real"
         detail = part.detail if part.is_stand_in else "starting" if part.name == "Bridge" else "as configured"
         lines.append(f"  {part.name:<16} {kind:<9} {detail}")
-    # The bridge's own: the stand-ins' where Slack is one and nothing else is configured.
     namespace = scene.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
     lines += ["", *_ways_to_look_inside(plan, namespace), ""]
     lines += [f"Messages are stored in {plan.settings.data_dir}. Press Ctrl-C to stop.", "", f"Open {scene.url}"]
@@ -209,8 +206,8 @@ def _print(text: str) -> None:
 
 
 def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
-    """Write commands for another terminal, which has nothing of our environment; no secret is shown."""
-    environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "To look inside from another terminal"
+    """Write commands that work in another terminal, without our environment; no secret is shown."""
+    environ, flags, heading = {"BRIDGE_NAMESPACE": namespace}, "", "Look inside from another terminal"
     folder = f"cd {shlex.quote(str(Path.cwd()))} && " if plan.is_redis_real else ""  # for its .env
     if not plan.is_redis_real:
         environ["BRIDGE_DATA_DIR"], flags = str(plan.settings.data_dir), " --embedded-redis"

@@ -1,15 +1,20 @@
-"""How commands print: columns for people, in which nothing from outside can move the cursor; JSON for programs."""
+"""How commands print: columns for people, without control characters from outside, and JSON for programs."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import typer
+
+_COLOURS: Final = {"✓": "green", "✗": "red", "!": "yellow"}
 
 
 def printable(words: str) -> str:
-    """*words* without what could move the cursor or ring the bell: they may come from outside."""
+    """Replace control characters: *words* may come from outside, and must not move the cursor."""
     return "".join(character if character.isprintable() else "?" for character in words)
 
 
@@ -18,8 +23,23 @@ def columns(form: str, *words: str) -> str:
     return form.format(*map(printable, words)).rstrip()
 
 
+def coloured(table: str) -> str:
+    """Colour the signs that start lines, for `typer.echo`, which removes colours in a pipe."""
+    return re.sub(r"(?m)^  ([✓✗!])(?= )", lambda found: f"  {typer.style(found[1], fg=_COLOURS[found[1]])}", table)
+
+
+def moment(at: datetime, timespec: str = "seconds") -> str:
+    """Write *at* in ISO 8601, in UTC: ``2026-11-01T09:00:00Z``."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: ``1 run``, ``2,000 runs``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def to_json(value: object, indent: int | None = None) -> str:
-    """Write *value* in ASCII; moments are in ISO 8601, dataclasses are objects."""
+    """Write *value* in ASCII, with times in ISO 8601 and dataclasses as objects."""
 
     def plain(other: Any) -> Any:
         return other.isoformat() if isinstance(other, datetime) else asdict(other)

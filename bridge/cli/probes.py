@@ -1,7 +1,7 @@
-"""What `bridge check` asks Slack, Redis and the project service, and what it makes of their answers.
+"""What `bridge check` asks Slack, Redis and the project service.
 
-Each is probed by itself, so that one that fails hides no other. Nothing is written or posted, no socket is opened, and
-of the project counts are shown, never contents.
+Each is probed separately, so that one failure doesn't hide another. Nothing is written or posted, no socket is opened,
+and the project's contents are counted, never shown.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from bridge.cli.drift import OF_APP, drift_rows
+from bridge.cli.printing import counted
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
 from bridge.errors import (
     Busy,
@@ -45,7 +46,7 @@ from bridge.slack.api import Hello, Identity, SlackWeb, opened, proxy_for
 from bridge.slack.scopes import SCOPES, missing, required_by
 
 PATIENCE: Final = timedelta(seconds=30)
-"""How long one of the three may take as a whole; each call has a shorter limit of its own."""
+"""How long each of the three may take in total; single calls have shorter limits."""
 
 T = TypeVar("T")
 
@@ -53,9 +54,9 @@ T = TypeVar("T")
 async def probe(
     values: Mapping[str, Any], *, embedded: bool, now: Callable[[], datetime], patience: timedelta = PATIENCE
 ) -> list[Row]:
-    """Probe all that is configured by *values*, by variable; without REDIS_URL the *embedded* Redis, if wanted.
+    """Probe what *values*, by variable, configure; without REDIS_URL, the *embedded* Redis if wanted.
 
-    Slack comes first: whose namespace it is can be told only then.
+    Slack comes first, because it says which bot should own the namespace.
     """
     identity: Identity | None = None
 
@@ -88,7 +89,7 @@ CURE_OF_BOT: Final = (
     "copy SLACK_BOT_TOKEN again from your Slack app's page, OAuth & Permissions; reinstalling the app may have "
     "changed it"
 )
-_CURE_OF_APP: Final = (
+CURE_OF_APP: Final = (
     "generate an app-level token with the scope connections:write on your Slack app's page, Basic Information, and "
     "turn on Socket Mode there"
 )
@@ -130,7 +131,7 @@ async def _slack_rows(values: Mapping[str, Any], now: Callable[[], datetime]) ->
 async def bot_rows(
     web: SlackWeb, *, now: Callable[[], datetime], required_scopes: Collection[str], uses_http: bool
 ) -> tuple[list[Row], Identity | None]:
-    """Ask Slack who the bot is; what it says of the token, of its scopes and of the time."""
+    """Check the token, its scopes and the clock."""
     try:
         hello = await web.hello()
     except SlackError as exc:
@@ -176,11 +177,11 @@ def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
 
 
 async def app_token_row(web: SlackWeb, app_token: str) -> Row:
-    """Ask for a socket's address without opening it: an open one would be sent events."""
+    """Ask for a socket's address without opening it: an open one would receive events."""
     try:
         await web.socket_url(app_token)
     except SlackError as exc:
-        return slack_trouble("app token", exc, _CURE_OF_APP)
+        return slack_trouble("app token", exc, CURE_OF_APP)
     return Row(SLACK, "app token", OK, "valid; events arrive over Socket Mode")
 
 
@@ -212,7 +213,7 @@ async def app_rows(web: SlackWeb, config_token: str, app_id: str, prefix: str, *
 
 
 def secret_row(signing_secret: str) -> Row:
-    """Look at the secret's shape: only a request of Slack's can show that it is the right one."""
+    """Check the secret's format; only a request from Slack can show that it's the right one."""
     if re.fullmatch(r"[0-9a-f]{32}", signing_secret):
         detail = "the format is right; the first request from Slack shows whether it is this app's"
         return Row(SLACK, "signing secret", OK, detail)
@@ -223,7 +224,7 @@ def secret_row(signing_secret: str) -> Row:
 
 
 def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
-    """Say why Slack could not be asked; *cure* is for what it does not accept."""
+    """Say why a call of Slack failed; *cure* is for what it rejects."""
     match error:
         case SlackRefused(error=word) if word.startswith("http_"):
             detail = f"the address sends a redirect ({word.removeprefix('http_')}), which Slack never does"
@@ -279,6 +280,11 @@ _REDIS_TROUBLE: Final = {
 }
 
 
+def redis_trouble(error: StoreUnavailable) -> Row:
+    """Say why Redis can't be used, and what to do."""
+    return Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[error.reason])
+
+
 async def _redis_rows(values: Mapping[str, Any], identity: Identity | None, *, embedded: bool) -> list[Row]:
     namespace, url, folder = (values.get(name) for name in ("BRIDGE_NAMESPACE", "REDIS_URL", "BRIDGE_DATA_DIR"))
     if namespace is None:
@@ -300,17 +306,17 @@ async def _redis_rows(values: Mapping[str, Any], identity: Identity | None, *, e
 
 
 async def redis_rows(url: str, namespace: str, identity: Identity | None) -> list[Row]:
-    """Look at the Redis at *url*; *identity* tells whether the namespace is ours, where Slack said who we are."""
+    """Check the Redis at *url*; *identity*, if known, is the bot that should own the namespace."""
     try:
         async with connect(url) as redis:
             condition = await condition_of(redis, namespace, time.monotonic)
     except StoreUnavailable as exc:
-        return [Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[exc.reason])]
+        return [redis_trouble(exc)]
     return condition_rows(condition, namespace, identity)
 
 
 def condition_rows(condition: RedisCondition, namespace: str, identity: Identity | None) -> list[Row]:
-    """Judge what the server said of itself: in each table, the first line that holds."""
+    """Judge the server's condition: in each table, the first matching line."""
     is_, took = condition, f"round trip {condition.round_trip * 1000:.1f} ms"
     version = f"{is_.product} {'.'.join(map(str, is_.version)) or '(unknown version)'}"
     file, synced, policy = "append-only file", is_.appendfsync, is_.policy
@@ -370,9 +376,7 @@ def _first(what: str, *cases: tuple[object, State, str, str]) -> Row:
 # The project service
 
 PROJECT: Final = "Project service"
-_WRONG_ADDRESS: Final = (
-    "check PROJECT_BASE_URL: it is the service's address without a path, such as https://project.example.com"
-)
+_WRONG_ADDRESS: Final = "check PROJECT_BASE_URL: it's the service's own address, such as https://project.example.com"
 _LATER: Final = "check the service, then run the check again"
 
 
@@ -382,15 +386,15 @@ async def _project_rows(values: Mapping[str, Any]) -> list[Row]:
 
 
 async def project_rows(base_url: str, api_key: str) -> list[Row]:
-    """Ask for everything that can be read."""
+    """Call every operation that only reads."""
     quickly, soon = timedelta(seconds=3), timedelta(seconds=5)
     async with ProjectClient(base_url, api_key, read_timeout=soon, connect_timeout=quickly) as project:
         try:
             await project.get_project()
-        except (CannotConnect, NotSignedIn) as exc:  # the same would be said of every other operation
-            return [_project_trouble("get_project", exc)]
+        except (CannotConnect, NotSignedIn) as exc:  # every other operation would say the same
+            return [project_trouble("get_project", exc)]
         except ProjectError as exc:
-            first = _project_trouble("get_project", exc)
+            first = project_trouble("get_project", exc)
         else:
             first = Row(PROJECT, "get_project", OK, "reachable, key accepted")
         (numbers, stats), workflows, agents = await asyncio.gather(
@@ -399,17 +403,17 @@ async def project_rows(base_url: str, api_key: str) -> list[Row]:
             _list_rows("agent", project.get_agents(), project.get_agent),
         )
     if stats:
-        counts = f"{_counted(stats.runCount, 'run')}, {_counted(stats.promptCount, 'prompt')}"
+        counts = f"{counted(stats.runCount, 'run')}, {counted(stats.promptCount, 'prompt')}"
         numbers = replace(numbers, detail=counts)
     return [first, *workflows, *agents, numbers]
 
 
 async def _list_rows(noun: str, listing: Awaitable[list[Any]], read: Callable[[int], Awaitable[Any]]) -> list[Row]:
-    """Ask for the list, and for the first that is on it."""
+    """Read the list, and its first entry."""
     row, found = await _asked(f"get_{noun}s", listing)
     if found is None:
         return [row]
-    listed = replace(row, detail=_counted(len(found), noun))
+    listed = replace(row, detail=counted(len(found), noun))
     if not found:
         return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"skipped: the project has no {noun}s")]
     return [listed, (await _asked(f"get_{noun}", read(found[0].id)))[0]]
@@ -419,10 +423,10 @@ async def _asked(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:
     try:
         return Row(PROJECT, operation, OK, "works as documented"), await answer
     except ProjectError as exc:
-        return _project_trouble(operation, exc), None
+        return project_trouble(operation, exc), None
 
 
-def _project_trouble(operation: str, error: ProjectError) -> Row:
+def project_trouble(operation: str, error: ProjectError) -> Row:
     """Say what happened and what to do about it."""
     said = str(error)
     if isinstance(error, ServiceRefused):  # its own words, which the client has cut and cleaned
@@ -455,7 +459,3 @@ def _project_trouble(operation: str, error: ProjectError) -> Row:
         case _:
             detail = f"the request failed ({said})"
     return Row(PROJECT, operation, FAILURE, detail, cure)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

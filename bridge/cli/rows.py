@@ -1,4 +1,4 @@
-"""The rows of a check, and how they are shown: as a table for people, or as JSON. Pure."""
+"""The rows of a check, as a table for people or as JSON. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bridge.cli.printing import to_json
 
 State = Literal["ok", "warning", "failure"]
 OK: Final = "ok"
-WARNING: Final = "warning"  # it works, and something should be known
+WARNING: Final = "warning"  # it works, but look at it
 FAILURE: Final = "failure"
 
 _SIGNS: Final = {OK: "✓", WARNING: "!", FAILURE: "✗"}
@@ -22,7 +22,7 @@ _WIDTH: Final = 110
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that was looked at: *what* of which *area*, how it is, and *cure*, what to do about it."""
+    """One thing that was checked: *what* in which *area*, its state, and the *cure* for a problem."""
 
     area: str
     what: str
@@ -32,12 +32,12 @@ class Row:
 
 
 def is_well(rows: Iterable[Row]) -> bool:
-    """Whether nothing has failed."""
+    """Whether nothing failed."""
     return all(row.state != FAILURE for row in rows)
 
 
 def shown(rows: Sequence[Row], *, as_json: bool) -> str:
-    """Write *rows* for people, area by area with each cure below what it mends, or for programs."""
+    """Write *rows* for people, by area with each cure below its problem, or for programs."""
     if as_json:
         return to_json({"ok": is_well(rows), "rows": rows}, indent=2)
     width = max((len(row.what) for row in rows), default=0)
@@ -58,13 +58,13 @@ def shown(rows: Sequence[Row], *, as_json: bool) -> str:
 
 
 def settings_rows(problems: Iterable[str], warnings: Iterable[str]) -> list[Row]:
-    """Make rows of what is wrong with the settings, in lines such as ``NAME is missing: set it``."""
+    """Make rows of the settings' problems, which are lines such as ``NAME is missing: set it``."""
     rows = []
     groups: tuple[tuple[State, Iterable[str]], ...] = ((FAILURE, problems), (WARNING, warnings))
     for state, lines in groups:
         for line in lines:
             name, _, said = line.partition(" ")
-            # The cure begins behind the first colon that ends a word: an address in the sentence has others.
+            # The first colon that ends a word starts the cure; addresses contain others.
             detail, *cure = re.split(r": ", said, maxsplit=1)
             rows.append(
                 Row("Settings", name, state, detail, cure[0] if cure else "correct the name or remove the line")

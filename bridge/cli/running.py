@@ -1,6 +1,6 @@
-"""Running one command: with which settings, on which loop, and what is said where it cannot run.
+"""Running one command: its settings, its event loop, and what is printed if it can't run.
 
-Exit codes: 0 done or stopped as asked, 1 could not run, 2 the settings or the command line are wrong.
+Exit codes: 0 done or stopped as asked, 1 couldn't run, 2 the settings or the command line are wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WRONG_SETTINGS = 2
 
 
 def values_or_exit(*needed: str, embedded_redis: bool) -> dict[str, Any]:
-    """Read the settings, by variable; where one that begins as *needed* has a problem, print it and leave with 2."""
+    """Read the settings, by variable; exit with 2 if one whose name starts with any of *needed* has a problem."""
     try:
         environ = environment(os.environ, Path(".env"))
     except ConfigurationError as exc:
@@ -43,7 +43,7 @@ def values_or_exit(*needed: str, embedded_redis: bool) -> dict[str, Any]:
 
 
 def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[str, ...]:
-    """Give the lines that ``bridge serve`` would print, none where all is well."""
+    """Return the lines that ``bridge serve`` would print about the settings."""
     try:
         load(environ, embedded_redis=embedded_redis)
     except ConfigurationError as exc:
@@ -52,7 +52,7 @@ def problems_of(environ: Mapping[str, str], *, embedded_redis: bool) -> tuple[st
 
 
 def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
-    """Run *main* on the fastest loop there is; gives its exit code, or says why it could not run."""
+    """Run *main* on the fastest event loop there is; returns its exit code, or prints why it couldn't run."""
     try:
         new_loop: Callable[[], asyncio.AbstractEventLoop] = import_module("uvloop").new_event_loop
     except ImportError:  # Windows, PyPy
@@ -75,7 +75,7 @@ def _leaves(group: BaseExceptionGroup[BridgeError]) -> list[BridgeError]:
 
 
 def complain(troubles: list[BridgeError]) -> int:
-    """Say each of *troubles* in lines of its own; gives the exit code."""
+    """Print *troubles*, and return the exit code."""
     for trouble in troubles:
         for line in trouble_lines(trouble):
             say(line)
@@ -83,24 +83,27 @@ def complain(troubles: list[BridgeError]) -> int:
 
 
 def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
-    """Say in single lines, to the operator, why the bridge does not run."""
+    """Tell the operator why the bridge can't run, and what to do, in single lines."""
+    from bridge.cli import probes  # noqa: PLC0415 - 400 ms
+
     match trouble:
         case ConfigurationError():
             return trouble.problems
-        case StoreUnavailable():
-            return (f"bridge can't run: Redis is unusable ({trouble.reason}); check it and REDIS_URL",)
         case NamespaceTaken():
-            return (f"bridge can't run: the namespace {trouble}; set BRIDGE_NAMESPACE to another name",)
+            return (f"BRIDGE_NAMESPACE {trouble}, not to this bot: set it to another name, such as bridge-2",)
         case SlackGone():
-            return (f"bridge stopped: {trouble.detail}; restart it, and check Slack's status",)
+            return (f"Slack: {trouble.detail}. To fix it: restart the bridge, and see https://slack-status.com",)
+        case StoreUnavailable():
+            row = probes.redis_trouble(trouble)
         case SlackError(method="apps.connections.open"):
-            return (f"bridge can't run: Slack rejected {trouble}; check SLACK_APP_TOKEN (xapp-…)",)
+            row = probes.slack_trouble("app token", trouble, probes.CURE_OF_APP)
         case SlackError():
-            return (f"bridge can't run: Slack rejected {trouble}; check SLACK_BOT_TOKEN",)
+            row = probes.slack_trouble("bot token", trouble, probes.CURE_OF_BOT)
         case ProjectError():
-            return (f"the project service isn't responding ({type(trouble).__name__}: {trouble}); run bridge check",)
+            row = probes.project_trouble("", trouble)
         case _:
-            return (f"bridge can't run: {type(trouble).__name__}: {trouble}",)
+            return (f"{type(trouble).__name__}: {trouble}",)
+    return (f"{row.area}: {row.detail}. To fix it: {row.cure}",)
 
 
 def say(line: str) -> None:

@@ -12,19 +12,19 @@ from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
 from bridge.settings import environment, load, unknown_names
 
-_A_FEW: Final = 2  # settings that were forgotten; beyond that, nothing was set up yet
+_A_FEW: Final = 2  # missing settings; more mean that nothing was set up yet
 
 
 def serve(
     *,
     embedded_redis: Annotated[
         bool,
-        typer.Option("--embedded-redis", help="Run a Redis of its own if REDIS_URL isn't set (one machine only)."),
+        typer.Option("--embedded-redis", help="Run its own Redis if REDIS_URL isn't set (one machine only)."),
     ] = False,
 ) -> None:
     """Run the bridge.
 
-    SIGTERM and SIGINT stop it: running conversations are finished first, up to BRIDGE_DRAIN_SECONDS.
+    SIGTERM and SIGINT stop it; running work may finish first, for up to BRIDGE_DRAIN_SECONDS.
     """
     try:
         environ = environment(os.environ, Path(".env"))

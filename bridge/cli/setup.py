@@ -1,7 +1,7 @@
-"""`bridge setup`: from nothing to a working bot, one question after the other; each step may be repeated.
+"""`bridge setup`: from nothing to a working bot, one question at a time; every step can be repeated.
 
-Slack's page for a new app takes a manifest in its address. Since July 2026 *Create and Install* is one step, and the
-tokens stand behind *Your app credentials* on the page that follows.
+Slack's page for a new app takes a manifest in its address. Since July 2026, *Create and Install* is one step, and the
+next page shows the tokens under *Your app credentials*.
 https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
 """
 
@@ -45,7 +45,7 @@ _NO_TERMINAL: Final = """\
 bridge setup asks questions, so it needs a terminal. Without one:
   1. bridge manifest --socket        prints the manifest; paste it at https://api.slack.com/apps → Create New App
   2. cp .env.example .env            fill in SLACK_BOT_TOKEN, SLACK_APP_TOKEN, PROJECT_BASE_URL and PROJECT_API_KEY
-  3. bridge check                    tells what is wrong, and how to fix it"""
+  3. bridge check                    shows what's wrong and how to fix it"""
 
 
 def setup(
@@ -85,14 +85,14 @@ def setup(
 
 @dataclass
 class _Answers:
-    """What is configured: *values*, with the file's and the environment's. Raises `ConfigurationError`."""
+    """The configured *values*, from the file and the environment. Raises `ConfigurationError`."""
 
     values: dict[str, str] = field(default_factory=lambda: environment(os.environ, ENV_FILE))
 
     def ask(self, name: str, *, is_secret: bool = False, is_needed: bool = True) -> None:
-        """Ask for a setting until it can be used, and write it to the file; one that is there may stay."""
+        """Ask for a setting until it's valid, and write it to the file. An existing value may stay."""
         if os.environ.get(name) or os.environ.get(f"{name}_FILE"):
-            typer.echo(f"  {name} is set in the environment, which wins over .env: left as it is.")
+            typer.echo(f"  {name} is set in the environment, which overrides .env. Using that one.")
             return
         if self.values.get(name) and typer.confirm(f"  {name} is already in .env. Keep it?", default=True):
             return
@@ -118,8 +118,8 @@ def _heading(number: int, words: str) -> None:
 
 def _ask_where_slack_sends() -> str | None:
     typer.echo(
-        "  With Socket Mode the bridge calls Slack, and needs no public address.\n"
-        "  With HTTP, Slack calls the bridge at a public https:// address."
+        "  In Socket Mode the bridge connects to Slack and needs no public address.\n"
+        "  Over HTTP, Slack calls the bridge at its public https:// address."
     )
     while True:
         given = typer.prompt("  Public address, or Enter for Socket Mode", default="", show_default=False)
@@ -130,7 +130,7 @@ def _ask_where_slack_sends() -> str | None:
 
 
 def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool) -> None:
-    """Lead through Slack's page, and take the values that it shows."""
+    """Guide through Slack's page, and ask for the values it shows."""
     prefix = answers.values.get("BRIDGE_COMMAND_PREFIX", "")
     manifest = json.dumps(app_manifest(target, prefix), separators=(",", ":"))
     page = f"{_apps_page(answers.values.get('SLACK_API_URL', ''))}?new_app=1&manifest_json={quote(manifest, safe='')}"
@@ -153,7 +153,7 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
 
 
 def _apps_page(api_url: str) -> str:
-    """Tell where apps are made; another Slack than Slack's own has the page beside its API."""
+    """Find the page where apps are created; an emulated Slack has it beside its API."""
     parts = urlsplit(api_url)
     host = parts.hostname or _SLACK
     if host == _SLACK or host.endswith(f".{_SLACK}"):
@@ -162,7 +162,7 @@ def _apps_page(api_url: str) -> str:
 
 
 def _write(name: str, value: str) -> None:
-    """Put one setting into the file, which nobody else may read; the other lines stay."""
+    """Write one setting to the file, readable only by its owner; the other lines stay."""
     if not ENV_FILE.exists():
         with os.fdopen(os.open(ENV_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             file.write(env_example())
@@ -179,7 +179,7 @@ def _check(*, embedded: bool) -> int:
 
 
 def _greet(answers: _Answers) -> None:
-    """Send one message to the person who sets it up, if they want it."""
+    """Send one message to the person who sets the bridge up, if they want one."""
     user = typer.prompt(
         "  Your member ID, to get a message from the bot (in Slack: your profile → ⋮ → Copy member ID), or Enter",
         default="", show_default=False,
@@ -187,7 +187,7 @@ def _greet(answers: _Answers) -> None:
     if not user:
         return
     if not re.fullmatch(r"[UW][A-Z0-9]{2,}", user):
-        typer.secho("  That isn't a member ID: it begins with U or W. Nothing was sent.", fg="red")
+        typer.secho(f"  “{user}” isn't a member ID such as U0123456789. Nothing was sent.", fg="red")
         return
     values = well_formed(answers.values)
 
@@ -200,4 +200,4 @@ def _greet(answers: _Answers) -> None:
             await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
         return 0
 
-    typer.echo("  Sent: look at Slack." if run(send) == 0 else "  It wasn't sent; everything else is set up.")
+    typer.echo("  Sent. Look in Slack." if run(send) == 0 else "  The message wasn't sent. Everything else is set up.")

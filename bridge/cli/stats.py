@@ -1,4 +1,4 @@
-"""`bridge stats`: the project's statistics, and what changed in them."""
+"""`bridge stats`: the project's statistics, and what changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from bridge.cli.printing import printable, to_json
+from bridge.cli.printing import moment as iso, printable, to_json
 from bridge.cli.running import run, values_or_exit
 from bridge.cli.store import EmbeddedRedisOption, opened
 from bridge.logs import configure
@@ -25,10 +25,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The statistics, and what *changed* since the moment that was asked for.
-
-    *kept_since* is when the first snapshot was taken: None where there is none, or nowhere to look for one.
-    """
+    """The statistics, and what *changed*; *kept_since* is the time of the first snapshot, if there is one."""
 
     stats: Stats
     changed: Changes | None = None
@@ -44,7 +41,7 @@ def stats(
 ) -> None:
     """Show the project's statistics, and what changed.
 
-    Changes come from the numbers that the bridge recorded, so --since needs its Redis.
+    --since compares with numbers the bridge recorded, so it needs its Redis.
     """
     from bridge.features.shared.snapshots import SnapshotStore, moment_said  # noqa: PLC0415 - all of these: 400 ms
     from bridge.features.shared.statistics import Statistics  # noqa: PLC0415
@@ -52,11 +49,14 @@ def stats(
 
     configure("console", "ERROR")
     if as_json and as_csv:
-        raise typer.BadParameter("use --json or --csv, not both")
+        raise typer.BadParameter("use either --json or --csv, not both")
     now = datetime.now(UTC)
     moment = moment_said(since, now) if since else None
     if since and moment is None:
-        raise typer.BadParameter("use one like 7d, 24h or 2026-11-01, at most 400 days back", param_hint="--since")
+        raise typer.BadParameter(
+            f"“{since}” isn't a date or an age. Use one such as 7d, 24h or 2026-11-01, at most 400 days back.",
+            param_hint="--since",
+        )
     values = values_or_exit("PROJECT_", "REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR", embedded_redis=True)
 
     async def show() -> int:
@@ -98,19 +98,18 @@ def for_people(compared: Compared, *, asked_since: bool) -> str:
             lines.append(f"{whole(count):>11}  {name or '(no name)'}{f' ({said})' if said not in {'', '0'} else ''}")
     for group, names in groups.items():
         lines += news(group.name, NamesChanged(vanished=names.vanished))
-    lines += ["", f"Last updated {stats.lastUpdated:%Y-%m-%d %H:%M} UTC"]
+    lines += ["", f"Last updated {iso(stats.lastUpdated)}"]
     if changed:
-        lines.append(f"Changes are since {changed.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC")
+        lines.append(f"Changes since {iso(changed.since)}")
     elif compared.kept_since:
-        kept_since = f"{compared.kept_since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        lines.append(f"Nothing to compare with yet: numbers are kept since {kept_since}")
+        lines.append(f"Nothing to compare with: numbers have been recorded since {iso(compared.kept_since)}")
     elif asked_since:
-        lines.append("Nothing to compare with: no numbers are kept, or REDIS_URL is not set")
+        lines.append("Nothing to compare with: no numbers have been recorded, or REDIS_URL isn't set")
     return "\n".join(map(printable, lines))
 
 
 def for_programs(compared: Compared) -> str:
-    """Write them as JSON: the service's own fields, and beside them ``since``, what changed, or null."""
+    """Write them as JSON: the service's own fields and, as ``since``, the changes or null."""
     from bridge.features.shared.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
 
     changed = compared.changed
@@ -126,7 +125,7 @@ def for_programs(compared: Compared) -> str:
 
 
 def for_sheets(compared: Compared) -> str:
-    """Write them as CSV: ``kind,name,count``, and ``then,change`` where they are compared."""
+    """Write them as CSV: ``kind,name,count``, with ``then,change`` if they're compared."""
     from bridge.features.shared.numbers import GROUPS, NUMBERS, NamesChanged  # noqa: PLC0415
 
     stats, changed = compared.stats, compared.changed
@@ -141,7 +140,7 @@ def for_sheets(compared: Compared) -> str:
         then |= {name: (0, count) for name, count in names.new}
         then |= {name: (count, -count) for name, count in names.vanished}
         for name in (*now, *dict(names.vanished)):
-            cell = f"'{name}" if name.startswith(_FORMULA) else name  # nobody's program takes it for a formula
+            cell = f"'{name}" if name.startswith(_FORMULA) else name  # so that no spreadsheet runs it as a formula
             rows.append((group.one, cell, now.get(name, 0), *then.get(name, blank)))
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows(rows)

@@ -1,4 +1,4 @@
-"""`bridge status`: what every process does now."""
+"""`bridge status`: what every process is doing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bridge.cli.catch_up import in_words
-from bridge.cli.printing import printable, to_json
+from bridge.cli.printing import coloured, printable, to_json
 from bridge.cli.store import EmbeddedRedisOption, in_store
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def status(
 ) -> None:
     """Show what each process is doing.
 
-    With how many threads have work, wait for somebody's choice, or failed. Works whether bridges run or not.
+    Also how many threads have work, wait for a choice or failed. Works whether a bridge is running or not.
     """
 
     async def show(scripts: Scripts) -> int:
@@ -35,7 +35,7 @@ def status(
         from bridge.queue.status import status_of  # noqa: PLC0415
 
         found, outage = await status_of(scripts), await Outages(scripts).latest()
-        typer.echo(for_programs(found, outage) if as_json else table(found, datetime.now(UTC), outage))
+        typer.echo(for_programs(found, outage) if as_json else coloured(table(found, datetime.now(UTC), outage)))
         return 0
 
     in_store(show, embedded_redis=embedded_redis)
@@ -64,7 +64,7 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
             age = f"accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
             lines.append(printable(f"      {work.lane}  {work.step}  {age}").rstrip())
     if not found.processes:
-        lines.append("  none has used this namespace lately")
+        lines.append("  none has used this namespace recently")
     numbers = {
         "threads with work": found.lanes,
         "waiting for a choice": found.parked,

@@ -1,4 +1,4 @@
-"""The commands that only look at what is kept in Redis: they need its address and the namespace, and no Slack."""
+"""The commands that only read Redis: they need its address and the namespace, but no Slack."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.queue.tenants import Tenant
 
 EmbeddedRedisOption = Annotated[
-    bool, typer.Option("--embedded-redis", help="Look into the embedded Redis if REDIS_URL isn't set.")
+    bool, typer.Option("--embedded-redis", help="Read the embedded Redis if REDIS_URL isn't set.")
 ]
 SinceOption = Annotated[str, typer.Option(metavar="AGE", help="How far back to look, such as 90m, 24h or 7d.")]
 
@@ -31,7 +31,7 @@ _MOST: Final = 5  # namespaces that are named, those that were used last
 
 
 def in_store(act: Callable[[Scripts], Awaitable[int]], *, embedded_redis: bool) -> NoReturn:
-    """Let *act* look into the store that the settings name, and leave with the exit code that it gives."""
+    """Run *act* on the configured store, and exit with the code it returns."""
     configure("console", "ERROR")
     values = values_or_exit("REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR", embedded_redis=embedded_redis)
 
@@ -44,9 +44,9 @@ def in_store(act: Callable[[Scripts], Awaitable[int]], *, embedded_redis: bool) 
 
 @asynccontextmanager
 async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
-    """Open the store at REDIS_URL or, without one, the embedded Redis, which is started where none runs.
+    """Open the store at REDIS_URL or, without one, the embedded Redis, which is started if none is running.
 
-    Says to standard error where it looks: what is empty may be so only because it is the wrong place.
+    Prints the place to standard error, because an empty result may only mean that it's the wrong one.
     """
     from bridge.metrics import Metrics  # noqa: PLC0415 - all of these: 200 ms
     from bridge.queue.redis.connection import connect  # noqa: PLC0415
@@ -60,9 +60,9 @@ async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
             place = place_of(url)
         else:
             url = await stack.enter_async_context(embedded_redis(values["BRIDGE_DATA_DIR"]))
-            place = f"the embedded Redis of {values['BRIDGE_DATA_DIR']}"
+            place = f"the embedded Redis in {values['BRIDGE_DATA_DIR']}"
         scripts = Scripts(await stack.enter_async_context(connect(url)), namespace, Metrics())
-        say(f"Looking at namespace {namespace} in {place}: {await _whats_there(scripts, namespace)}")
+        say(f"Reading namespace {namespace} in {place}: {await _whats_there(scripts, namespace)}")
         yield scripts
 
 
@@ -73,21 +73,21 @@ async def _whats_there(scripts: Scripts, namespace: str) -> str:
         return f"{_used(here)}."
     others = await all_tenants(scripts.redis)
     if not others:
-        return "no bridge has used it, and this Redis holds no other."
+        return "no bridge has used it, or any other in this Redis."
     listed = [f"{printable(other.namespace)} ({_used(other)})" for other in others[:_MOST]]
     listed += [f"{len(others) - _MOST} others"] if len(others) > _MOST else []
-    return f"no bridge has used it. This Redis holds {', '.join(listed)}; set BRIDGE_NAMESPACE to look there."
+    return f"no bridge has used it. This Redis has {', '.join(listed)}; set BRIDGE_NAMESPACE to read one of those."
 
 
 def _used(tenant: Tenant) -> str:
     if tenant.is_at_work:
-        return "a bridge is running there"
+        return "a bridge is running"
     ago = (f"last used {tenant.last_used // unit} {name} ago" for unit, name in _UNITS if tenant.last_used >= unit)
     return next(ago, "last used just now")
 
 
 def place_of(url: str) -> str:
-    """Name the Redis at *url*, without user, password and options."""
+    """Name the Redis at *url* without its user, password and options."""
     several = redis_servers(url)
     if several is not None:
         servers = ", ".join(f"{host}:{port}" for host, port in several.servers)
@@ -97,9 +97,9 @@ def place_of(url: str) -> str:
 
 
 def length_of_time(since: str) -> timedelta:
-    """Read ``--since`` as the settings read a length of time."""
+    """Read ``--since`` the way the settings read a duration."""
     try:
         length: timedelta = TypeAdapter(Annotated[timedelta, duration("d", upto=_LONGEST)]).validate_python(since)
     except ValidationError as exc:
-        raise typer.BadParameter(str(exc.errors()[0]["ctx"]["error"]), param_hint="--since") from None
+        raise typer.BadParameter(f"“{since}” {exc.errors()[0]['ctx']['error']}", param_hint="--since") from None
     return length

@@ -1,4 +1,4 @@
-"""`bridge trace`: what became of one Slack message, step by step."""
+"""`bridge trace`: what happened to one Slack message, step by step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bridge.cli.printing import columns, to_json
+from bridge.cli.printing import columns, counted, moment, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import EmbeddedRedisOption, in_store
 from bridge.ids import MessageKey
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
     from bridge.queue.trace import MessageTrace, TurnTrace
 
 _NOTHING: Final = (
-    "Nothing is known of this message. That means one of these:\n"
-    "  - Slack never delivered it: the bot is not in that channel, or the app is not subscribed to what is said there\n"
-    "    (bridge manifest), or no bridge took it in; look at Slack's own page, Event Subscriptions\n"
-    "  - it is older than 7 days, or one of very many that were not for the bot on that day\n"
-    "  - another Redis or namespace has it: look at REDIS_URL and BRIDGE_NAMESPACE\n"
-    "  - it is not a message that a person wrote, or the first of an answer"
+    "No record of this message. Possible reasons:\n"
+    "  - Slack didn't deliver it: the bot isn't in that channel, the app doesn't subscribe to its events\n"
+    "    (bridge manifest), or no bridge was running; see Event Subscriptions on your Slack app's page\n"
+    "  - it's older than 7 days, or that channel was too busy that day to record every message\n"
+    "  - it's in another Redis or namespace: check REDIS_URL and BRIDGE_NAMESPACE\n"
+    "  - it isn't a person's message or the first message of an answer"
 )
-_NOBODYS: Final = "No bridge has used this namespace yet: look at REDIS_URL and BRIDGE_NAMESPACE."
+_NOBODYS: Final = "No bridge has used this namespace yet: check REDIS_URL and BRIDGE_NAMESPACE."
 
 _PERMALINK: Final = re.compile(r"https?://[^/\s]+/(?:[^?#\s]*/)?archives/([A-Z0-9]+)/p(\d+)(\d{6})(?:[?#]\S*)?")
 _CHANNEL_AND_TS: Final = re.compile(r"([A-Z0-9]+)[\s/:]+(\d{1,12}\.\d{6})")
-_FORM: Final = "{:<23}  {:>11}  {:<9}  {:<28}  {}"
+_EXAMPLE: Final = "https://acme.slack.com/archives/C0123456789/p1700000000123456"
+_FORM: Final = "{:<24}  {:>11}  {:<9}  {:<28}  {}"
 
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One thing that happened: *what* it was in a word, *detail* in a phrase, and which *process* did it."""
+    """One thing that happened: *what* in a word, *detail* in a phrase, and the *process* that did it."""
 
     at: datetime
     what: str
@@ -56,12 +57,12 @@ def trace(
 ) -> None:
     """Show what happened to one Slack message.
 
-    Step by step, with times, for the last 7 days; never what it said. In Slack: More actions → Copy link.
+    Step by step with times, for the last 7 days, without its text. Get the link in Slack: More actions → Copy link.
     """
     address = address_of(" ".join(message))
     if address is None:
         raise typer.BadParameter(
-            "not the address of a message: use https://….slack.com/archives/C…/p1700000000123456, or CHANNEL TS",
+            f"“{' '.join(message)}” isn't a message's link: use one such as {_EXAMPLE}, or its CHANNEL TS",
             param_hint="PERMALINK",
         )
     channel, ts = address
@@ -96,22 +97,21 @@ def address_of(text: str) -> tuple[str, str] | None:
 def for_programs(channel: str, ts: str, known: MessageTrace | None) -> str:
     """Write it as JSON."""
     turns = [turn.id for turn in known.turns] if known else []
-    steps = [asdict(step) | {"at": step.at.timestamp()} for step in steps_of(known)] if known else []
+    steps = [asdict(step) for step in steps_of(known)] if known else []
     return to_json({"channel": channel, "ts": ts, "turns": turns, "steps": steps}, indent=2)
 
 
 def table(steps: Sequence[TraceStep]) -> str:
     """Write it for people: when, how long after the first step, what, and by which process."""
-    lines = [columns(_FORM, "when (UTC)", "after", "what", "process", "detail")]
+    lines = [columns(_FORM, "when", "after", "what", "process", "detail")]
     for step in steps:
-        when = f"{step.at:%Y-%m-%d %H:%M:%S}.{step.at.microsecond // 1000:03d}"
         after = f"+{(step.at - steps[0].at).total_seconds():.3f} s"
-        lines.append(columns(_FORM, when, after, step.what, step.process, step.detail))
+        lines.append(columns(_FORM, moment(step.at, "milliseconds"), after, step.what, step.process, step.detail))
     return "\n".join(lines)
 
 
 def steps_of(known: MessageTrace) -> list[TraceStep]:
-    """Bring everything into the order in which it happened."""
+    """List everything in the order it happened."""
     from bridge.queue.deliveries import NOT_YET  # noqa: PLC0415 - see `store`
 
     steps: list[TraceStep] = []
@@ -126,38 +126,37 @@ def steps_of(known: MessageTrace) -> list[TraceStep]:
 
 def _taken_in(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.of:
-        yield TraceStep(turn.accepted_at, "queued", f"turn {turn.id}, the message of turn {turn.of} again{_now(turn)}")
+        yield TraceStep(turn.accepted_at, "queued", f"turn {turn.id}, resending turn {turn.of}{_now(turn)}")
         return
     first = turn.deliveries[0] if turn.deliveries else None
     at, process = (first.at, first.process) if first else (turn.accepted_at, "")
-    behind = f"behind {turn.behind} {'other' if turn.behind == 1 else 'others'}" if turn.behind else "behind nobody"
-    behind += f", before {turn.overtakes} written later" if turn.overtakes else ""
-    if turn.edits:
-        behind += f"; its text was changed {'once' if turn.edits == 1 else f'{turn.edits} times'}"
-    behind += "" if turn.retries else _now(turn)
+    queued = f"turn {turn.id}" + (f", after {counted(turn.behind, 'other')}" if turn.behind else ", first in line")
+    queued += f", before {turn.overtakes} written later" if turn.overtakes else ""
+    queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
+    queued += "" if turn.retries else _now(turn)
     yield TraceStep(at, "received", (first and _came(first)) or _KINDS.get(turn.kind, turn.kind), process)
-    why = (first and first.why) or f"it is {_KINDS.get(turn.kind, 'for the bot')}"
+    why = (first and first.why) or _KINDS.get(turn.kind, "for the bot")
     yield TraceStep(at, "decided", why, process)
-    yield TraceStep(at, "queued", f"turn {turn.id}, {behind}", process)
+    yield TraceStep(at, "queued", queued, process)
     for other in turn.deliveries[1:]:
-        detail = ": ".join(filter(None, (_came(other), f"taken in already, as turn {turn.id}")))
+        detail = ": ".join(filter(None, (_came(other), f"already received as turn {turn.id}")))
         yield TraceStep(other.at, "duplicate", detail, other.process)
 
 
 def _worked_on(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.sent_at:
-        tries = f"{turn.unsent} {'request' if turn.unsent == 1 else 'requests'} surely did not arrive"
+        tries = f"{counted(turn.unsent, 'request')} that didn't arrive"
         after = f", after {tries}" if turn.unsent else ""
-        sent = f"to the project service{after}{'; there is no answer yet' if turn.step == 'sent' else ''}"
+        sent = f"to the project service{after}{'; no answer yet' if turn.step == 'sent' else ''}"
         if turn.step == "queued" and turn.unsent:
-            sent = f"{tries}: it waits for the project service"
+            sent = f"{tries}; waiting for the project service"
         yield TraceStep(turn.sent_at, "sent", sent, turn.process_at(turn.sent_at))
     if turn.card:
         shown_at = datetime.fromtimestamp(float(turn.card), turn.accepted_at.tzinfo)
-        yield TraceStep(shown_at, "posted", f"Slack ts {turn.card}, which shows how it goes", turn.process_at(shown_at))
+        yield TraceStep(shown_at, "posted", f"Slack ts {turn.card}, showing the progress", turn.process_at(shown_at))
     if turn.answered_at:
         what = turn.was if turn.step == "dead" else turn.what
-        waits = "; it is not posted yet" if turn.step == "posting" else ""
+        waits = "; not posted yet" if turn.step == "posting" else ""
         yield TraceStep(
             turn.answered_at, "answered", _OUTCOMES.get(what, what) + waits, turn.process_at(turn.answered_at)
         )
@@ -170,35 +169,35 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
             hint = "; see bridge dead list" if is_listed and place == len(turn.deaths) else ""
             yield TraceStep(death[0], "dead", death[1] + hint, turn.process_at(death[0]))
         if retry:
-            yield TraceStep(retry[0], "queued", f"turn {turn.id} again, by bridge dead retry{_now(turn)}")
+            yield TraceStep(retry[0], "queued", f"turn {turn.id} again, with bridge dead retry{_now(turn)}")
     if turn.dropped_at:
-        yield TraceStep(turn.dropped_at, "done", "given up, by bridge dead drop")
+        yield TraceStep(turn.dropped_at, "done", "given up with bridge dead drop")
     if turn.step == "done" and turn.ended_at:
         process = turn.process_at(turn.ended_at)
         if turn.answered_at:
-            detail = f"Slack ts {turn.posted}" if turn.posted else "in private, or by the command's own address"
+            detail = f"Slack ts {turn.posted}" if turn.posted else "in private, or through the command's response URL"
             yield TraceStep(turn.ended_at, "posted", detail, process)
         said = ("" if turn.answered_at else turn.what, f"sent again as turn {turn.again}" if turn.again else "")
         yield TraceStep(turn.ended_at, "done", "; ".join(filter(None, said)), process)
 
 
 def _came(delivery: Delivery) -> str:
-    """Say how it came."""
+    """Say how it arrived."""
     if delivery.event.startswith("root:"):
-        return f"by turn {delivery.event.removeprefix('root:')}, which began this thread"
+        return f"from turn {delivery.event.removeprefix('root:')}, which started this thread"
     if delivery.event.startswith("history:"):
-        return "read again from the thread, for it came before the root"
+        return "read again from the thread, because it arrived before the thread's first message"
     event = f"event {delivery.event}" if delivery.event else ""
-    return f"{event}, which Slack sent again (retry {delivery.retry})".lstrip(", ") if delivery.retry else event
+    return f"{event}, resent by Slack (retry {delivery.retry})".lstrip(", ") if delivery.retry else event
 
 
 def _now(turn: TurnTrace) -> str:
-    """Say how it waits, if it does."""
+    """Say what it waits for, if anything."""
     if turn.step != "queued" or turn.ahead is None:
         return ""
     if turn.is_parked:
-        return "; it waits until somebody chooses an agent"
-    return f"; it waits, with {turn.ahead} before it" if turn.ahead else "; it is the next"
+        return "; waiting for someone to pick an agent"
+    return f"; waiting, with {turn.ahead} ahead of it" if turn.ahead else "; next in line"
 
 
 _KINDS: Final = {
@@ -207,14 +206,14 @@ _KINDS: Final = {
     "command": "a slash command",
     "click": "a click",
     "stop": "a stop",
-    "messages_opened": "a look at the Messages tab",
+    "messages_opened": "the Messages tab was opened",
     "submission": "a form",
-    "notice": "told to the person in private",
+    "notice": "a private notice",
 }
 
 _OUTCOMES: Final = {
     "answered": "the agent answered",
     "ran": "the workflow ran",
-    "shown": "by the bridge itself",
-    "unknown": "nobody knows whether it arrived; a button offers to send it again",
+    "shown": "the bridge answered by itself",
+    "unknown": "unknown whether it arrived; a button offers to send it again",
 }

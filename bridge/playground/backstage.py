@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -162,10 +163,10 @@ class Backstage:
             self._file.write_text(printed, encoding="utf-8")
 
     async def trace(self, permalink: str) -> list[Json]:
-        """What the bridge recorded of one message; nothing where it knows nothing."""
+        """Return what the bridge recorded about one message, with times as the page's script expects them."""
         printed = await self._bridge.asked("trace", permalink, "--json")
         steps: list[Json] = json.loads(printed).get("steps", []) if printed else []
-        return steps
+        return [{**step, "at": datetime.fromisoformat(step["at"]).timestamp()} for step in steps]
 
 
 _KILL: Final = Switch(

@@ -255,13 +255,13 @@ def test_an_address_may_omit_the_path(given: str, url: str) -> None:
     "given", ["http://plain.example.com", "bridge.example.com", "https://", "https://a:b@host", "https://h/?q=1"]
 )
 def test_an_unreachable_address_is_refused(given: str) -> None:
-    with pytest.raises(ConfigurationError, match="use one like"):
+    with pytest.raises(ConfigurationError, match="use one such as"):
         where_slack_sends(given, socket=False)
 
 
 def test_a_socket_has_no_address() -> None:
     assert where_slack_sends("", socket=True) is None
-    with pytest.raises(ConfigurationError, match="exclude one another"):
+    with pytest.raises(ConfigurationError, match="either --url or --socket"):
         where_slack_sends("https://bridge.example.com", socket=True)
 
 

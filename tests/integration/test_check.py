@@ -298,8 +298,8 @@ async def test_the_manifest_needs_nothing_but_takes_the_prefix(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "environ", "line"),
     [
-        (("--url", "ftp://x"), {}, "--url is no address that Slack can send to: use one like https://"),
-        (("--url", "https://x", "--socket"), {}, "--url and --socket exclude one another"),
+        (("--url", "ftp://x"), {}, "--url isn't a public https:// address: use one such as https://"),
+        (("--url", "https://x", "--socket"), {}, "use either --url or --socket"),
         ((), {"BRIDGE_COMMAND_PREFIX": "Ä"}, "BRIDGE_COMMAND_PREFIX has characters that it cannot have"),
     ],
 )
@@ -317,7 +317,7 @@ async def test_slack_is_asked_about_every_layout(world: World, tmp_path: Path) -
     code, said = await bridge_says(tmp_path, "check", "--blocks", **settings(world))
 
     assert code == 0, said
-    assert re.search(r"✓ validated  Slack takes all \d\d+ layouts, in \d{3} samples", said)
+    assert re.search(r"✓ validated  Slack accepts all \d\d+ layouts \(\d{3} samples\)", said)
     assert world.called("chat.postMessage") == world.called("views.open") == []
 
 

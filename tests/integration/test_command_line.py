@@ -73,8 +73,8 @@ def test_the_env_files_misspellings_are_named(tmp_path: Path) -> None:
 
     assert said.returncode == 2
     lines = said.stderr.splitlines()
-    assert lines[0] == "warning: BRIDGE_PROT is not a setting: did you mean BRIDGE_PORT?"
-    assert lines[1] == "SLACK_BOT_TOKEN begins with xoxp-…: use the bot token xoxb-…"
+    assert lines[0] == "warning: BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?"
+    assert lines[1] == "SLACK_BOT_TOKEN starts with xoxp-…: use the bot token (xoxb-…)"
     assert "hidden" not in said.stderr
 
 

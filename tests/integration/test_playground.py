@@ -117,12 +117,12 @@ async def test_the_commands_it_prints_work_in_another_terminal(playground: Playg
     assert [line.partition(" -m bridge ")[2] for line in printed] == [
         f"{words} --embedded-redis" for words in ("audit", "dead list", "feedback")
     ]
-    place = f"the embedded Redis of {playground.folder}"
-    assert {aside for _, aside in told} == {f"Looking at namespace playground in {place}: a bridge is running there.\n"}
+    place = f"the embedded Redis in {playground.folder}"
+    assert {aside for _, aside in told} == {f"Reading namespace playground in {place}: a bridge is running.\n"}
     assert ALICE in told[0][0]
     assert elsewhere[1] == (
-        f"Looking at namespace bridge in {place}: no bridge has used it. This Redis holds playground (a bridge is "
-        "running there); set BRIDGE_NAMESPACE to look there.\n"
+        f"Reading namespace bridge in {place}: no bridge has used it. This Redis has playground (a bridge is "
+        "running); set BRIDGE_NAMESPACE to read one of those.\n"
     )
 
 
@@ -293,7 +293,7 @@ async def test_what_is_configured_is_real_and_without_a_workspace_the_page_says_
     assert "stand-in" not in playground.text
     assert "where REDIS_URL is set as here" in playground.text
     assert "pass-word" not in playground.text
-    assert aside.startswith(f"Looking at namespace test-playground-of-real-parts in {redis_server.url}: a bridge is ")
+    assert aside.startswith(f"Reading namespace test-playground-of-real-parts in {redis_server.url}: a bridge is ")
     assert code == 0
 
 

@@ -72,9 +72,9 @@ async def test_a_repeated_mention_is_traced_by_its_permalink(world: World, tmp_p
     ]  # fmt: skip
     twins = [step["detail"] for step in told if step["what"] in {"received", "duplicate"}]
     assert len(twins) == 2
-    assert all("which Slack sent again (retry " in detail for detail in twins)
+    assert all("resent by Slack (retry " in detail for detail in twins)
     assert len({step["process"] for step in told}) == 1
-    assert told == sorted(told, key=lambda step: float(step["at"]))
+    assert told == sorted(told, key=lambda step: step["at"])
 
 
 async def test_an_ignored_and_an_unknown_message_say_why(world: World, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ async def test_an_ignored_and_an_unknown_message_say_why(world: World, tmp_path:
         "decided", "not for an agent: not addressed to the bot",
     )  # fmt: skip
     assert (code, said) == (1, "")
-    assert "Nothing is known of this message" in aside
+    assert "No record of this message" in aside
 
 
 async def _is_passed_over(world: World, ts: str) -> bool:
@@ -128,7 +128,7 @@ async def test_a_running_bridge_posts_what_is_retried(world: World, tmp_path: Pa
     assert "nobody hears" not in said
     assert world.chats() == asked
     assert len(world.answers(GENERAL, root)) == 1
-    assert "There is no dead letter" in again[2]
+    assert "No dead letter" in again[2]
 
 
 async def _dead(world: World) -> bool:
@@ -143,13 +143,13 @@ async def test_each_command_says_where_it_looks(world: World, tmp_path: Path) ->
     told = [await bridge_says(world, tmp_path, *words, "--json", **project) for words in commands]
     code, nothing, elsewhere = await bridge_says(world, tmp_path, "audit", "--json", BRIDGE_NAMESPACE="nobodys")
 
-    here = f"Looking at namespace {world.namespace} in {place}: a bridge is running there.\n"
+    here = f"Reading namespace {world.namespace} in {place}: a bridge is running.\n"
     assert [aside for _, _, aside in told] == [here] * len(commands)
     said = [text for words, (_, out, _) in zip(commands, told, strict=True) for text in _documents(words, out)]
     assert all(json.loads(text) for text in said)
     assert (code, nothing, elsewhere.count("\n")) == (0, "", 1)
-    assert elsewhere.startswith(f"Looking at namespace nobodys in {place}: no bridge has used it. This Redis holds ")
-    assert "; set BRIDGE_NAMESPACE to look there." in elsewhere
+    assert elsewhere.startswith(f"Reading namespace nobodys in {place}: no bridge has used it. This Redis has ")
+    assert "; set BRIDGE_NAMESPACE to read one of those." in elsewhere
 
 
 def _documents(words: tuple[str, ...], said: str) -> list[str]:

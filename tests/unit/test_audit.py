@@ -168,7 +168,7 @@ def test_every_failure_has_a_result_for_people() -> None:
 def test_a_dead_letters_outcome_is_one_word_for_programs() -> None:
     act = AuditEntry.from_redis("1772625600123-0", {"outcome": "dead: slack: is_archived"})
 
-    assert (result(act), word(act)) == ("could not be finished (slack: is_archived)", "dead")
+    assert (result(act), word(act)) == ("couldn't be finished (slack: is_archived)", "dead")
 
 
 def test_an_audit_entry_is_one_line_each() -> None:
@@ -185,8 +185,8 @@ def test_an_audit_entry_is_one_line_each() -> None:
     )
 
     assert (
-        for_people(act) == "2026-03-04 12:00:00   U0ALICE      C0GENERAL    refused  click ?[2J                "
-        "                              BRIDGE_ALLOWED_USERS does not name them"
+        for_people(act) == "2026-03-04T12:00:00Z  U0ALICE      C0GENERAL    refused  click ?[2J                "
+        "                              not in BRIDGE_ALLOWED_USERS"
     )
     assert for_people(act).index(USER) == TITLE.index("who")
     assert json.loads(for_programs(act))["ended_at"] == "2026-03-04T12:00:00.123000+00:00"

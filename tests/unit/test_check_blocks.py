@@ -39,7 +39,7 @@ async def rows_of(slack_web: SlackWeb, samples: Sequence[Sample] = SAMPLES, slep
 async def test_what_slack_takes_is_one_row(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:
     (row,) = await rows_of(slack_web)
 
-    assert (row.state, row.detail) == (OK, "Slack takes all 2 layouts, in 3 samples")
+    assert (row.state, row.detail) == (OK, "Slack accepts all 2 layouts (3 samples)")
     assert [list(one) for one in asked(emulated, METHOD)] == [["message"], ["message"], ["view"]]
 
 

@@ -45,27 +45,27 @@ def _set(path: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     [
         (lambda it: it["features"]["slash_commands"].pop(3), (FAILURE, "slash command /stats is missing")),
         (lambda it: it["features"]["slash_commands"].append({"command": "/old", "url": URL}),
-         (WARNING, "slash command /old is there, and not in `bridge manifest`")),
+         (WARNING, "slash command /old isn't in `bridge manifest`")),
         (lambda it: it["features"]["slash_commands"][1].update(should_escape=False, usage_hint="?"),
-         (WARNING, "slash command /agents differs in its usage_hint, should_escape")),
+         (WARNING, "slash command /agents has a different usage_hint, should_escape")),
         (lambda it: it["features"]["slash_commands"][0].update(url=ELSEWHERE),
-         (FAILURE, "slash command /workflows isn't sent to the events' address")),
+         (FAILURE, "slash command /workflows isn't sent to the events' request URL")),
         (lambda it: it["features"]["shortcuts"][0].update(name="Go"),
-         (WARNING, "shortcut run differs in its name")),
+         (WARNING, "shortcut run has a different name")),
         (lambda it: it["settings"]["event_subscriptions"]["bot_events"].remove("message.mpim"),
          (WARNING, "event message.mpim is missing")),
         (lambda it: it["settings"]["event_subscriptions"]["bot_events"].remove("message.im"),
          (FAILURE, "event message.im is missing")),
         (lambda it: it["settings"]["event_subscriptions"]["bot_events"].append("team_join"),
-         (WARNING, "event team_join is there, and not in `bridge manifest`")),
+         (WARNING, "event team_join isn't in `bridge manifest`")),
         (lambda it: it["oauth_config"]["scopes"]["bot"].remove("chat:write"), (FAILURE, "scope chat:write is missing")),
         (lambda it: it["oauth_config"]["scopes"]["bot_optional"].remove("users:read"),
          (WARNING, "optional scope users:read is missing")),
-        (_set("settings.socket_mode_enabled", True), (FAILURE, "socket_mode_enabled is on, and has to be off")),
-        (_set("settings.token_rotation_enabled", True), (FAILURE, "token_rotation_enabled is on, and has to be off")),
-        (_set("settings.interactivity.is_enabled", False), (FAILURE, "interactivity is off, and has to be on")),
+        (_set("settings.socket_mode_enabled", True), (FAILURE, "socket_mode_enabled is on, but must be off")),
+        (_set("settings.token_rotation_enabled", True), (FAILURE, "token_rotation_enabled is on, but must be off")),
+        (_set("settings.interactivity.is_enabled", False), (FAILURE, "interactivity is off, but must be on")),
         (_set("settings.interactivity.request_url", ELSEWHERE),
-         (FAILURE, "settings.interactivity.request_url isn't the events' address")),
+         (FAILURE, "settings.interactivity.request_url isn't the events' request URL")),
         (lambda it: it["features"].pop("agent_view"),
          (WARNING, "agent_view is missing: the app isn't shown as an agent")),
     ],
@@ -84,4 +84,4 @@ def test_an_odd_answer_is_a_lot_of_drift_and_no_crash(installed: dict[str, Any])
     found = drift(installed)
 
     assert (FAILURE, "slash command /workflows is missing") in found
-    assert (FAILURE, "events are sent to no address that ends with /slack/events") in found
+    assert (FAILURE, "the events' request URL doesn't end with /slack/events") in found

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from bridge.cli import program
 from bridge.cli.printing import columns, to_json
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, settings_rows, shown
 from bridge.cli.running import run, trouble_lines
 from bridge.cli.store import place_of
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
 
-AWAY = "bridge can't run: Redis is unusable (away); check it and REDIS_URL"
+AWAY = (
+    "Redis: can't connect. To fix it: make sure Redis is running (its log says if the disk is full) and REDIS_URL has "
+    "the right host, port and TLS"
+)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +62,8 @@ def test_run_gives_the_exit_code_and_hides_no_bug() -> None:
     [
         (NamespaceTaken("acme", "T1/U1"), "BRIDGE_NAMESPACE"),
         (SlackRefused("auth.test", "invalid_auth"), "SLACK_BOT_TOKEN"),
-        (SlackRefused("apps.connections.open", "invalid_auth"), "SLACK_APP_TOKEN"),
-        (SlackGone("apps.connections.open", "no socket"), "Slack's status"),
+        (SlackRefused("apps.connections.open", "invalid_auth"), "app-level token"),
+        (SlackGone("apps.connections.open", "no socket"), "slack-status.com"),
         (BridgeError("something"), "BridgeError: something"),
     ],
 )
@@ -69,6 +75,18 @@ def test_a_failure_says_where_to_look(trouble: BridgeError, word: str) -> None:
 
 def test_a_table_keeps_control_characters_out() -> None:
     assert columns("{:<6}|{:>3}|{}", "\x1b[2J", "1", "") == "?[2J  |  1|"
+
+
+@pytest.mark.parametrize(("environ", "sign"), [({}, "\x1b[31m✗\x1b[0m"), ({"NO_COLOR": "1"}, "✗")])
+def test_a_sign_is_coloured_unless_colours_are_off(
+    environ: dict[str, str], sign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    said = [CliRunner().invoke(program, ["check"], env=environ, color=is_terminal) for is_terminal in (True, False)]
+
+    assert f"\n  {sign} PROJECT_BASE_URL" in said[0].stdout
+    assert "\x1b" not in said[1].stdout
 
 
 def test_json_is_ascii_with_iso_times_and_objects() -> None:
@@ -151,13 +169,13 @@ def test_the_last_line_of_a_check_sums_up(states: list[State], summary: str) -> 
 
 def test_problems_of_settings_are_rows_with_cures() -> None:
     rows = settings_rows(
-        ["REDIS_URL is not an address of Redis: use redis://host:6379/0, rediss://… or unix:///path"],
-        ["BRIDGE_PROT is not a setting: did you mean BRIDGE_PORT?", "BRIDGE_X is not a setting"],
+        ["REDIS_URL isn't a Redis address: use redis://localhost:6379/0"],
+        ["BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?", "BRIDGE_X isn't a setting"],
     )
 
     assert [(row.what, row.state, row.detail, row.cure) for row in rows] == [
-        ("REDIS_URL", FAILURE, "is not an address of Redis", "use redis://host:6379/0, rediss://… or unix:///path"),
-        ("BRIDGE_PROT", WARNING, "is not a setting", "did you mean BRIDGE_PORT?"),
-        ("BRIDGE_X", WARNING, "is not a setting", "correct the name or remove the line"),
+        ("REDIS_URL", FAILURE, "isn't a Redis address", "use redis://localhost:6379/0"),
+        ("BRIDGE_PROT", WARNING, "isn't a setting", "did you mean BRIDGE_PORT?"),
+        ("BRIDGE_X", WARNING, "isn't a setting", "correct the name or remove the line"),
     ]
     assert [row.state for row in settings_rows([], [])] == [OK]

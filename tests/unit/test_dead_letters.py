@@ -259,7 +259,7 @@ async def test_a_letter_without_texts_is_not_queued(store: Store, redis: Redis, 
     turn = await dead_in(store, Step.QUEUED)
     key = f"{PREFIX}turn:{turn}"
     await (redis.hdel(key, "body") if lost == "texts" else redis.delete(key))
-    assert "cannot be retried" in table(await letters(store).all(), None)
+    assert "its text has expired" in table(await letters(store).all(), None)
 
     assert await letters(store).retry(turn) == (Retried.GONE, 0)
 
@@ -322,10 +322,10 @@ async def test_a_trace_tells_each_death_retry_and_drop(redis: Redis) -> None:
 
         assert [(step.what, step.detail) for step in before[5:]] == [
             ("dead", "slack: not_in_channel"),
-            ("queued", f"turn {turn} again, by bridge dead retry"),
+            ("queued", f"turn {turn} again, with bridge dead retry"),
             ("dead", "slack: not_in_channel; see bridge dead list"),
         ]
         assert [(step.what, step.detail) for step in after[7:]] == [
             ("dead", "slack: not_in_channel"),
-            ("done", "given up, by bridge dead drop"),
+            ("done", "given up with bridge dead drop"),
         ]

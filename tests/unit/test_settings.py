@@ -59,43 +59,55 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "problem"),
     [
-        ("SLACK_BOT_TOKEN", "xoxp-1234", "begins with xoxp-…: use the bot token xoxb-…"),
-        ("SLACK_BOT_TOKEN", "xapp-1234", "begins with xapp-…: use the bot token xoxb-…"),
-        ("SLACK_BOT_TOKEN", "xoxe.xoxb-1234", "begins with xoxe.xoxb-…: use the bot token xoxb-…"),
-        ("SLACK_BOT_TOKEN", "hunter2", "does not begin with xoxb-: use the bot token xoxb-…"),
-        ("SLACK_BOT_TOKEN", "xoxb-12 34", "holds spaces"),
-        ("SLACK_SIGNING_SECRET", "xoxb-1234", "begins with xoxb-…, a Slack token: put the signing secret here"),
-        ("PROJECT_API_KEY", "xoxb-1234", "begins with xoxb-…, a Slack token: put the project's key here"),
-        ("PROJECT_API_KEY", "ключ", "holds spaces or characters"),
-        ("PROJECT_API_KEY", " ", "is missing: set it. The key of the project (*apiKey*)."),
-        ("PROJECT_BASE_URL", "project.example", "is not a web address"),
-        ("PROJECT_BASE_URL", "ftp://project.example", "is not a web address"),
-        ("PROJECT_BASE_URL", "https://me:1234@project.example", "has a query, a fragment or a password in it"),
-        ("PROJECT_BASE_URL", "https://project.example:port", "is not an address"),
-        ("SLACK_API_URL", "https://", "is not a web address"),
-        ("REDIS_URL", "localhost:6379", "is not an address of Redis"),
-        ("REDIS_URL", "http://localhost:6379", "is not an address of Redis"),
-        ("REDIS_URL", "redis://localhost:6379/first", "is not an address of Redis"),
-        ("REDIS_URL", "unix://relative", "is not an address of Redis"),
-        ("REDIS_URL", "redis+sentinel://a:1,b:1234", "is not an address of a sentinel: use one like redis+sentinel://"),
-        ("REDIS_URL", "rediss+cluster://a:1,b:1234/7", "is not an address of a cluster: use one like redis+cluster://"),
-        ("REDIS_URL", "redis+cluster://a:1,:1234", "is not an address of a cluster: use one like redis+cluster://"),
-        ("SLACK_APP_TOKEN", "xoxb-1234", "begins with xoxb-…: use the app-level token xapp-…"),
-        ("BRIDGE_NAMESPACE", "a{b}", "has characters that it cannot have"),
-        ("BRIDGE_COMMAND_PREFIX", "Acme ", "has characters that it cannot have"),
-        ("BRIDGE_PORT", "65536", "is not a whole number from 0 to 65535"),
-        ("BRIDGE_MAX_TURNS", "0", "is not a whole number from 1 to"),
+        ("SLACK_BOT_TOKEN", "xoxp-1234", "starts with xoxp-…: use the bot token (xoxb-…)"),
+        ("SLACK_BOT_TOKEN", "xapp-1234", "starts with xapp-…: use the bot token (xoxb-…)"),
+        ("SLACK_BOT_TOKEN", "xoxe.xoxb-1234", "starts with xoxe.xoxb-…: use the bot token (xoxb-…)"),
+        ("SLACK_BOT_TOKEN", "hunter2", "doesn't start with xoxb-: use the bot token (xoxb-…)"),
+        ("SLACK_BOT_TOKEN", "xoxb-12 34", "contains spaces"),
+        ("SLACK_SIGNING_SECRET", "xoxb-1234", "starts with xoxb-…, so it's a Slack token: use the signing secret"),
+        ("PROJECT_API_KEY", "xoxb-1234", "starts with xoxb-…, so it's a Slack token: use the project's key"),
+        ("PROJECT_API_KEY", "ключ", "contains spaces or special characters: copy the project's key again"),
+        ("PROJECT_API_KEY", " ", "is missing: set it to the project's API key (apiKey)"),
+        ("PROJECT_BASE_URL", "project.example", "isn't a web address: use one such as https://"),
+        ("PROJECT_BASE_URL", "ftp://project.example", "isn't a web address: use one such as https://"),
+        ("PROJECT_BASE_URL", "https://me:1234@project.example", "has a query, a fragment or a password"),
+        ("PROJECT_BASE_URL", "https://project.example:port", "isn't an address"),
+        ("SLACK_API_URL", "https://", "isn't a web address: use one such as https://"),
+        ("REDIS_URL", "localhost:6379", "isn't a Redis address: use one such as redis://"),
+        ("REDIS_URL", "http://localhost:6379", "isn't a Redis address: use one such as redis://"),
+        ("REDIS_URL", "redis://localhost:6379/first", "isn't a Redis address: use one such as redis://"),
+        ("REDIS_URL", "unix://relative", "isn't a Redis address: use one such as redis://"),
+        (
+            "REDIS_URL",
+            "redis+sentinel://a:1,b:1234",
+            "isn't a valid sentinel address: use one such as redis+sentinel://",
+        ),
+        (
+            "REDIS_URL",
+            "rediss+cluster://a:1,b:1234/7",
+            "isn't a valid cluster address: use one such as redis+cluster://",
+        ),
+        ("REDIS_URL", "redis+cluster://a:1,:1234", "isn't a valid cluster address: use one such as redis+cluster://"),
+        ("SLACK_APP_TOKEN", "xoxb-1234", "starts with xoxb-…: use the app-level token (xapp-…)"),
+        ("BRIDGE_NAMESPACE", "a{b}", "has unsupported characters or is too long"),
+        ("BRIDGE_COMMAND_PREFIX", "Acme ", "has unsupported characters or is too long"),
+        ("BRIDGE_PORT", "65536", "isn't a whole number from 0 to 65,535: use one such as 3000"),
+        ("BRIDGE_MAX_TURNS", "0", "isn't a whole number from 1 to"),
         ("BRIDGE_CHAT_TIMEOUT", "0", "is out of range: use more than 0 and at most 1d"),
         ("BRIDGE_DRAIN_SECONDS", "2h", "is out of range: use at most 1h"),
-        ("BRIDGE_MAX_AGE", "1y", "is not a length of time"),
-        ("BRIDGE_MAX_AGE", "-5", "is not a length of time"),
+        ("BRIDGE_MAX_AGE", "1y", "isn't a duration"),
+        ("BRIDGE_MAX_AGE", "-5", "isn't a duration"),
         ("BRIDGE_SESSION_DAYS", "999999999", "is out of range"),
-        ("BRIDGE_THREAD_REPLIES", "some", "is none of its values: use all or mentions"),
-        ("BRIDGE_LOG_FORMAT", "xml", "is none of its values: use console or json"),
-        ("BRIDGE_ALLOWED_CHANNELS", "C0123,general", "is wrong at entry 2: use a channel id"),
-        ("BRIDGE_ALLOWED_USERS", "S0123", "is wrong at entry 1: use a user id"),
-        ("BRIDGE_RUNNERS", "U0123, @anna", "is wrong at entry 2: use a user id (U… or W…) or a user group id"),
-        ("BRIDGE_DATA_DIR", "~nobody-1234/x", "is not a folder that can be named: use an absolute path"),
+        ("BRIDGE_THREAD_REPLIES", "some", "isn't one of its values: use all or mentions"),
+        ("BRIDGE_LOG_FORMAT", "xml", "isn't one of its values: use console or json"),
+        (
+            "BRIDGE_ALLOWED_CHANNELS",
+            "C0123,general",
+            "has an invalid entry (number 2): use channel IDs such as C0ABCDEFGHI",
+        ),
+        ("BRIDGE_ALLOWED_USERS", "S0123", "has an invalid entry (number 1): use member IDs such as U0ABCDEFGHI"),
+        ("BRIDGE_RUNNERS", "U0123, @anna", "has an invalid entry (number 2): use IDs such as U0ABCDEFGHI or S"),
+        ("BRIDGE_DATA_DIR", "~nobody-1234/x", "isn't a usable path: use an absolute one such as /var"),
     ],
 )
 def test_a_malformed_value_is_named_with_its_cure_and_unshown(variable: str, value: str, problem: str) -> None:
@@ -171,8 +183,8 @@ def test_a_file_that_is_missing_empty_or_beside_a_value_is_a_problem(tmp_path: P
         }
     )
 
-    unread = "{0} cannot be read from the file that {0}_FILE names ({1}): mend {0}_FILE"
-    empty = "{0} is empty in the file that {0}_FILE names: put the value there"
+    unread = "{0} can't be read from its file ({1}): set {0}_FILE to a readable file"
+    empty = "{0} is empty in its file: write the value to the file that {0}_FILE names"
     assert problems == (
         "SLACK_BOT_TOKEN and SLACK_BOT_TOKEN_FILE are both set: remove one of them",
         unread.format("SLACK_SIGNING_SECRET", "No such file or directory"),
@@ -223,7 +235,7 @@ def test_a_missing_env_file_is_fine_and_an_unreadable_one_a_problem(tmp_path: Pa
     (tmp_path / ".env").write_bytes(b"\xff\xfe")
 
     assert environment({"A": "1"}, tmp_path / "nowhere") == {"A": "1"}
-    with pytest.raises(ConfigurationError, match="cannot be read"):
+    with pytest.raises(ConfigurationError, match="can't be read"):
         environment({}, tmp_path / ".env")
 
 
@@ -232,7 +244,7 @@ def test_an_unknown_name_is_named_with_its_nearest() -> None:
         {"BRIDGE_PROT": "1", "BRIDGE_XYZZY": "1", "BRIDGE_HOST": "h", "BRIDGE_RUNNERS_FILE": "f", "A": ""}
     )
 
-    assert lines == ["BRIDGE_PROT is not a setting: did you mean BRIDGE_PORT?", "BRIDGE_XYZZY is not a setting"]
+    assert lines == ["BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?", "BRIDGE_XYZZY isn't a setting"]
 
 
 def test_every_field_is_explained() -> None:

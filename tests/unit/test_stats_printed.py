@@ -34,7 +34,7 @@ def test_people_read_numbers_names_and_what_changed() -> None:
     assert "          5  billing (+2)" in lines
     assert "          1  =HYPERLINK(1) (new)" in lines
     assert "Removed tags: gone (2)" in lines
-    assert lines[-1] == "Changes are since 2026-11-13 12:00 UTC"
+    assert lines[-1] == "Changes since 2026-11-13T12:00:00Z"
 
 
 def test_without_a_comparison_there_is_none() -> None:
@@ -45,11 +45,11 @@ def test_without_a_comparison_there_is_none() -> None:
     assert "compare" not in text
 
 
-def test_without_snapshots_it_says_since_when_they_are_kept() -> None:
+def test_without_snapshots_it_says_since_when_they_are_recorded() -> None:
     said = for_people(Compared(NOW, None, NOON), asked_since=True)
 
-    assert said.endswith("Nothing to compare with yet: numbers are kept since 2026-11-20 12:00 UTC")
-    assert for_people(Compared(NOW), asked_since=True).endswith("REDIS_URL is not set")
+    assert said.endswith("Nothing to compare with: numbers have been recorded since 2026-11-20T12:00:00Z")
+    assert for_people(Compared(NOW), asked_since=True).endswith("REDIS_URL isn't set")
 
 
 def test_what_comes_from_outside_cannot_disturb_the_screen() -> None:

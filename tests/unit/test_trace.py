@@ -86,8 +86,8 @@ async def test_a_trace_goes_from_delivery_to_answer(harness: Harness) -> None:
         ("sent", 1000, "b"), ("answered", 1000, "b"), ("posted", 1000, "b"), ("done", 1000, "b"),
     ]  # fmt: skip
     assert [step.detail for step in steps] == [
-        "event Ev1, which Slack sent again (retry 1)", "it mentions the bot", f"turn {turn}, behind nobody",
-        f"event Ev2: taken in already, as turn {turn}", "to the project service", "the agent answered",
+        "event Ev1, resent by Slack (retry 1)", "it mentions the bot", f"turn {turn}, first in line",
+        f"event Ev2: already received as turn {turn}", "to the project service", "the agent answered",
         f"Slack ts {harness.seen.messages[0].ts}", "",
     ]  # fmt: skip
 
@@ -120,7 +120,7 @@ async def test_a_queued_message_tells_its_place_then_and_now(store: Store) -> No
     third = await store.queue(message("third", ts(2)))
     assert (
         detail(await told(store, key_of(ts(2))), "queued")
-        == f"turn {third}, behind 2 others; it waits, with 2 before it"
+        == f"turn {third}, after 2 others; waiting, with 2 ahead of it"
     )
 
     process = store.process()
@@ -128,7 +128,7 @@ async def test_a_queued_message_tells_its_place_then_and_now(store: Store) -> No
 
     assert (
         detail(await told(store, key_of(ts(2))), "queued")
-        == f"turn {third}, behind 2 others; it waits, with 1 before it"
+        == f"turn {third}, after 2 others; waiting, with 1 ahead of it"
     )
     assert words(await told(store, key_of(ts(2)))) == ["received", "decided", "queued"]
 
@@ -140,7 +140,7 @@ async def test_a_message_that_waits_for_a_choice_says_so(harness: Harness) -> No
 
     steps = await told(harness.store)
 
-    assert detail(steps, "queued").endswith("it waits until somebody chooses an agent")
+    assert detail(steps, "queued").endswith("waiting for someone to pick an agent")
     menu = key_of(harness.seen.replies("bridge_menu")[0].ts)
     assert await told(harness.store, menu) == steps
 
@@ -157,9 +157,9 @@ async def test_requests_that_did_not_arrive_are_counted(store: Store) -> None:
     waiting = detail(await told(store), "sent")
     await process.journal.sent(await process.take(held))
 
-    assert waiting == "2 requests surely did not arrive: it waits for the project service"
+    assert waiting == "2 requests that didn't arrive; waiting for the project service"
     assert detail(await told(store), "sent") == (
-        "to the project service, after 2 requests surely did not arrive; there is no answer yet"
+        "to the project service, after 2 requests that didn't arrive; no answer yet"
     )
 
 
@@ -175,7 +175,7 @@ async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
     assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
         ("sent", "a"), ("answered", "b"), ("done", "b"),
     ]  # fmt: skip
-    assert detail(steps, "answered") == "nobody knows whether it arrived; a button offers to send it again"
+    assert detail(steps, "answered") == "unknown whether it arrived; a button offers to send it again"
 
 
 async def test_a_resent_message_goes_on_in_its_new_turn(harness: Harness) -> None:
@@ -215,7 +215,7 @@ async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Red
     turn = getattr(put, "turn", TurnId(""))
     await redis.set(f"{PREFIX}shown:{key_of(ROOT)}", turn, ex=60)
 
-    assert detail(await told(harness.store), "posted") == "in private, or by the command's own address"
+    assert detail(await told(harness.store), "posted") == "in private, or through the command's response URL"
 
 
 async def test_what_cannot_be_finished_says_why(harness: Harness) -> None:
@@ -243,7 +243,7 @@ async def test_an_ignored_message_says_why(store: Store) -> None:
     await passed_over(store, retry=2)
 
     assert [(step.what, step.detail, step.process) for step in await told(store)] == [
-        ("received", f"event Ev{ROOT}, which Slack sent again (retry 2)", "a"),
+        ("received", f"event Ev{ROOT}, resent by Slack (retry 2)", "a"),
         ("decided", "not for an agent: not addressed to the bot", "a"),
     ]
     [key] = [key for key in await store.dump() if "passed" in key]
@@ -299,12 +299,12 @@ async def test_a_namespace_tells_its_owner(store: Store) -> None:
     assert await owner_of(store.scripts) == Owner(TEAM)
 
 
-def test_for_programs_there_are_steps_with_plain_times() -> None:
+def test_for_programs_there_are_steps_with_iso_times() -> None:
     known = MessageTrace(passed_over=[Delivery(START, "a", "Ev1", 0, "no text")])
 
     assert json.loads(for_programs(CHANNEL, ROOT, known))["steps"] == [
-        {"at": START.timestamp(), "what": "received", "detail": "event Ev1", "process": "a"},
-        {"at": START.timestamp(), "what": "decided", "detail": "not for an agent: no text", "process": "a"},
+        {"at": START.isoformat(), "what": "received", "detail": "event Ev1", "process": "a"},
+        {"at": START.isoformat(), "what": "decided", "detail": "not for an agent: no text", "process": "a"},
     ]
     assert json.loads(for_programs(CHANNEL, ROOT, None))["steps"] == []
 
@@ -314,7 +314,7 @@ def test_the_tables_times_are_exact_and_its_words_printable() -> None:
 
     lines = table([TraceStep(START, "received", "event Ev1", "a"), TraceStep(later, "done", "\x1b[2Jgone", "b")])
 
-    assert "2026-03-04 12:00:01.234" in lines
+    assert "2026-03-04T12:00:01.234Z" in lines
     assert "+1.234 s" in lines
     assert "\x1b" not in lines
 
