@@ -96,7 +96,7 @@ async def test_a_check_without_settings_names_each_and_exits_1(tmp_path: Path) -
 async def test_with_some_settings_wrong_the_others_are_probed(world: World, tmp_path: Path) -> None:
     rows = await looked(world, tmp_path, SLACK_BOT_TOKEN="xoxp-1", BRIDGE_MAX_AGE="soon", BRIDGE_PROT="1")
 
-    assert rows["Settings", "SLACK_BOT_TOKEN"]["cure"] == "use the bot token xoxb-…"
+    assert rows["Settings", "SLACK_BOT_TOKEN"]["cure"] == "use the bot token (xoxb-…)"
     assert rows["Settings", "BRIDGE_MAX_AGE"]["state"] == "failure"
     assert rows["Settings", "BRIDGE_PROT"]["cure"] == "did you mean BRIDGE_PORT?"
     assert ("Slack", "bot token") not in rows
@@ -300,7 +300,7 @@ async def test_the_manifest_needs_nothing_but_takes_the_prefix(tmp_path: Path) -
     [
         (("--url", "ftp://x"), {}, "--url isn't a public https:// address: use one such as https://"),
         (("--url", "https://x", "--socket"), {}, "use either --url or --socket"),
-        ((), {"BRIDGE_COMMAND_PREFIX": "Ä"}, "BRIDGE_COMMAND_PREFIX has characters that it cannot have"),
+        ((), {"BRIDGE_COMMAND_PREFIX": "Ä"}, "BRIDGE_COMMAND_PREFIX has unsupported characters or is too long: use"),
     ],
 )
 async def test_a_bad_manifest_option_exits_2(

@@ -45,4 +45,4 @@ async def test_status_shows_each_process_with_its_work(world: World, tmp_path: P
 async def test_status_of_an_unused_namespace_has_no_process(world: World, tmp_path: Path) -> None:
     table = await status(world, tmp_path)
 
-    assert "none has used this namespace lately" in table
+    assert "none has used this namespace recently" in table
