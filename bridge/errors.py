@@ -1,7 +1,7 @@
-"""What can go wrong, as classes that carry facts.
+"""Everything that can go wrong, as classes that carry facts.
 
-The sentences that people read are in `bridge.slack.blockkit.failures`; a test enumerates the classes below so that none
-is without one.
+The sentences people read are in `bridge.slack.blockkit.failures`; a test makes sure that each class has one.
+docs/reference/messages.md shows them beside the first paragraphs of these docstrings.
 
 ::
 
@@ -18,7 +18,7 @@ is without one.
     │   └── StoreUnavailable: StoreWiped
     ├── CommandError            what a person typed
     │   └── UnknownCommand, UnknownOption, BadUsage, NoSuch, SeveralFit, BadSchedule, BadInput
-    └── NotAllowed, TooOften    what a person may not, or not so often
+    └── NotAllowed, TooOften    permissions and rate limits
 """
 
 from __future__ import annotations
@@ -30,13 +30,19 @@ from typing import Any
 
 
 class BridgeError(Exception):
-    """The base of everything that the bridge raises on purpose. *about* is what it met, for the audit."""
+    """Any error the bridge raises on purpose.
+
+    *about* is what it concerns, for the audit.
+    """
 
     about = ""
 
 
 class ConfigurationError(BridgeError):
-    """The environment does not say what is needed: *problems*, one line each, never a secret's value."""
+    """A setting is missing or wrong.
+
+    *problems* are one line each, without values.
+    """
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -44,10 +50,10 @@ class ConfigurationError(BridgeError):
 
 
 class ProjectError(BridgeError):
-    """An operation of the project service that did not succeed.
+    """An operation of the project service failed.
 
-    *operation* is the client's method name. `may_have_happened` is True where the request may have had an
-    effect on the service, so that repeating it is not safe.
+    *operation* is the client's method name. `may_have_happened` is True if the request may have had an effect, so
+    that repeating it isn't safe.
     """
 
     may_have_happened = False
@@ -59,11 +65,11 @@ class ProjectError(BridgeError):
 
 
 class CannotConnect(ProjectError):
-    """No connection was made (refused, DNS, TLS, connect time-out); nothing was sent."""
+    """No connection to the project service could be made, so nothing was sent."""
 
 
 class CircuitOpen(ProjectError):
-    """The service was not asked, because it has been down; the next probe is due in *retry_in*."""
+    """The project service has been failing, so it wasn't called; the next attempt is due in *retry_in*."""
 
     def __init__(self, operation: str, retry_in: timedelta) -> None:
         super().__init__(operation, "circuit open")
@@ -71,7 +77,7 @@ class CircuitOpen(ProjectError):
 
 
 class TimedOut(ProjectError):
-    """The request went out and no whole answer came within *after*."""
+    """The request was sent, but no complete response arrived in time."""
 
     may_have_happened = True
 
@@ -81,15 +87,15 @@ class TimedOut(ProjectError):
 
 
 class ConnectionLost(ProjectError):
-    """The connection broke after the request, or part of it, went out."""
+    """The connection broke after at least part of the request was sent."""
 
     may_have_happened = True
 
 
 class NotUnderstood(ProjectError):
-    """The service answered *status* with something that is not of the documented shape.
+    """The project service's response isn't as documented.
 
-    *problem* says what and in which field, never the content itself.
+    *problem* says how and in which field, without the content.
     """
 
     may_have_happened = True
@@ -101,9 +107,9 @@ class NotUnderstood(ProjectError):
 
 
 class ServiceRefused(ProjectError):
-    """The service answered with an error status; *said* is its own message, cut and cleaned, or empty.
+    """The project service returned an error status: 4xx means nothing was done, 5xx leaves that open.
 
-    A 4xx says that the request was not carried out; a 5xx leaves it open.
+    *said* is its own message, shortened and cleaned, or empty.
     """
 
     def __init__(self, operation: str, status: int, said: str = "") -> None:
@@ -114,15 +120,15 @@ class ServiceRefused(ProjectError):
 
 
 class NotSignedIn(ServiceRefused):
-    """401 or 403: the key is not accepted."""
+    """The project service returned 401 or 403: it rejects the key."""
 
 
 class NotFound(ServiceRefused):
-    """404 or 410."""
+    """The project service returned 404 or 410."""
 
 
 class Busy(ServiceRefused):
-    """429, or 503 with Retry-After: surely not carried out; *retry_after* is None where none was given."""
+    """The project service returned 429, or 503 with Retry-After: nothing was done."""
 
     def __init__(self, operation: str, status: int, said: str = "", retry_after: timedelta | None = None) -> None:
         super().__init__(operation, status, said)
@@ -131,15 +137,15 @@ class Busy(ServiceRefused):
 
 
 class Outage(ServiceRefused):
-    """502, 503 without Retry-After, or 504: counts towards the circuit breaker, and may have had an effect."""
+    """The project service returned 502, 504, or 503 without Retry-After: something may have been done."""
 
 
 DID_NOT_ARRIVE = (CannotConnect, CircuitOpen, Busy)
-"""What says for certain that a request had no effect and may be made again."""
+"""Errors after which a request certainly had no effect and may be repeated."""
 
 
 class SlackError(BridgeError):
-    """A call of Slack's Web API that did not succeed; *method* is Slack's name of it."""
+    """A call of Slack's Web API failed."""
 
     def __init__(self, method: str, detail: str = "") -> None:
         super().__init__(f"{method}: {detail}" if detail else method)
@@ -148,10 +154,10 @@ class SlackError(BridgeError):
 
 
 class SlackRefused(SlackError):
-    """Slack answered ``ok: false`` with *error*, its own word for why (``channel_not_found``, …).
+    """Slack rejected the call with *error*, such as ``channel_not_found``.
 
-    *needed* is the scope Slack asks for where the error is ``missing_scope``. *problems* are what it says is wrong with
-    blocks or a manifest, each with its place.
+    *needed* is the missing scope if the error is ``missing_scope``. *problems* are those Slack found in blocks or a
+    manifest, each with its place.
     """
 
     def __init__(self, method: str, error: str, needed: str = "", problems: Sequence[str] = ()) -> None:
@@ -162,7 +168,7 @@ class SlackRefused(SlackError):
 
 
 class SlackUnreachable(SlackError):
-    """Slack surely did not take the call; it may be made again, not before *retry_after* where that is known."""
+    """Slack didn't process the call, so it can be repeated, after *retry_after* if that is known."""
 
     def __init__(self, method: str, detail: str = "", retry_after: timedelta | None = None) -> None:
         super().__init__(method, detail)
@@ -170,7 +176,7 @@ class SlackUnreachable(SlackError):
 
 
 class SlackTokenRefused(SlackUnreachable):
-    """Slack does not accept the bot token, for its reason *error*; the call may be made again when it does."""
+    """Slack rejected the bot token; work is queued until one is accepted."""
 
     def __init__(self, method: str, error: str) -> None:
         super().__init__(method, error)
@@ -178,21 +184,21 @@ class SlackTokenRefused(SlackUnreachable):
 
 
 class SlackAmbiguous(SlackError):
-    """The call went out and nobody knows whether Slack took it."""
+    """The call was sent, but whether Slack received it is unknown."""
 
 
 class SlackGone(SlackError):
-    """No socket could be had for so long that a fresh start is worth a try: the process ends."""
+    """Socket Mode couldn't connect for so long that the process exits, to be restarted."""
 
 
 class StoreError(BridgeError):
-    """Something about Redis."""
+    """Redis can't be used."""
 
 
 class StoreUnavailable(StoreError):
-    """Redis is of no use now; nothing was stored as far as can be known.
+    """Redis can't be used right now, and as far as is known nothing was stored.
 
-    *reason* is ``away``, ``loading``, ``full``, ``read-only`` or ``refused`` (the password, or its rights).
+    *reason* is ``away``, ``loading``, ``full``, ``read-only`` or ``refused`` (the password or its permissions).
     """
 
     def __init__(self, reason: str = "away") -> None:
@@ -201,11 +207,14 @@ class StoreUnavailable(StoreError):
 
 
 class StoreWiped(StoreUnavailable):
-    """All that was in Redis is gone, and `bridge.queue.namespace.Namespace.hold` has to set it up again."""
+    """Redis was emptied, and `bridge.queue.namespace.Namespace.hold` has to set it up again."""
 
 
 class NamespaceTaken(StoreError):
-    """*namespace* belongs to the bot *owner* (``team/bot user``)."""
+    """The namespace in Redis belongs to another bot.
+
+    *owner* is ``team/bot user``.
+    """
 
     def __init__(self, namespace: str, owner: str) -> None:
         super().__init__(f"{namespace} belongs to {owner}")
@@ -214,21 +223,27 @@ class NamespaceTaken(StoreError):
 
 
 class LaneLost(StoreError):
-    """Another worker owns the lane by now, or the turn is no longer its head: stop and touch nothing more."""
+    """Another worker has taken over this work: stop, and touch nothing more."""
 
 
 class RecordNotUnderstood(StoreError):
-    """A stored record that this release cannot read."""
+    """This version can't read a stored record."""
 
 
 class CommandError(BridgeError):
-    """What a person typed can't be carried out as typed; *form* is the button that opens the form for it."""
+    """What a person typed can't be done as typed.
+
+    *form* is a button that opens the form for it.
+    """
 
     form: Mapping[str, Any] | None = None
 
 
 class UnknownCommand(CommandError):
-    """There is no command *typed*; *nearest* come close to it. Where none does, *help* are usage lines, explained."""
+    """There is no such command.
+
+    *nearest* are similar ones; if there are none, *help* has usage lines with descriptions.
+    """
 
     def __init__(self, typed: str, nearest: Sequence[str] = (), help: Sequence[tuple[str, str]] = ()) -> None:  # noqa: A002 - its name
         super().__init__(typed)
@@ -238,7 +253,10 @@ class UnknownCommand(CommandError):
 
 
 class UnknownOption(CommandError):
-    """An option, as *typed*, that the *command* doesn't have; *nearest* is one that it has, or ``""``."""
+    """The *command* has no such option.
+
+    *nearest* is a similar one, or ``""``.
+    """
 
     def __init__(self, typed: str, command: str, nearest: str = "") -> None:
         super().__init__(f"{command}: {typed}")
@@ -248,7 +266,7 @@ class UnknownOption(CommandError):
 
 
 class BadUsage(CommandError):
-    """A known subcommand, typed with words missing or too many; *usage* is its line."""
+    """A command was typed with too few or too many words."""
 
     def __init__(self, usage: str) -> None:
         super().__init__(usage)
@@ -256,9 +274,9 @@ class BadUsage(CommandError):
 
 
 class NoSuch(CommandError):
-    """There is no *kind* (``workflow`` or ``agent``) called *name*; *nearest* are names that come close.
+    """There is no workflow, agent or app of this name.
 
-    The command that *lists* all of them is known where the name was typed in a command.
+    *nearest* are similar names; *lists* is the command that shows all, if the name was typed in a command.
     """
 
     lists = ""
@@ -272,7 +290,10 @@ class NoSuch(CommandError):
 
 
 class SeveralFit(CommandError):
-    """*name* fits several of *kind*: *matches*, as (id, name)."""
+    """Several workflows or agents match this name.
+
+    *matches* are (id, name).
+    """
 
     def __init__(self, kind: str, name: str, matches: Sequence[tuple[int, str]]) -> None:
         super().__init__(f"{kind} {name}")
@@ -283,12 +304,12 @@ class SeveralFit(CommandError):
 
 
 class BadSchedule(CommandError):
-    """What is *typed* as a *part* of a schedule can't be understood, or can't be done.
+    """Part of a schedule can't be understood, or isn't possible.
 
     *part* is ``often``, ``time``, ``times`` (more than one), ``weekday``, ``monthday``, ``cron``, ``zone``,
     ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option``, ``many`` (the limit, *typed*, is reached)
     or ``since`` (of `/stats since`).
-    *choices* are what it could be.
+    *choices* are the possible values.
     """
 
     def __init__(self, part: str, typed: str, choices: Sequence[str] = ()) -> None:
@@ -299,7 +320,10 @@ class BadSchedule(CommandError):
 
 
 class BadInput(CommandError):
-    """Workflow input that was meant as JSON and is not: *problem*, at *line* and *column* (from 1)."""
+    """A workflow's input looks like JSON, but isn't valid.
+
+    *line* and *column* count from 1.
+    """
 
     def __init__(self, problem: str, line: int, column: int) -> None:
         super().__init__(f"{problem} at {line}:{column}")
@@ -309,10 +333,10 @@ class BadInput(CommandError):
 
 
 class NotAllowed(BridgeError):
-    """This person may not do this here.
+    """This person isn't allowed to do this here.
 
-    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (a channel's default agent),
-    ``not_yours``, and ``unknown`` where Slack does not tell what would have to be known of them.
+    *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (channel settings), ``not_yours``,
+    and ``unknown`` if Slack doesn't say enough about them.
     """
 
     def __init__(self, reason: str) -> None:
@@ -321,7 +345,10 @@ class NotAllowed(BridgeError):
 
 
 class TooOften(BridgeError):
-    """A limit is used up: *what* is ``thread`` (its turns), ``person`` (their turns) or ``runs``; goes on in *wait*."""
+    """A rate limit was reached.
+
+    *what* is ``thread`` (its turns), ``person`` (their turns) or ``runs``; it ends in *wait*.
+    """
 
     def __init__(self, what: str, wait: timedelta) -> None:
         super().__init__(f"{what}, for {wait.total_seconds():g} s")

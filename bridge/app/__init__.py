@@ -191,7 +191,7 @@ class Bridge:
             except SlackRefused:
                 raise
             except SlackError as exc:
-                log.warning("slack cannot be reached yet", extra={"detail": exc.detail})
+                log.warning("can't reach slack yet", extra={"detail": exc.detail})
                 await asyncio.sleep(_SLACK_RETRY)
                 continue
             self._say_what_is_missing(identity)
@@ -203,9 +203,9 @@ class Bridge:
             missing(identity.scopes, required_by(self._settings.runners)) if identity.scopes else ([], [])
         )
         for scope in needed:
-            log.error("a needed permission is missing", extra={"scope": scope.name, "cannot": scope.purpose})
+            log.error("a required scope is missing", extra={"scope": scope.name, "cannot": scope.purpose})
         for scope in optional:
-            log.warning("an optional permission is missing", extra={"scope": scope.name, "cannot": scope.purpose})
+            log.warning("an optional scope is missing", extra={"scope": scope.name, "cannot": scope.purpose})
 
     def _readiness(self) -> Readiness:
         namespace, project = self._namespace, self._wires.project

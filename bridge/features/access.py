@@ -49,7 +49,7 @@ class Access:
             try:
                 is_home = await self.directory.is_home(inbound.user)
             except SlackRefused as exc:  # it will not tell next time either
-                log.warning("slack does not tell where a person belongs", extra={"detail": exc.detail})
+                log.warning("slack didn't say which workspace a person is from", extra={"detail": exc.detail})
                 return "unknown"
         if not is_home:
             return "stranger"
@@ -71,7 +71,7 @@ class Access:
         except SlackError as exc:
             if not self.runners and isinstance(exc, SlackRefused) and exc.error == "missing_scope":
                 return True
-            log.warning("slack does not tell who may run workflows", extra={"detail": exc.detail})
+            log.warning("slack didn't list the user groups that may run workflows", extra={"detail": exc.detail})
             raise NotAllowed("unknown") from exc
 
     async def _is_in_a_group(self, user: str) -> bool:

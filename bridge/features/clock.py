@@ -53,7 +53,7 @@ class Clock:
                 except StoreUnavailable as exc:
                     found = 0
                     if not was_away:
-                        log.warning("redis is not available, schedules wait for it", extra={"reason": exc.reason})
+                        log.warning("redis is unavailable, schedules wait", extra={"reason": exc.reason})
                     was_away = True
                 if found < _MOST:
                     await self._patience.pause(_EVERY)
@@ -76,10 +76,10 @@ class Clock:
             put = await inbox.put(slot.body, event=slot.id, why="it is due", writes=slot.writes)
             claimed = type(put).__name__
             if not isinstance(put, Duplicate):
-                log.info("a slot was due", extra={"slot": slot.id, "claimed": claimed})
+                log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
                 return
         await inbox.write(*slot.writes)  # it was put before, and its schedule does not show that after a failover
-        log.info("a slot was due", extra={"slot": slot.id, "claimed": claimed})
+        log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 
     async def watch_jobs(self) -> None:
         """Do what is due in each period. It pauses first: a process that has just started has better things to do."""
@@ -103,4 +103,4 @@ class Clock:
             with translated():
                 await redis.pexpire(key, milliseconds(job.period))
         except BridgeError as exc:
-            log.info("a periodic job failed and is tried again", extra={"job": job.name, "why": type(exc).__name__})
+            log.info("periodic job failed, will retry", extra={"job": job.name, "why": type(exc).__name__})

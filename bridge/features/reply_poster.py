@@ -130,7 +130,7 @@ class ReplyPoster:
                 except SlackRefused as exc:
                     if not turn.response_url:
                         raise
-                    log.info("the bot may not post here, answering by response_url", extra={"error": exc.error})
+                    log.info("the bot can't post here, using response_url", extra={"error": exc.error})
                     await self._respond(turn, outcome, existing)
                     return ""
             except SlackUnreachable as exc:
@@ -181,7 +181,7 @@ class ReplyPoster:
     async def _wait(self, turn: Turn, trouble: SlackError, attempt: int, *, has_begun: bool) -> None:
         """Wait before the next try: meanwhile a stop may end it."""
         await self._journal.waits(turn.taken, has_begun=has_begun)
-        log.warning("slack did not take an answer yet", extra={"attempt": attempt})
+        log.warning("slack hasn't accepted an answer yet", extra={"attempt": attempt})
         async with self._watches.ends_when_stopped(turn.id):
             if isinstance(trouble, SlackTokenRefused):  # what is recorded waits, however long that takes
                 await self._patience.wait_for(self._say.token.until_accepted())

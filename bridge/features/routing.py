@@ -23,6 +23,8 @@ from bridge.features.feature import HELP, Command, EventReader, Feature, ListedS
 from bridge.features.notices import Slip, did_you_mean, help_lines
 from bridge.features.picking import pick
 from bridge.features.results import Done, Form, HomeChanged, Outcome, Result, shown
+from bridge.features.shared.buttons import FOR_RUNNERS
+from bridge.features.shared.lookups import is_runner
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.queue.audit import named
 from bridge.queue.turn import Turn
@@ -152,6 +154,14 @@ class Features:
                     return shown(did_you_mean(meant, slip.model_dump_json()), what="slip")
             case body:
                 return await self._kinds[type(body)](deps, turn, body)  # type: ignore[no-any-return]
+        try:
+            return await self._command(line, deps, turn)
+        except CommandError as exc:
+            if exc.form and exc.form["action_id"] in FOR_RUNNERS and not await is_runner(deps, turn.user):
+                exc.form = None
+            raise
+
+    async def _command(self, line: str, deps: Deps, turn: Turn) -> Result:
         typed = await self._read(line, deps, turn)
         if isinstance(typed, Reply):
             return shown(typed)

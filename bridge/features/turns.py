@@ -125,7 +125,7 @@ class Turns:
         if isinstance(head, Taken):
             return Turn(head, lease, self.journal, self.watches, may_begin=lambda: self.deps.say.token.is_accepted)
         if head.is_newer:  # during a rolling upgrade the process that wrote this record runs beside us
-            log.warning("a lane needs a newer release of the bridge", extra={"lane": lease.lane})
+            log.warning("a lane needs a newer version of the bridge", extra={"lane": lease.lane})
             async with self.slots.lent():
                 await self.patience.pause(_TRANSIENT)
             await self.journal.release(lease.held)
@@ -227,7 +227,7 @@ class Turns:
 
     async def _tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
         """Nobody can tell whether it was posted: people are told so, and the lane goes on."""
-        log.warning("nobody can tell whether an answer was posted", extra={"kind": turn.body.kind})
+        log.warning("unknown whether an answer was posted", extra={"kind": turn.body.kind})
         try:
             await self.poster.tell_of_doubt(turn, outcome, is_by_url=is_by_url)
         except SlackRefused as exc:
@@ -292,7 +292,7 @@ class Turns:
             if record.takes > 1:
                 await self.deps.indicators.clear_working(place_of(record.body))
         self.metrics.dead_letter()
-        log.error("a turn could not be finished and is a dead letter", extra={"turn": turn, "reason": reason})
+        log.error("turn failed for good, now a dead letter", extra={"turn": turn, "reason": reason})
 
     async def _remove_queued_reaction(self, record: Record) -> None:
         """Only now, when the turn has ended and the lane goes on: nothing waits for it (`QueuedReactions`)."""
@@ -305,7 +305,7 @@ class Turns:
             try:
                 await self.deps.say.open_form(turn.trigger_id, form.view)
             except SlackError as exc:
-                log.info("a form could not be opened, offering a button", extra={"detail": exc.detail})
+                log.info("can't open a form, offering a button", extra={"detail": exc.detail})
             else:
                 return await self._done(turn, "form opened", about=form.about)
         if not whom_of(turn.body).can_be_told:
@@ -319,10 +319,10 @@ class Turns:
         except SlackRefused as exc:
             if exc.error == "hash_conflict":
                 return "home is newer"
-            log.warning("slack does not take a home tab", extra={"error": exc.error})
+            log.warning("slack rejected a home tab", extra={"error": exc.error})
             return "home refused"
         except SlackError as exc:
-            log.info("a home tab could not be shown", extra={"detail": exc.detail})
+            log.info("home tab can't be shown", extra={"detail": exc.detail})
             return "home not shown"
         return "home shown"
 
@@ -359,7 +359,7 @@ class Turns:
             existing = await self.deps.say.find(place, notice, since) if turn.record.takes > 1 else ExistingParts()
             await self.deps.say.post(place, notices.service_down(), MessageTag("bridge_notice", notice), existing)
         except SlackError as exc:
-            log.warning("a notice could not be posted", extra={"turn": turn.id, "detail": exc.detail})
+            log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
             if isinstance(exc, SlackUnreachable):
                 return
         await self.patience.through_outages(lambda: self.deps.sessions.told(thread))

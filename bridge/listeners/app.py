@@ -63,7 +63,7 @@ async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
         async with asyncio.timeout(IN_TIME.total_seconds()):
             yield
     except (StoreUnavailable, SlackError, TimeoutError) as exc:
-        log.warning("something could not be taken in", extra={"kind": kind, "why": type(exc).__name__})
+        log.warning("event not accepted", extra={"kind": kind, "why": type(exc).__name__})
         metrics.event(kind, "not taken")
         raise NotTaken from exc
 
@@ -188,7 +188,7 @@ def dispatcher(app: AsyncApp, metrics: Metrics) -> Dispatch:
         try:
             return await app.async_dispatch(request)
         except Exception:  # it must end neither the request without an answer, nor a socket, and the bridge with it
-            log.exception("a request broke inside", extra={"reference": new_reference()})
+            log.exception("request failed unexpectedly", extra={"reference": new_reference()})
             metrics.rejected("broken_inside")
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="unavailable")
 

@@ -161,7 +161,7 @@ async def not_taken(identity: Identity, say: Say, body: Json) -> BoltResponse:
             async with asyncio.timeout(0.5):  # what is left of Slack's three seconds
                 await say.whisper(recipient, _NOT_TAKEN)
         except (SlackError, TimeoutError):
-            log.warning("a person could not be told that something was not taken")
+            log.warning("can't notify a person that their action wasn't accepted")
     return BoltResponse(status=HTTPStatus.OK)
 
 
@@ -233,5 +233,5 @@ class InteractionListeners:
                 elif has_access:
                     options = forms.workflow_options(await self.catalog.get_workflows(), query)
         except (BridgeError, TimeoutError) as exc:
-            log.warning("the options of a menu could not be had", extra={"why": type(exc).__name__})
+            log.warning("can't load a menu's options", extra={"why": type(exc).__name__})
         await ack(options=options)

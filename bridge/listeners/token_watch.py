@@ -89,12 +89,12 @@ class TokenWatch:
         if (found.team, found.bot_user) != (ours.team, ours.bot_user):
             if is_new:
                 log.error(
-                    "the token in the file is another bot's and is not used: this bridge and its namespace belong to "
-                    "one bot; start one for the other bot with a BRIDGE_NAMESPACE of its own",
+                    "ignoring the token in the file, which is another bot's: "
+                    "run that bot in a bridge of its own, with another BRIDGE_NAMESPACE",
                     extra={"found": f"{found.team}/{found.bot_user}", "ours": f"{ours.team}/{ours.bot_user}"},
                 )
             return
         self._web.use(value)
         log.info("slack accepts the bot token again")
         if found.scopes and found.scopes != ours.scopes:
-            log.warning("the app's permissions have changed: start the bridge again to use the new ones")
+            log.warning("the app's scopes changed, restart the bridge to use them")

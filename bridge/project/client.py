@@ -265,7 +265,7 @@ class ProjectClient:
                     )
                     if wait is None or self._breaker.is_open:
                         raise
-                    _log.info("repeating a project call", extra={"operation": operation, "after": _outcome(exc)})
+                    _log.info("retrying a project call", extra={"operation": operation, "after": _outcome(exc)})
                     await self._sleep(wait.total_seconds())
                     if self._breaker.is_open:  # by the failures of others, meanwhile
                         raise

@@ -97,8 +97,8 @@ class Namespace:
             self.wiped_at = since
             reports, channels = self._settings_kept
             log.error(
-                "redis was wiped: scheduled reports and channels' settings are gone and have to be set up again; "
-                "threads find their sessions again, and messages that waited are looked for in Slack",
+                "redis was wiped: set up scheduled reports and channel settings again; "
+                "sessions are recovered from their threads, and waiting messages from Slack's history",
                 extra={"reports": reports, "channels": channels},
             )
         self.since, self._settings_kept = since, settings_kept

@@ -197,7 +197,7 @@ class Worker:
             if self._tasks:  # finish what is in flight
                 _done, late = await asyncio.wait(self._tasks, timeout=self._drain.total_seconds())
                 if late:
-                    log.warning("turns still ran when the time to drain was over", extra={"turns": len(late)})
+                    log.warning("drain timed out with turns still running", extra={"turns": len(late)})
                     for task in late:
                         task.cancel()
                     await asyncio.wait(late)
@@ -215,7 +215,7 @@ class Worker:
             except StoreUnavailable as exc:
                 is_away = True
                 if not was_away:
-                    log.warning("redis is not available, waiting for it", extra={"reason": str(exc)})
+                    log.warning("redis is unavailable, waiting", extra={"reason": str(exc)})
             stop_if_cancelled()
             seconds = (_STORE_RETRY if is_away else pause).total_seconds()
             if until_draining:
@@ -291,7 +291,7 @@ class Worker:
                 except StoreUnavailable:
                     await self._patience.wait_for_redis()
         except Exception:  # as below: if this process has the lane, it is taken again when its lease is over
-            log.exception("a lane could not be taken from hand to hand", extra={"reference": new_reference()})
+            log.exception("handing over a lane failed", extra={"reference": new_reference()})
             return None
         held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
         if held is None or held.entry in self._held:  # it was taken from the stream meanwhile

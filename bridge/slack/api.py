@@ -132,7 +132,7 @@ class BotToken:
         if value != self.value or self.refused_because:
             return
         log.error(
-            "slack does not accept the bot token: nothing is begun and all is kept until it works again",
+            "slack rejected the bot token: work is queued until it's accepted again",
             extra={"error": because},
         )
         self.refused_because, self.is_accepted = because, False

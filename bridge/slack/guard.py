@@ -126,7 +126,7 @@ class Guard:
         except Malformed as exc:
             raise _TurnedAway(HTTPStatus.BAD_REQUEST, exc.reason) from None
         if kind == "rate_limited":
-            log.warning("slack holds events back: more than 30,000 in an hour")
+            log.warning("slack is dropping events: more than 30,000 in an hour")
         return kind, request
 
 

@@ -139,7 +139,7 @@ class Indicators:
         except SlackRefused as exc:
             return exc.error not in _NO_REACTIONS
         except SlackError as exc:
-            log.debug("a reaction was left out", extra={"method": method, "detail": exc.detail})
+            log.debug("reaction skipped", extra={"method": method, "detail": exc.detail})
         return True
 
     def _is_refused(self, method: str) -> bool:
@@ -160,10 +160,10 @@ class Indicators:
         except SlackRefused as exc:
             if exc.error in _NOT_HERE:
                 self._refused_until[method] = self._monotonic() + _REMEMBERED
-                log.info("slack has no such status here", extra={"method": method, "error": exc.error})
+                log.info("slack doesn't support the status here", extra={"method": method, "error": exc.error})
                 return False
         except SlackError as exc:
-            log.debug("status not told", extra={"method": method, "detail": exc.detail})
+            log.debug("status not shown", extra={"method": method, "detail": exc.detail})
         return True
 
 
@@ -295,7 +295,7 @@ class QueuedReactions:
                 if await self._claims.is_over(turn):
                     await self._indicators.remove_queued_reaction(message.channel, message.ts)
             except StoreUnavailable:
-                log.debug("a queued message was left without its reaction", extra={"turn": turn})
+                log.debug("queued message has no reaction", extra={"turn": turn})
 
 
 class _PerMinute:

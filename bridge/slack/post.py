@@ -301,14 +301,14 @@ class Say:
         except SlackRefused as exc:
             if is_tagged_in_a_block or not exc.error.startswith(_METADATA_REFUSED):
                 raise
-            log.warning("slack refused the metadata of a message, posting it without", extra={"error": exc.error})
+            log.warning("slack rejected a message's metadata, posting without it", extra={"error": exc.error})
             return await self._post_message(posting, name, text, blocks, is_tagged_in_a_block=True)
         posting.existing[name] = str(answer.get("ts") or "")
         return None
 
     async def _look(self, posting: _Posting, name: str, doubt: SlackAmbiguous) -> str | None:
         """Look whether a message is there: its ``ts``, or None. Raises the *doubt* where nobody can look."""
-        log.warning("looking whether a message was posted", extra={"detail": doubt.detail})
+        log.warning("checking whether a message was posted", extra={"detail": doubt.detail})
         if posting.deadline.left() < _BEFORE_LOOKING + 2 * _FOR_A_CALL:
             raise doubt
         await self._sleep(_BEFORE_LOOKING)
@@ -341,7 +341,7 @@ class Say:
                 if (ts := await self._look(posting, name, doubt)) is None:
                     await self._share(posting, name, attachment)
         except SlackRefused as exc:
-            log.warning("slack refused a file", extra={"error": exc.error})
+            log.warning("slack rejected a file", extra={"error": exc.error})
             return False
         posting.existing[name] = ts or ""
         return True
@@ -413,7 +413,7 @@ class BlockFallback:
             except SlackRefused as exc:
                 if exc.error not in BLOCKS_REFUSED:
                     raise
-                log.warning("slack refused the blocks of a message", extra={"error": exc.error})
+                log.warning("slack rejected a message's blocks", extra={"error": exc.error})
                 if exc.error in _KIND_REFUSED:
                     disliked |= kinds
             else:

@@ -165,7 +165,7 @@ class Sockets:
                 if self._monotonic() - leaving_since > _OLD_ONE_STAYS.total_seconds():
                     break
         if not connection.is_leaving.is_set():
-            log.warning("the socket has gone silent, opening another")
+            log.warning("socket went silent, opening another")
         connection.is_leaving.set()
         await connection.close()
 
@@ -206,7 +206,7 @@ class _Connection:
                 while (message := await self._next()) is not None:
                     if message.get("type") == "disconnect":
                         reason = text(message, "reason")
-                        log.info("slack asks for a new socket", extra={"reason": reason})
+                        log.info("slack asked for a new socket", extra={"reason": reason})
                         if reason == "link_disabled":
                             raise SlackRefused("apps.connections.open", reason)
                         self.is_leaving.set()

@@ -75,7 +75,7 @@ async def test_the_master_is_found_while_one_sentinel_answers(caplog: pytest.Log
                 assert await reason_why_not(wrong.get("a")) == "away"
                 assert await reason_why_not(wrong.get("a")) == "away"
             said = [record.getMessage() for record in caplog.records]
-            assert said == ["a sentinel does not know this master"], "once"
+            assert said == ["a sentinel doesn't know this master"], "once"
 
             for sentinel in group.sentinels[1:]:
                 sentinel.ask("ACL", "SETUSER", "default", "resetpass", ">secret")

@@ -148,7 +148,7 @@ async def test_a_removed_app_is_waited_for(world: World) -> None:
     await world.slack.people.revoke_token("account_inactive")
     world.slack.faults.on("apps.connections.open", Error("invalid_auth"), times=1)
     await world.slack.socket_mode.disconnect("refresh_requested", closes_after=0.0)
-    await wait_until(lambda: b"slack does not accept the bot token" in bridge.log, "it notices")
+    await wait_until(lambda: b"slack rejected the bot token" in bridge.log, "it notices")
     world.slack.people.give_token()
     await bridge.ready()
     root = await world.mention(ALICE, GENERAL, "here again")

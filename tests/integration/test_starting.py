@@ -51,7 +51,7 @@ async def test_a_start_says_once_which_permissions_are_missing_and_what_that_tur
 
     bridge = await world.start_bridge(BRIDGE_RUNNERS=RUNNERS)
 
-    said = [json.loads(line) for line in bridge.log.decode().splitlines() if "permission is missing" in line]
+    said = [json.loads(line) for line in bridge.log.decode().splitlines() if "scope is missing" in line]
     assert {(line["level"], line["scope"]) for line in said} == {
         ("warning", "files:write"),
         ("warning", "reactions:read"),

@@ -121,7 +121,7 @@ async def test_a_stop_comes_too_late_for_an_answer_that_is_on_its_way(world: Wor
 async def waits_for_slack(world: World) -> None:
     (bridge,) = world.bridges
     beginning = len(bridge.log)
-    await wait_until(lambda: b"slack did not take an answer yet" in bridge.log[beginning:], "the answer waits")
+    await wait_until(lambda: b"slack hasn't accepted an answer yet" in bridge.log[beginning:], "the answer waits")
 
 
 async def is_at_rest(world: World) -> bool:

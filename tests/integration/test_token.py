@@ -18,7 +18,7 @@ from support.world import BridgeProcess, World, a_world
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CHAT = "/api/sdk/agents/1/chat"
-REFUSED = b"slack does not accept the bot token"
+REFUSED = b"slack rejected the bot token"
 NEW_TOKEN = f"{BOT_TOKEN}-2"
 
 
@@ -117,7 +117,7 @@ async def test_another_token_in_the_file_is_used_where_it_is_the_same_bots(world
 
     bot.id = "U0ANOTHER"
     the_file(world).write_text(f"{NEW_TOKEN}\n")
-    await wait_until(lambda: b"is another bot's and is not used" in bridge.log, "it says whose it is")
+    await wait_until(lambda: b"which is another bot's" in bridge.log, "it says whose it is")
     assert (await bridge.state())[1]["slack"] == "down"
     bot.id = BRIDGE
 

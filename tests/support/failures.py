@@ -48,16 +48,32 @@ EXAMPLES = [
     errors.NoSuch("app", "x"),
     errors.SeveralFit("workflow", "Rep", [(number, f"Report {number}") for number in range(30)]),
     *(
-        errors.BadSchedule(part, typed)
-        for typed in ("5 o'clock", "")
-        for part in ("often", "time", "weekday", "monthday", "cron", "zone", "channel", "compare", "only", "option")
+        errors.BadSchedule(part, typed, ("runs", "prompts", "tags") if part == "only" else ())
+        for part, wrong in (
+            ("often", "sometimes"),
+            ("time", "5 o'clock"),
+            ("weekday", "Blursday"),
+            ("monthday", "32nd"),
+            ("cron", "0 9 30 2 *"),
+            ("zone", "Mars"),
+            ("channel", "#random"),
+            ("compare", "ages"),
+            ("only", "cats"),
+        )
+        for typed in (wrong, "")
     ),
+    errors.BadSchedule("times", "10:00"),
+    errors.BadSchedule("zone", "Berln", ("Europe/Berlin",)),
+    errors.BadSchedule("option", "--loud"),
+    errors.BadSchedule("option", "--comprae", ("--compare",)),
+    errors.BadSchedule("name", "#nowhere"),
+    errors.BadSchedule("since", "ages"),
     errors.BadSchedule("many", "1,000"),
     errors.BadSchedule("of a later release", ""),
     errors.BadInput("Expecting value", 1, 2),
     *(
         errors.NotAllowed(reason)
-        for reason in ("stranger", "channel", "user", "runner", "not_yours", "unknown", "of a later release")
+        for reason in ("stranger", "channel", "user", "runner", "default", "not_yours", "unknown", "of a later release")
     ),
     *(errors.TooOften(what, timedelta(seconds=37)) for what in ("thread", "person", "runs", "of a later release")),
 ]

@@ -175,6 +175,17 @@ async def test_below_an_error_a_button_opens_the_form(harness: Harness, line: st
     assert button_of(harness, failure(caught.value)).action_id == opens
 
 
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [("/workflows run Nothing", 0), ("/agents default Nobody", 0), ("/agents chat Nobody hello", 1)],
+)
+async def test_an_error_offers_only_forms_that_its_person_may_use(harness: Harness, line: str, offers: int) -> None:
+    with pytest.raises(CommandError) as caught:
+        await typed(harness, line, STRANGER)
+
+    assert sum(block["type"] == "actions" for block in failure(caught.value).blocks) == offers
+
+
 async def test_a_name_that_resembles_no_other_brings_the_command_that_lists_them(harness: Harness) -> None:
     with pytest.raises(NoSuch) as caught:
         await typed(harness, "/workflows show 99")

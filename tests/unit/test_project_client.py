@@ -525,7 +525,7 @@ async def test_neither_texts_nor_the_key_are_logged(service: Service, caplog: py
     await service.project.run_workflow(3, "secret words")
     own = [record for record in caplog.records if record.name.startswith("bridge.project")]
     assert {record.getMessage() for record in own} == {
-        "repeating a project call",
+        "retrying a project call",
         "project service is down",
         "project service is back",
     }

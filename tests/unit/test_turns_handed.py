@@ -161,7 +161,7 @@ async def test_a_doubt_that_cannot_be_settled_ends_nothing(
         await wait_until(lambda: harness.slots.free == free, "its place is free")
 
         assert not task.done()
-        assert "a lane could not be taken from hand to hand" in caplog.messages
+        assert "handing over a lane failed" in caplog.messages
 
 
 async def test_a_lane_taken_over_in_doubt_is_begun_once(harness: Harness, redis: Redis) -> None:

@@ -56,7 +56,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         read = await _search(deps, message)
         if read is not None and read.recalled is not None:
             found = read.recalled
-            log.info("found a lost session in its thread", extra={"session": found.session})
+            log.info("recovered a lost session from its thread", extra={"session": found.session})
             await deps.sessions.rebind(message.thread, expected=None, session=found.session, agent=found.agent)
             conversation = await deps.sessions.thread(message.thread) or Conversation()
         elif turn.record.searches:
@@ -217,7 +217,7 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
             raise TryLater(exc.retry_after or SLACK_AWAY) from exc
         return None
     except SlackError as exc:  # no permission to read: a new conversation begins
-        log.info("a thread could not be searched for its session", extra={"detail": exc.detail})
+        log.info("can't search a thread for its session", extra={"detail": exc.detail})
         read = ThreadRead()
     if read.recalled is None:
         await deps.sessions.mark_searched(thread)
@@ -229,6 +229,6 @@ async def _take_in_what_came_before(deps: Deps, thread: ThreadKey, replies: Sequ
     try:
         await deps.follow(thread, replies)
     except SlackRefused as exc:  # it will not let them be read the next time either
-        log.warning("replies that came before their root cannot be read", extra={"detail": exc.detail})
+        log.warning("replies that arrived before their root can't be read", extra={"detail": exc.detail})
     except SlackError as exc:
         raise TryLater((exc.retry_after if isinstance(exc, SlackUnreachable) else None) or SLACK_AWAY) from exc

@@ -94,7 +94,7 @@ async def shown_late(deps: Deps, turn: Turn, late: ShownLate, _ts: str) -> None:
         mark = MessageTag("bridge_notice", aside(turn.id, "shown"))
         await deps.say.update(turn.channel, late.notice, notices.shown_after_all(), mark)
     except SlackError as exc:
-        log.info("a question that was answered could not be taken away", extra={"detail": exc.detail})
+        log.info("can't remove an answered question", extra={"detail": exc.detail})
 
 
 @conversations.once_posted(NewThread)
@@ -119,7 +119,7 @@ async def thread_begun(deps: Deps, turn: Turn, begins: NewThread, ts: str) -> No
         try:
             await deps.say.whisper(whom_of(turn.body), failures.failure(TooOften(put.limited, put.wait)))
         except SlackError as exc:
-            log.info("a private line could not be shown", extra={"detail": exc.detail})
+            log.info("private notice can't be posted", extra={"detail": exc.detail})
 
 
 @conversations.button(notices.SLIP_COMMAND, notices.SLIP_TEXT)

@@ -44,7 +44,7 @@ async def due(deps: Deps, most: int) -> list[Slot]:
         try:
             schedule, zone = stored.spec.schedule, stored.clock
         except RecordNotUnderstood:
-            log.warning("a report's time zone is unknown to this machine", extra={"report": stored.id})
+            log.warning("this machine doesn't know a report's time zone", extra={"report": stored.id})
             found.append(Slot(stored.id, None, store.pause(stored.id, NO_CLOCK)))
             continue
         slot = last_due(schedule, zone, stored.due, now)
@@ -78,7 +78,7 @@ async def post(deps: Deps, report: Report) -> Result:
         stats = await deps.statistics.read()
     except ProjectError as exc:
         waited = now - report.slot
-        log.info("a report waits for the service", extra={"report": stored.id, "why": type(exc).__name__})
+        log.info("report waits for the service", extra={"report": stored.id, "why": type(exc).__name__})
         raise TryLater(min(max(waited / 8, _SHORTEST_PAUSE), _LONGEST_PAUSE)) from exc
     spec, last = stored.spec, None
     if stored.numbers and not spec.compare:

@@ -34,6 +34,9 @@ REPORT_FORM: Final = "report:form"
 FEEDBACK: Final = "answer:feedback"
 """A person's vote on an agent's answer."""
 
+FOR_RUNNERS: Final = frozenset({RUN_FORM, OPEN_DEFAULT, REPORT_FORM})
+"""Open what only people who may run workflows can use."""
+
 CHOOSE_AN_AGENT: Final = "Choose an agent"
 
 _GOOD, _BAD = ({"text": kit.plain(text), "accessibility_label": text} for text in ("Good answer", "Bad answer"))

@@ -73,7 +73,7 @@ class ChannelSettings(BaseModel):
         try:
             return cls.model_validate_json(text) if text else NOTHING_SET
         except ValidationError:
-            log.warning("the settings of a channel cannot be read")
+            log.warning("channel settings can't be parsed")
             return NOTHING_SET
 
     def with_app(self, app: str, rule: AppRule | None) -> ChannelSettings:

@@ -163,7 +163,7 @@ class PartReader:
         try:
             described = await self._patiently(partial(self.files.describe, file.id))
         except SlackError as exc:
-            log.info("a file could not be looked up", extra={"file": file.id, "detail": exc.detail})
+            log.info("file lookup failed", extra={"file": file.id, "detail": exc.detail})
             return None
         return None if described.kind == "unknown" else described
 
@@ -180,7 +180,7 @@ class PartReader:
         except SlackTokenRefused as exc:
             raise TryLater(_AWAY) from exc
         except SlackError as exc:
-            log.info("a file could not be read", extra={"file": file.id, "detail": exc.detail})
+            log.info("file can't be read", extra={"file": file.id, "detail": exc.detail})
             if file.words:  # some of a mail, which came with the message
                 return FileRead(
                     content_words.file_with(file, file.words, "only its beginning"), _missing(file, "slack")
@@ -205,7 +205,7 @@ class PartReader:
         try:
             read = await self.documents.read(found.content, file.format, FILE)
         except DocumentNotRead as exc:
-            log.info("a document could not be read", extra={"file": file.id, "detail": exc.why})
+            log.info("document can't be read", extra={"file": file.id, "detail": exc.why})
             return _named(file, _WHY_NOT[exc.why])
         if not read.text:
             return _named(file, "empty")
@@ -222,10 +222,10 @@ class PartReader:
             except SlackTokenRefused:
                 raise
             except SlackRefused as exc:
-                log.info("a clip could not be looked up", extra={"file": file.id, "detail": exc.detail})
+                log.info("clip lookup failed", extra={"file": file.id, "detail": exc.detail})
                 return _named(file, "scope" if exc.error == SIGN_IN else "silent")
             except SlackError as exc:
-                log.info("a clip could not be looked up yet", extra={"file": file.id, "detail": exc.detail})
+                log.info("clip lookup failed for now", extra={"file": file.id, "detail": exc.detail})
         if not file.words:
             return _named(file, "unfinished" if file.is_pending else "silent")
         if file.is_whole:
@@ -236,7 +236,7 @@ class PartReader:
         except SlackTokenRefused:
             raise
         except SlackError as exc:
-            log.info("a transcript could not be read", extra={"file": file.id, "detail": exc.detail})
+            log.info("transcript can't be read", extra={"file": file.id, "detail": exc.detail})
             words = ""
         if words:
             return FileRead(content_words.file_with(file, words))

@@ -90,7 +90,7 @@ class Context:
         try:
             return await self.say.read_thread(Place(thread.channel, thread.root), after, before, with_own=with_own)
         except SlackError as exc:  # most of all no permission; `bridge check` says so
-            log.info("a thread could not be read for its agent", extra={"detail": exc.detail})
+            log.info("thread history can't be read", extra={"detail": exc.detail})
             return _NOTHING
 
     def _quoted(self, said: ThreadMessage, names: Mapping[str, str]) -> Quoted:

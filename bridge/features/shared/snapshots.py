@@ -213,7 +213,7 @@ class SnapshotStore:
                 if text:
                     found[hour] = Snapshot.from_text(text)
             except RecordNotUnderstood:  # of a later release
-                log.warning("a snapshot of the statistics is not understood", extra={"hour": hour})
+                log.warning("statistics snapshot can't be parsed", extra={"hour": hour})
         return found
 
     async def keep(self, hour: int, snapshot: Snapshot) -> bool:

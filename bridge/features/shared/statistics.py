@@ -76,7 +76,7 @@ class Statistics:
             if await self.store.keep(hour_of(now), snapshot_of(stats, now)):
                 await self.store.drop(too_many(await self.store.hours(), now))
         except StoreUnavailable as exc:
-            log.warning("a snapshot of the statistics was not stored", extra={"reason": exc.reason})
+            log.warning("statistics snapshot not stored", extra={"reason": exc.reason})
 
     async def card(
         self,
@@ -95,7 +95,7 @@ class Statistics:
         try:
             past = await self._look_back(since)
         except StoreUnavailable as exc:
-            log.warning("snapshots of the statistics cannot be read", extra={"reason": exc.reason})
+            log.warning("statistics snapshots can't be read", extra={"reason": exc.reason})
             past = _Past(self.now())
         changes = [compare(stats, last, called=THE_LAST_REPORT)] if last else []
         changes += [compare(stats, then, called=called) for called, then in past.compared]

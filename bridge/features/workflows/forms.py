@@ -36,7 +36,7 @@ REMEMBER: Final = "remember"
 
 _TEXT = kit.option("Text", "text")
 _JSON = kit.option("JSON", "json")
-_REMEMBER = kit.option("Remember my input", "yes")
+_REMEMBER = kit.option("Fill it in next time", "yes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def run_form(
         kit.input_block(WORKFLOW, "Workflow", kit.external_select(WORKFLOW, "Choose a workflow", chosen)),
         kit.input_block(INPUT, "Input", text_input(INPUT, typed), hint=hint, optional=True),
         kit.input_block(KIND, "Input type", kinds),
-        kit.input_block(REMEMBER, "Next time", box, optional=True),
+        kit.input_block(REMEMBER, "Remember my input", box, optional=True),
     ]
     if not origin.channel:
         menu, hint = channel_menu(CHANNEL, origin.direct), "I need to be a member of that channel."

@@ -50,7 +50,7 @@ async def run(
             mark = MessageTag(RUN_MARK, turn.id)
             turn.card = await deps.say.post(place_of(turn.body), run_card.running(described), mark, ExistingParts())
         except SlackError as exc:
-            log.info("the card of a run could not be posted yet", extra={"detail": exc.detail})
+            log.info("run card not posted yet", extra={"detail": exc.detail})
             turn.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
         else:
             await turn.journal.card(turn.taken, turn.card)
@@ -74,7 +74,7 @@ async def run(
         try:
             await deps.say.whisper(whom_of(turn.body), replaces)
         except SlackError as exc:
-            log.info("a private line could not be shown", extra={"detail": exc.detail})
+            log.info("private notice can't be posted", extra={"detail": exc.detail})
     if isinstance(result, RunResult):
         if result.nodeResults:
             turn.stage(NodeResults(deps.scripts).keep(turn.id, json.dumps(result.nodeResults)))

@@ -235,7 +235,7 @@ async def _stop_unless_used(data_dir: Path, url: str) -> None:
     deadline = time.monotonic() + _PATIENCE.total_seconds()
     while not _is_free(data_dir / "server.lock"):
         if time.monotonic() > deadline:
-            log.error("embedded redis does not stop", extra={"data_dir": str(data_dir)})
+            log.error("embedded redis doesn't stop", extra={"data_dir": str(data_dir)})
             return
         await asyncio.sleep(_PAUSE)
     log.info("embedded redis stopped", extra={"data_dir": str(data_dir)})
@@ -276,7 +276,7 @@ class Keeper:
         if not self.trouble:
             said = _last_words(self._data_dir, self._log_length)
             self.trouble = problem or said or "it was killed, and is started again"
-            log.error("embedded redis has ended", extra={"data_dir": str(self._data_dir), "why": self.trouble})
+            log.error("embedded redis exited", extra={"data_dir": str(self._data_dir), "why": self.trouble})
         if not is_time:
             return
         self._next_attempt = time.monotonic() + _BETWEEN_ATTEMPTS

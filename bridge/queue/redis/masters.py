@@ -158,7 +158,7 @@ class Sentinels(Masters):
             return str(found[0]), int(found[1])
         if not self._has_warned:  # once: it is asked again and again, and the name is as wrong each time
             self._has_warned = True
-            log.warning("a sentinel does not know this master", extra={"master": self._name, "sentinel": place[0]})
+            log.warning("a sentinel doesn't know this master", extra={"master": self._name, "sentinel": place[0]})
         return None
 
 

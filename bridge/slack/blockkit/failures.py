@@ -1,12 +1,12 @@
-"""Which words tell what went wrong.
+"""The sentence for each class of `bridge.errors`.
 
-`bridge.errors` has a class for each kind of failure; here each has a sentence: in `sentence` where it tells facts, else
-in `_SENTENCES`. A class without one takes its base's, which a test forbids. Sentences are plain words: `failure` makes
-a reply of them, and whoever puts one elsewhere uses `bridge.slack.blockkit.kit`, which keeps it from being parsed.
+Those with facts are in `sentence`, the others in `_SENTENCES`; a test makes sure that no class is missing. Sentences
+are plain text: `failure` makes a reply of one, elsewhere `bridge.slack.blockkit.kit` escapes it.
 """
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from typing import Final
 
@@ -33,12 +33,12 @@ _SENTENCES: Final[dict[type, str]] = {
     errors.SlackTokenRefused: "Slack no longer accepts my sign-in. Your admin needs to install the app again.",
     errors.SlackAmbiguous: "I can't tell whether Slack received this. Check before you try again.",
     errors.SlackGone: "The bridge lost its connection to Slack and is restarting.",
-    errors.StoreError: (  # and whatever keeps Redis away
+    errors.StoreError: (  # of any kind
         "The bridge's database is unavailable, so nothing was done. Try again in a minute."
     ),
     errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
     errors.LaneLost: "Another process of the bridge is handling this.",
-    errors.RecordNotUnderstood: "This was saved by another release of the bridge and can't be read.",
+    errors.RecordNotUnderstood: "This was saved by another version of the bridge and can't be read.",
     errors.CommandError: "I don't understand this command. Try !help.",
 }
 _NOT_ALLOWED: Final = {
@@ -65,7 +65,7 @@ _EXPECTED: Final = {
     "zone": "a time zone, such as Europe/Berlin",
     "since": "an age or a day, such as 7d or 2026-11-01 (up to 400 days ago)",
 }
-"""What a part of a schedule, or of `/stats since`, has to be."""
+"""What a part of a schedule, or of `/stats since`, should be."""
 
 _TAKES: Final = {
     "compare": "--compare takes an age such as 24h, 7d or 2w (up to 400 days).",
@@ -86,7 +86,7 @@ _MOST_NAMES: Final = 10
 
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
-    """Say what went wrong, and what to do: by a button, where there is a form."""
+    """Say what went wrong and what to do, with a button if there is a form."""
     text, codes = sentence(error), _typed_next(error)
     blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
     if isinstance(error, errors.UnknownCommand) and error.help:
@@ -97,7 +97,7 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
 
 
 def _typed_next(error: BridgeError) -> tuple[str, ...]:
-    """Find what a sentence says to type, which is shown as code."""
+    """Find what a sentence suggests typing, to show it as code."""
     match error:
         case errors.UnknownCommand():
             return error.nearest
@@ -111,7 +111,7 @@ def _typed_next(error: BridgeError) -> tuple[str, ...]:
 
 
 def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for each failure that has facts to tell
-    """Say what went wrong, in plain words that are not escaped yet."""
+    """Say what went wrong, in plain text that isn't escaped."""
     match error:
         case errors.CircuitOpen():
             return f"The service is unavailable. Try again {_soon(error.retry_in)}."
@@ -189,9 +189,9 @@ def where_json_breaks(error: errors.BadInput) -> str:
 
 
 def _said(error: errors.ServiceRefused) -> str:
-    """Quote the service's own message, behind a colon."""
+    """Quote the service's own message after a colon."""
     return f": {kit.quoted(error.said, 300)}." if kit.one_line(error.said) else ""
 
 
 def _soon(wait: timedelta) -> str:
-    return f"in {kit.spoken(wait)}"
+    return f"in {kit.spoken(timedelta(seconds=math.ceil(wait.total_seconds())))}"

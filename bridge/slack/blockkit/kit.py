@@ -121,7 +121,7 @@ def spoken(duration: timedelta) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, of_hour = divmod(minutes, 60)
     if seconds < _FEW_SECONDS:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
     if minutes < 1:
         return f"{rest} s"
     if hours < 1:
