@@ -27,6 +27,7 @@ from bridge.logs import configure
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
 from bridge.queue.scripting import Scripts
+from bridge.queue.wipe import CURE
 from bridge.settings import Settings
 from bridge.slack.api import Identity
 from bridge.slack.guard import Guard
@@ -224,6 +225,7 @@ class Bridge:
             draining=self._draining.is_set(),
             accepts=self._accepts,
             redis_trouble=trouble,
+            redis_notice=f"{namespace.wipe.in_words()}; {CURE}" if namespace and namespace.wipe else "",
         )
 
 

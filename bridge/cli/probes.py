@@ -42,6 +42,7 @@ from bridge.project import ProjectClient
 from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
+from bridge.queue.wipe import CURE
 from bridge.slack.api import Hello, Identity, SlackWeb, opened, proxy_for
 from bridge.slack.scopes import SCOPES, missing, required_by
 
@@ -366,6 +367,7 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
             (ours, OK, f"{whose}: this one", ""),
             (True, FAILURE, f"{whose}, not to this one", "set BRIDGE_NAMESPACE to another name"),
         ),
+        *([Row(REDIS, "data", WARNING, is_.wipe.in_words(), CURE)] if is_.wipe else []),
     ]
 
 

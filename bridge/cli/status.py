@@ -11,6 +11,7 @@ import typer
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import coloured, printable, to_json
 from bridge.cli.store import EmbeddedRedisOption, in_store
+from bridge.queue.wipe import CURE
 
 if TYPE_CHECKING:
     from bridge.queue.outages import PastOutage
@@ -72,7 +73,11 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None) -> str
         "dead letters (bridge dead list)": found.dead,
     }
     lines += ["", "Queue", *(f"  {number:>5}  {name}" for name, number in numbers.items())]
-    return "\n".join([*lines, *(["", "Last outage", f"  {in_words(outage)}"] if outage else [])])
+    if outage:
+        lines += ["", "Last outage", f"  {in_words(outage)}"]
+    if found.wipe:
+        lines += ["", "Redis", f"  ! {found.wipe.in_words()}.", f"    → {CURE}"]
+    return "\n".join(lines)
 
 
 def _sign(process: Process) -> str:

@@ -85,7 +85,7 @@ class Keys:
     """
 
     # fmt: off
-    owner = Key[[]]("owner", "hash", "for ever: whose it is", "team, bot, workspace, since, last alive", stays=True)
+    owner = Key[[]]("owner", "hash", "for ever: whose it is", "team, bot, workspace, since, alive, wiped", stays=True)
     ready = Key[[]]("ready", "stream", "for ever: the queue", "one entry for each lane that has work", stays=True)
     box = Key[Lane]("box:<lane>", "list", "while not empty", "the lane's turns; the head is in work", stays=True)
     turn = Key[str]("turn:<turn>", "hash", "7 days after DONE", "see `bridge.queue.records`", stays=True)

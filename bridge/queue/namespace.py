@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from bridge.errors import BridgeError, NamespaceTaken
 from bridge.queue.keys import MARKED, REFUSING_LENGTH, SENT_AGAIN, TRACE, milliseconds
 from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.wipe import Wipe
 
 _CONSUMER_GONE = timedelta(hours=1)
 _HEARTBEAT_MISSED = timedelta(seconds=12)  # there is one every 5 s
@@ -27,7 +28,8 @@ class Namespace:
 
     The same step keeps when a process last could hear Slack, which is asked by *hears_slack*. Where that is more than a
     minute ago, or the store was wiped, an outage is noted, whoever notices it; `has_outage` is whether one is not
-    caught up yet. With *notes_outages* False none is. After a wipe, what has *waited* for so long at most may be gone.
+    caught up yet. With *notes_outages* False none is. After a wipe, what has *waited* for so long at most may be gone;
+    for a week, `wipe` tells of it.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class Namespace:
         self.since: datetime | None = None
         self.is_held = False
         self.has_outage = False
-        self.wiped_at: datetime | None = None
+        self.wipe: Wipe | None = None
         self._settings_kept = (0, 0)
         self._session_lifetime = session_lifetime
         self._hears_slack = hears_slack
@@ -77,14 +79,17 @@ class Namespace:
             milliseconds(MARKED),
             epoch_ms(self.since) if self.since else "",
             epoch_ms(now - self._waited),
+            *self._settings_kept,
         )
         try:
-            answer, since, *clock = await self._scripts.run("open", *about, *outages)
+            answer, since, *more = await self._scripts.run("open", *about, *outages)
             if answer == "taken":
                 raise NamespaceTaken(self._name, since)
-            self._scripts.clock_ahead = datetime.fromtimestamp(int(float(clock[0])) / 1000, UTC) - self._now()
-            self._look_for_a_wipe(datetime.fromtimestamp(int(since) / 1000, UTC), (int(clock[2]), int(clock[3])))
-            self.has_outage = bool(clock[1])
+            clock, has_outage, reports, channels, *wiped = more
+            self._scripts.clock_ahead = datetime.fromtimestamp(int(float(clock)) / 1000, UTC) - self._now()
+            self.wipe = Wipe.read(wiped, now)
+            self._look_for_a_wipe(datetime.fromtimestamp(int(since) / 1000, UTC), (int(reports), int(channels)))
+            self.has_outage = bool(has_outage)
             await self._scripts.look_for_replicas()
         except BridgeError:
             self.is_held = False
@@ -94,7 +99,6 @@ class Namespace:
     def _look_for_a_wipe(self, since: datetime, settings_kept: tuple[int, int]) -> None:
         """Tell the operators what is gone where the store was emptied under us: people have to set it up again."""
         if self.since is not None and since != self.since:
-            self.wiped_at = since
             reports, channels = self._settings_kept
             log.error(
                 "redis was wiped: set up scheduled reports and channel settings again; "

@@ -15,6 +15,7 @@ from bridge.ids import Lane
 from bridge.queue.keys import GROUP
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
+from bridge.queue.wipe import FIELDS, Wipe
 
 _MOST: Final = 1000  # turns in work that are looked at
 
@@ -40,13 +41,17 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All *processes*, and how many lanes have work, are *parked* for a choice or *held* by a stop; dead letters."""
+    """All *processes*, and how many lanes have work, are *parked* for a choice or *held* by a stop; dead letters.
+
+    *wipe*: the store was emptied of late.
+    """
 
     processes: tuple[Process, ...] = ()
     lanes: int = 0
     parked: int = 0
     held: int = 0
     dead: int = 0
+    wipe: Wipe | None = None
 
 
 async def status_of(scripts: Scripts) -> Status:
@@ -77,4 +82,5 @@ async def status_of(scripts: Scripts) -> Status:
             parked=await redis.hlen(keys.parked()),
             held=await redis.hlen(keys.held()),
             dead=await redis.zcard(keys.dead()),
+            wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), datetime.now(UTC)),
         )

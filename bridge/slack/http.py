@@ -50,7 +50,7 @@ class Readiness:
     """What the bridge can reach, whether it *accepts* requests yet, and whether it is on its way out.
 
     *slack_trouble* is Slack's word for why it doesn't accept the bot's token, where it doesn't; *redis_trouble* says
-    why an embedded Redis is not there, where it isn't.
+    why an embedded Redis is not there, where it isn't. *redis_notice* is what operators should know of Redis besides.
     """
 
     slack: Reach
@@ -60,6 +60,7 @@ class Readiness:
     accepts: bool = True
     slack_trouble: str = ""
     redis_trouble: str = ""
+    redis_notice: str = ""
 
     @property
     def is_ready(self) -> bool:
@@ -108,6 +109,8 @@ def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Me
             body["slack_trouble"] = state.slack_trouble
         if state.redis_trouble:
             body["redis_trouble"] = state.redis_trouble
+        if state.redis_notice:
+            body["redis_notice"] = state.redis_notice
         return JSONResponse(body, status_code=200 if state.is_ready else 503)
 
     async def numbers(_: Request) -> Response:

@@ -76,11 +76,20 @@ async def test_over_a_socket_an_outage_is_noticed_when_it_is_open_again(world: W
     assert crowd.faults() == []
 
 
+async def prints(world: World, folder: Path, *words: str, code: int = 0) -> str:
+    """What a command prints, which knows nothing but where Redis is."""
+    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
+    ended, printed, _ = await run(words, folder, {**os.environ, **here})
+    assert ended == code
+    return printed
+
+
 async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
-    private_redis: Callable[[], RealRedis],
+    private_redis: Callable[[], RealRedis], tmp_path: Path
 ) -> None:
     server = private_redis()
     async with a_world(server.url, "test") as world:
+        prefix = f"{{{world.namespace}}}:"
         bridge = await world.start_bridge(**SETTINGS)
         root = await world.mention(ALICE, GENERAL, "first words")
         await world.answered(GENERAL, root)
@@ -90,6 +99,13 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
         other = await world.mention(BOB, RANDOM, "waiting there")
         await world.answered(RANDOM, other)  # it is told that the service is down
 
+        await world.redis.hset(f"{prefix}defaults", "T0HOME:C0ELSEWHERE", "7")
+        beat = await world.redis.hget(f"{prefix}owner", "alive")
+
+        async def beats() -> bool:
+            return beat != await world.redis.hget(f"{prefix}owner", "alive")
+
+        await wait_until(beats, "the bridge knows what is set")
         await world.redis.flushall()
         await wait_until(lambda: b"redis was wiped" in bridge.log, "the bridge notices")
         await world.project.start()
@@ -99,18 +115,17 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_messages_that_waited(
 
         await wait_until(lambda: sorted(words()) == ["waiting here", "waiting there"], f"both are answered: {words()}")
         await wait_until(world.is_at_rest, "nothing waits")
+        told = [
+            (await bridge.state())[1]["redis_notice"],
+            await prints(world, tmp_path, "status"),
+            await prints(world, tmp_path, "check", code=1),  # there is no project
+        ]
 
+    assert all("the settings of 1 channel (default agents, apps)" in one for one in told)
+    assert all("docs/how-to/back-up-and-restore.md" in one for one in told)
     asked = {body["message"]: body.get("sessionId") for body in world.bodies()}
     assert asked["waiting here"] == session
     assert world.chats().count("first words") == 1
-
-
-async def prints(world: World, folder: Path, *words: str) -> str:
-    """What a command prints, which knows nothing but where Redis is."""
-    here = {"REDIS_URL": world.redis_url, "BRIDGE_NAMESPACE": world.namespace}
-    code, printed, _ = await run(words, folder, {**os.environ, **here})
-    assert code == 0
-    return printed
 
 
 async def test_an_outage_that_nobody_could_notice_is_caught_up_when_asked_for(world: World, tmp_path: Path) -> None:

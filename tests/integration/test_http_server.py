@@ -115,6 +115,14 @@ async def test_readyz_says_what_is_reached(bridge: Bridge, readiness: Readiness,
     }
 
 
+async def test_readyz_tells_what_operators_should_know_and_stays_ready(bridge: Bridge) -> None:
+    bridge.readiness = replace(UP, redis_notice="wiped")
+    async with bridge.served() as address:
+        status, said = await get(f"{address.url}/readyz")
+
+    assert (status, json.loads(said)["redis_notice"]) == (200, "wiped")
+
+
 async def test_metrics_are_prometheus_text(bridge: Bridge) -> None:
     bridge.metrics.event("message", "accepted")
     async with (

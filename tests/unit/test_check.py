@@ -16,6 +16,7 @@ from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import Http, Redirect
 from bridge.queue.redis.condition import RedisCondition
+from bridge.queue.wipe import Wipe
 from bridge.settings import Settings, load, well_formed
 from bridge.slack.api import Identity, SlackWeb, opened
 from bridge.slack.scopes import SCOPES, USER_GROUPS
@@ -281,6 +282,16 @@ def test_each_fact_of_redis_is_judged_by_itself(change: dict[str, Any], what: st
     assert says in rows[what].detail
     assert bool(rows[what].cure) is (state != OK)
     assert {row.state for name, row in rows.items() if name != what} == {OK}
+
+
+def test_a_wipe_is_a_warning_with_what_to_do() -> None:
+    wipe = Wipe(datetime(2026, 11, 22, 9, tzinfo=UTC), reports=3, channels=2)
+
+    row = condition_rows(replace(HEALTHY, wipe=wipe), "bridge", US)[-1]
+
+    assert (row.what, row.state) == ("data", WARNING)
+    assert "wiped before 2026-11-22 09:00:00 UTC. Gone: 3 scheduled reports" in row.detail
+    assert "docs/how-to/back-up-and-restore.md" in row.cure
 
 
 def test_without_an_identity_the_namespace_stays_open() -> None:

@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from bridge.queue.keys import MARKED
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages, PastOutage
+from bridge.queue.wipe import Wipe
 from support.store import BOT, NAMESPACE, PREFIX, START, TEAM, Store, message, ts
 
 MINUTE = timedelta(minutes=1)
@@ -101,6 +102,43 @@ async def test_a_wiped_store_is_told_of_and_what_waited_is_looked_for(
     assert (found.began, found.ended) == (START, START + 10 * MINUTE)
     (told,) = [one for one in caplog.records if "redis was wiped" in one.message]
     assert (told.levelname, vars(told)["channels"], vars(told)["reports"]) == ("ERROR", 1, 0)
+
+
+async def test_every_process_tells_of_a_wipe_for_a_week(redis: Redis, store: Store) -> None:
+    await redis.hset(f"{PREFIX}defaults", f"{TEAM}:C1", "{}")
+    await redis.zadd(f"{PREFIX}reports", {"r1": 1, "r2": 2})
+    await store.namespace.hold()
+    await redis.flushdb()
+    await store.namespace.hold()
+    wiped_at = store.clock()
+    store.clock.time += timedelta(days=6)
+
+    started_later = process(store)
+    await started_later.hold()
+    await store.namespace.hold()
+
+    assert started_later.wipe == store.namespace.wipe == Wipe(wiped_at, reports=2, channels=1)
+    store.clock.time += timedelta(days=1)
+    await store.namespace.hold()
+    assert store.namespace.wipe is None
+
+
+async def test_the_first_start_in_an_empty_store_is_no_wipe(redis: Redis, store: Store) -> None:
+    await redis.flushdb()
+    started = process(store)
+
+    await started.hold()
+
+    assert started.wipe is None
+
+
+def test_a_wipe_says_when_it_was_and_what_is_gone() -> None:
+    wipe = Wipe(START, reports=2, channels=1)
+
+    assert wipe.in_words() == (
+        f"wiped before {START:%Y-%m-%d %H:%M:%S} UTC. Gone: 2 scheduled reports (alerts included), the settings of "
+        "1 channel (default agents, apps), muted threads, earlier statistics, the audit and feedback"
+    )
 
 
 async def test_an_outage_is_known_for_eight_days_and_its_index_lives_with_its_threads(store: Store) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from redis.asyncio import Redis
@@ -14,6 +15,7 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
 from bridge.queue.redis.connection import translated
+from bridge.queue.wipe import FIELDS, Wipe
 
 _PINGS = 5
 _CONFIRM_MS = 200
@@ -25,7 +27,7 @@ class RedisCondition:
 
     *syncs_in_rewrites*: it also syncs while it rewrites its file. *can_write*: the last write of its file went well.
     *owner* is whose namespace this is, as (team, bot user), None where it is nobody's yet. *confirming* is how many
-    of the *replicas* say that they have every write. *round_trip* is in seconds.
+    of the *replicas* say that they have every write. *round_trip* is in seconds. *wipe*: it was emptied of late.
     """
 
     product: str
@@ -41,12 +43,13 @@ class RedisCondition:
     confirming: int
     owner: tuple[str, str] | None
     round_trip: float
+    wipe: Wipe | None = None
 
 
 async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> RedisCondition:
     """Ask the server that has the keys of *namespace*. Raises `StoreUnavailable`."""
     with translated():
-        owner = await redis.hmget(Keys(namespace).owner(), ["team", "bot"])  # the key leads to the right node
+        owner = await redis.hmget(Keys(namespace).owner(), ["team", "bot", *FIELDS])  # the key leads to the right node
         about = await redis.info()
         replicas = int(about.get("connected_slaves", 0))
         confirming = int(await redis.wait(1, _CONFIRM_MS)) if replicas else 0
@@ -74,4 +77,5 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         confirming=confirming,
         owner=(str(owner[0]), str(owner[1])) if owner[0] else None,
         round_trip=min(taken),  # the others say something of this machine
+        wipe=Wipe.read(owner[2:], datetime.now(UTC)),
     )

@@ -5,12 +5,14 @@
 -- ARGV: team, bot user, now (ms), address of the workspace or '', how long that may have been (ms), and for how long it is
 --       remembered (ms) how many times it was longer, this process hears Slack ('1'), how long it may have been that none
 --       did (ms; '': nothing is caught up), how long an outage is known (ms), since when this process knows the store (ms,
---       '': it has just begun), how far back (ms) something may have waited.
--- Returns {'ours', since (ms), this server's clock (ms), something is being caught up ('1'), reports, channels' defaults}
+--       '': it has just begun), how far back (ms) something may have waited, how many reports and channels' settings it
+--       knows of.
+-- Returns {'ours', since (ms), this server's clock (ms), something is being caught up ('1'), reports, channels' settings,
+--          when a wipe was noticed (ms), how many of both are gone by it ('' each, where there was none)}
 --         or {'taken', owner}.
 local team, bot, now = ARGV[1], ARGV[2], ARGV[3]
 local owner = owner_key()
-local held = redis.call('HMGET', owner, 'team', 'bot', 'since', 'url', 'alive', 'listened')
+local held = redis.call('HMGET', owner, 'team', 'bot', 'since', 'url', 'alive', 'listened', 'wiped', 'lost_reports', 'lost_channels')
 if held[1] and (held[1] ~= team or held[2] ~= bot) then
   return {'taken', held[1] .. '/' .. held[2]}
 end
@@ -18,7 +20,8 @@ if not held[1] then
   redis.call('HSET', owner, 'v', 1, 'team', team, 'bot', bot, 'since', now)
   held[3] = now
   if ARGV[11] ~= '' then
-    redis.call('HSET', owner, 'wiped', now)
+    redis.call('HSET', owner, 'wiped', now, 'lost_reports', ARGV[13], 'lost_channels', ARGV[14])
+    held[7], held[8], held[9] = now, ARGV[13], ARGV[14]
     if ARGV[9] ~= '' then note_outage(math.max(tonumber(ARGV[11]), tonumber(ARGV[12])), now, ARGV[10], true) end
   end
 end
@@ -41,4 +44,5 @@ if redis.call('EXISTS', READY) == 0 or #redis.call('XINFO', 'GROUPS', READY) == 
 end
 local clock = redis.call('TIME')
 return {'ours', held[3], tostring(clock[1] * 1000 + math.floor(clock[2] / 1000)), is_catching_up() and '1' or '',
-  redis.call('ZCARD', reports_key()), redis.call('HLEN', channels_key())}
+  redis.call('ZCARD', reports_key()), redis.call('HLEN', channels_key()),
+  held[7] or '', held[8] or '', held[9] or ''}
