@@ -49,8 +49,11 @@ class Window:
         await _typed(self.page.get_by_test_id("composer"), text)
 
     async def reply(self, text: str) -> None:
-        """Type into the open thread's composer, and Enter."""
-        await _typed(self.page.get_by_test_id("thread-composer"), text)
+        """Type into the open thread's composer, key by key, and Enter."""
+        composer = self.page.get_by_test_id("thread-composer")
+        await composer.press_sequentially(text)
+        await composer.press("Enter")
+        await expect(composer).to_have_value("")
 
     @property
     def form(self) -> Locator:
@@ -110,7 +113,7 @@ class Window:
 
     async def turn(self, fault: str) -> None:
         """Turn one of the switches in the drawer, and close it."""
-        await self.page.get_by_role("button", name="Wires and faults").click()
+        await self.page.get_by_role("button", name="Trace and faults").click()
         drawer = self.page.get_by_test_id("drawer")
         await drawer.get_by_role("tab", name="Parts and faults").click()
         await drawer.get_by_role("button", name=fault).or_(drawer.get_by_role("switch", name=fault)).click()

@@ -94,12 +94,15 @@ function set(element, name, value, before) {
   if (NOT_ATTRIBUTES.has(name)) return;
   if (name === "html" && value === undefined) return;
   if (name === "html") element.innerHTML = value;
-  else if (name.startsWith("on")) element[name] = value ?? null;
+  else if (name.startsWith("on")) element[name] = value ? handler(value) : null;
   else if (name === "style") Object.entries(value ?? {}).forEach(([property, to]) => element.style.setProperty(property, to));
   else if (PROPERTIES.has(name)) setProperty(element, name, value, before);
   else if (value === undefined || value === null || value === false) element.removeAttribute(name);
   else element.setAttribute(name, value === true ? "" : value);
 }
+
+/** A handler whose value is dropped: `false` would cancel the event, and nobody could type below an `onkeydown`. */
+const handler = (handle) => (event) => void handle(event);
 
 /** What a person has entered stays until what is described changes. */
 function setProperty(element, name, value, before) {
