@@ -30,7 +30,7 @@ async def test_an_image_is_attached_with_its_description(alice: Window, slack: E
 async def test_a_file_that_did_not_arrive_whole_is_refused(alice: Window) -> None:
     tried = await alice.tries("say", channel=sample.GENERAL, text="", files=[{"name": "a.bin", "base64": "%"}])
 
-    assert tried["error"] == "a.bin did not arrive whole. Attach it again."
+    assert tried["error"] == "a.bin arrived incomplete. Attach it again."
 
 
 async def test_a_table_is_pasted_with_its_numbers(alice: Window, slack: EmulatedSlack, app: App) -> None:
@@ -50,7 +50,7 @@ async def test_a_table_is_pasted_with_its_numbers(alice: Window, slack: Emulated
 async def test_a_table_that_is_too_large_is_refused(alice: Window, table: list[list[str]]) -> None:
     tried = await alice.tries("say", channel=sample.GENERAL, text="", table=table)
 
-    assert tried["error"] == "A table may have 100 rows and 20 columns."
+    assert tried["error"] == "A table can have up to 100 rows and 20 columns."
 
 
 async def test_a_voice_clip_is_shown_with_its_transcript(alice: Window, bob: Window) -> None:
@@ -78,7 +78,7 @@ async def test_a_transcript_comes_or_fails_after_a_while(
 async def test_a_clip_without_words_is_refused(alice: Window) -> None:
     tried = await alice.tries("say", channel=sample.GENERAL, text="", clip={"words": " "})
 
-    assert tried["error"] == "Say what the voice clip says."
+    assert tried["error"] == "Enter what you say in the voice clip."
 
 
 async def test_a_message_is_forwarded_with_its_files(alice: Window, bob: Window, http: httpx.AsyncClient) -> None:
@@ -104,7 +104,7 @@ async def test_nobody_forwards_from_or_to_where_they_are_not(alice: Window, wher
 
     tried = await alice.tries("forward", **{"channel": sample.GENERAL, "ts": said["ts"], "to": sample.RANDOM, **where})
 
-    assert tried["error"] == "That is not there any more, or not for you."
+    assert tried["error"] == "That no longer exists, or you can't see it."
 
 
 async def test_a_group_message_is_listed_by_its_people(alice: Window, bob: Window) -> None:
@@ -119,8 +119,8 @@ async def test_a_group_message_is_listed_by_its_people(alice: Window, bob: Windo
 @pytest.mark.parametrize(
     ("users", "error"),
     [
-        ([sample.BOB], "Choose at least two others. A message to one person is a direct message."),
-        ([sample.BOB, sample.GONE], "One of these people is gone. Choose again."),
+        ([sample.BOB], "Choose at least two people. A message to one person is a direct message."),
+        ([sample.BOB, sample.GONE], "One of these people has left the workspace. Choose again."),
     ],
 )
 async def test_a_group_of_the_wrong_people_is_refused(alice: Window, users: list[str], error: str) -> None:
@@ -153,7 +153,7 @@ async def test_a_bot_users_alert_is_its_own(alice: Window, slack: EmulatedSlack,
 async def test_an_alert_without_words_is_refused(alice: Window) -> None:
     tried = await alice.tries("app_posts", channel=sample.GENERAL, title="", text="x")
 
-    assert tried["error"] == "An alert needs a title and a text."
+    assert tried["error"] == "An alert needs a title and text."
 
 
 async def test_what_is_written_while_nobody_listens_is_never_sent(

@@ -85,9 +85,7 @@ async def test_the_button_that_was_pressed_is_the_one_in_that_block(
     pressed, chosen = (one.payload["actions"][0] for one in app.received[-2:])
     assert (pressed["value"], pressed["block_id"]) == ("two", "two")
     assert chosen["selected_option"]["value"] == "1"
-    assert (await alice.tries("click", **there, action_id="gone"))["error"] == (
-        "What you pressed or chose is not there any more."
-    )
+    assert (await alice.tries("click", **there, action_id="gone"))["error"] == "That button or menu no longer exists."
     app.answers.append(PlainTextResponse("no", status_code=500))
     assert "dispatch_failed" in (await alice.tries("click", **there, action_id="run"))["error"]
 
@@ -109,8 +107,8 @@ async def test_a_form_is_filled_in_with_what_the_app_suggests_and_sent(
     assert offered["options"] == [
         {"value": "1", "text": {"type": "plain_text", "text": "Echo <1>", "html": "Echo &lt;1&gt;"}}
     ]
-    assert empty["error"] == "Something that is needed has been left empty."
-    assert wrong["errors"] == {"text": "Please fill in this field."}
+    assert empty["error"] == "Fill in the required fields."
+    assert wrong["errors"] == {"text": "Please complete this required field."}
     values = app.received[-1].payload["view"]["state"]["values"]
     assert values["text"]["text"]["value"] == "hi"
     assert values["ask"]["ask"]["selected_option"] == OPTION

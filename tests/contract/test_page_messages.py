@@ -77,7 +77,7 @@ async def test_ones_own_messages_can_be_edited_and_deleted_and_nobody_elses(
     reply = (await bob.does("say", channel=sample.GENERAL, text="reply", thread_ts=first))["ts"]
 
     assert (await bob.tries("edit", channel=sample.GENERAL, ts=first, text="x"))["error"] == (
-        "Only who wrote a message can change it."
+        "You can only change your own messages."
     )
     assert not (await bob.tries("delete", channel=sample.GENERAL, ts=first))["ok"]
     await alice.does("edit", channel=sample.GENERAL, ts=first, text="the & @bob")
@@ -131,11 +131,11 @@ async def test_what_others_wrote_is_unread_until_it_is_read(alice: Window, bob: 
 
 
 async def test_what_cannot_be_said_is_explained_in_a_sentence(alice: Window) -> None:
-    malformed = "The page left something out of what it asked for, or said it wrongly."
+    malformed = "The page sent an invalid request. Reload it and try again."
     bodies: dict[str, Json] = {
-        "There is nothing to send yet.": {"text": "  "},
-        "A message may have 40,000 characters; this one has 40,001.": {"text": "x" * 40_001},
-        "That is not there any more, or not for you.": {"text": "x", "thread_ts": "1.000001"},
+        "The message is empty. Type something first.": {"text": "  "},
+        "A message can have up to 40,000 characters. This one has 40,001.": {"text": "x" * 40_001},
+        "That no longer exists, or you can't see it.": {"text": "x", "thread_ts": "1.000001"},
         malformed: {"text": 7},
         f"{malformed} ": {"text": "x", "colour": "red"},
     }

@@ -41,14 +41,14 @@ async def test_the_wires_show_the_event_its_steps_the_chat_and_the_answer_in_ord
     assert [(one["wire"], one["what"]) for one in steps] == [
         ("Slack → bridge", "event app_mention"),
         ("Slack → bridge", "event message"),
-        ("inbox", "sent"),
+        ("queue", "sent"),
         ("bridge → service", "POST /api/sdk/agents/1/chat"),
-        ("inbox", "answered"),
+        ("queue", "answered"),
         ("bridge → Slack", "chat.postMessage"),
     ]
     assert {one["outcome"] for one in steps} == {"ok"}
     assert steps[3]["body"] == {"message": "my name is *Ada*"}
-    assert all(one["ms"] is not None for one in steps if one["wire"] != "inbox")
+    assert all(one["ms"] is not None for one in steps if one["wire"] != "queue")
     assert steps[2]["detail"] == "agent 1; process p1"
     assert of_the_answer == steps
     assert TOKEN not in json.dumps(steps)
@@ -108,5 +108,5 @@ async def test_a_file_that_is_fetched_is_on_the_wires_of_its_message(
     await http.get(f"/files-pri/{file.id}/download/a.txt")
 
     steps = [one for one in await alice.wires(sample.GENERAL, said["ts"]) if one["wire"] == "bridge → Slack"]
-    assert [(one["what"], one["outcome"]) for one in steps] == [("download", "ok"), ("download", "a page to sign in")]
+    assert [(one["what"], one["outcome"]) for one in steps] == [("download", "ok"), ("download", "sign-in page")]
     assert "words" not in json.dumps(steps)

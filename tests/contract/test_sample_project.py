@@ -105,17 +105,17 @@ async def test_an_agent_remembers_within_its_session_and_not_beyond(http: httpx.
 
 
 async def test_facts_are_remembered_until_they_are_to_be_forgotten(http: httpx.AsyncClient) -> None:
-    session = (await chat(http, 1, "My favourite colour is dark blue."))["sessionId"]
+    session = (await chat(http, 1, "My favorite color is dark blue."))["sessionId"]
     await chat(http, 1, "call me Ada", session)
 
-    assert (await chat(http, 1, "what is my favourite colour?", session))["message"].endswith("is dark blue.")
+    assert (await chat(http, 1, "what is my favorite color?", session))["message"].endswith("is dark blue.")
     known = (await chat(http, 1, "what do you know about me?", session))["message"]
     await chat(http, 1, "forget all that", session)
 
     assert "Ada" in known
     assert "dark blue" in known
     assert "haven't told me" in (await chat(http, 1, "What is my name?", session))["message"]
-    assert "haven't told me" in (await chat(http, 1, "what is my favourite colour", session))["message"]
+    assert "haven't told me" in (await chat(http, 1, "what is my favorite color", session))["message"]
 
 
 @pytest.mark.parametrize(

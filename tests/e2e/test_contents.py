@@ -111,7 +111,7 @@ async def test_a_voice_clip_is_attached_with_its_transcript(opens: Opens) -> Non
     async with opens(CAROL, "random") as window:
         form = await attaches(window.page, "Voice clip")
         await form.get_by_label("What you say").fill("please water the plants")
-        await form.get_by_label("Slack's transcript").select_option(label="Takes 10 seconds")
+        await form.get_by_label("Slack's transcript").select_option(label="Ready after 10 s")
         await form.get_by_test_id("fill-submit").click()
         await window.page.get_by_test_id("send").click()
 
@@ -138,10 +138,10 @@ async def test_a_group_message_reaches_its_people_and_the_app(opens: Opens) -> N
 
 async def test_another_apps_alert_is_posted(opens: Opens) -> None:
     async with opens(BOB, "random") as window:
-        await window.page.get_by_role("button", name="Let an app post…").click()
+        await window.page.get_by_role("button", name="Post as an app…").click()
         form = window.page.get_by_test_id("fill")
         await form.get_by_label("Title").fill("Disk is full")
-        await form.get_by_label("Written as").select_option(label="Blocks")
+        await form.get_by_label("Format").select_option(label="Blocks")
         await form.get_by_test_id("fill-submit").click()
 
         alert = window.message("Disk is full")
@@ -152,7 +152,7 @@ async def test_another_apps_alert_is_posted(opens: Opens) -> None:
 async def test_a_message_that_never_reached_the_bridge_is_caught_up(opens: Opens) -> None:
     async with opens(BOB, "org-wide") as window:
         await window.turn("Bridge unreachable")
-        banner = window.page.get_by_text("Slack can't reach the bridge: it won't receive what you write now.")
+        banner = window.page.get_by_text("Slack can't reach the bridge. It won't get what you write now.")
         await window.sees(banner)
         await window.write("@bridge Memory: my lost line is 7")
         lost = window.message("my lost line")
@@ -176,7 +176,7 @@ async def test_every_control_has_words_on_a_phone(opens: Opens) -> None:
         await window.ask("@bridge Memory: my plant is called Fern")
         await window.page.set_viewport_size(PHONE)
         assert await window.page.evaluate(UNLABELLED) == []
-        await window.page.get_by_role("button", name="Close the thread").click()
+        await window.page.get_by_role("button", name="Close thread").click()
         await window.message("my plant").focus()
         assert await window.page.evaluate(UNLABELLED) == []
 

@@ -112,7 +112,7 @@ async def test_a_thread_opens_beside_and_a_reply_goes_there(server: CannedPage, 
     )
     await page.get_by_test_id("message").get_by_test_id("open-thread").click()
     await expect(page.get_by_test_id("thread-message")).to_have_count(2)
-    await page.get_by_test_id("thread-composer").fill("thanks")
+    await page.get_by_test_id("thread-composer").press_sequentially("thanks")
     await page.get_by_test_id("thread-send").click()
     await page.get_by_test_id("status").get_by_role("button", name="Stop").click()
     await expect(page.get_by_test_id("thread-composer")).to_have_value("")
@@ -254,7 +254,7 @@ async def test_the_drawer_shows_the_wires_and_its_switches_work(server: CannedPa
     fault = {"name": "slow", "group": "Slack", "title": "Slow Slack", "explains": "", "is_on": False}
     server.wires = [step | {"body": {"event": "yes"}}]
     server.show(messages=[message("1700000000.000100", "U2", "x")], faults=[fault | {"is_action": False}])
-    await page.get_by_test_id("message").get_by_label("What went over the wires").click()
+    await page.get_by_test_id("message").get_by_label("Show trace").click()
     await expect(page.get_by_test_id("drawer")).to_contain_text("event message")
     await expect(page.get_by_test_id("drawer")).to_contain_text("2.5 ms")
     await page.get_by_role("tab", name="Parts and faults").click()
@@ -270,7 +270,7 @@ async def test_a_block_that_is_not_known_is_shown_as_it_came(server: CannedPage,
         {"type": "data_visualization", "block_id": "v", "title": "Tags", "chart": chart},
     ]
     server.show(messages=[message("1700000000.000100", "UB", "x", blocks=blocks)])
-    await page.get_by_text("does not draw: mystery").click()
+    await page.get_by_text("can't show this block: mystery").click()
 
     await expect(page.get_by_text('"riddle": "<b>what</b>"')).to_be_visible()
     await expect(page.get_by_role("img", name="Pie chart: Tags")).to_be_visible()
@@ -302,16 +302,16 @@ async def test_the_composer_is_as_tall_as_what_is_written_in_it(page: Page) -> N
 
 async def test_the_composers_hint_goes_where_two_panels_leave_no_room_for_it(server: CannedPage, page: Page) -> None:
     composer = page.get_by_test_id("composer")
-    await expect(composer).to_have_attribute("placeholder", re.compile("^Message #general .* for an agent"))
+    await expect(composer).to_have_attribute("placeholder", re.compile("^Message #general.* to ask an agent"))
     one_line = await height(composer)
     server.show(messages=[message("1700000000.000100", "U2", "a question")])
     await page.get_by_test_id("message").get_by_label("Reply in thread").click()
-    await page.get_by_role("button", name="Wires and faults").click()
+    await page.get_by_role("button", name="Trace and faults").click()
 
     await expect(composer).to_have_attribute("placeholder", "Message #general")
     assert await height(composer) == one_line
     await page.set_viewport_size({"width": 1600, "height": 800})
-    await expect(composer).to_have_attribute("placeholder", re.compile("for an agent"))
+    await expect(composer).to_have_attribute("placeholder", re.compile("to ask an agent"))
 
 
 def many_messages(count: int) -> list[dict[str, Any]]:

@@ -43,10 +43,10 @@ async def test_the_statistics_are_drawn(opens: Opens) -> None:
 
 async def test_a_command_runs_a_workflow_and_its_card_is_there_for_all(opens: Opens) -> None:
     async with opens(ALICE, "random") as alice, opens(BOB, "random") as bob:
-        await alice.write("/workflows run Summarise text the quick brown fox")
+        await alice.write("/workflows run Summarize text the quick brown fox")
 
         for window in (alice, bob):
-            card = window.message("Summarise text")
+            card = window.message("Summarize text")
             await expect(card).to_contain_text("completed", ignore_case=True, timeout=PATIENCE)
             await expect(card).to_contain_text('"words": 4')
 
@@ -131,7 +131,7 @@ async def test_the_drawer_shows_what_went_over_the_wires_for_a_message(opens: Op
         await root.press("w")
 
         drawer = window.page.get_by_test_id("drawer")
-        for words in ("Slack → bridge", "inbox", "bridge → service", "bridge → Slack", "chat.postMessage"):
+        for words in ("Slack → bridge", "queue", "bridge → service", "bridge → Slack", "chat.postMessage"):
             await window.sees(drawer.get_by_text(words, exact=True).first)
 
 
@@ -209,8 +209,8 @@ async def test_stop_ends_a_slow_agent_and_the_thread_says_so(opens: Opens) -> No
 
 async def test_a_thumb_under_an_answer_is_taken(opens: Opens) -> None:
     async with opens(BOB, "general") as window:
-        await window.ask("@bridge Memory: my favourite colour is teal")
-        answer = window.in_thread("I'll remember that your favourite colour is teal")
+        await window.ask("@bridge Memory: my favorite color is teal")
+        answer = window.in_thread("I'll remember that your favorite color is teal")
         good, bad = (answer.get_by_role("button", name=f"{which} answer") for which in ("Good", "Bad"))
         await expect(good).to_have_attribute("aria-pressed", "false")
         await good.click()

@@ -37,8 +37,8 @@ async def private_answer(world: World, user: str, channel: str, command: str, te
 
 
 async def test_reading_commands_answer_only_the_person_who_typed(world: World) -> None:
-    assert "Summarise text" in await private_answer(world, ALICE, GENERAL, "/workflows", "")
-    assert "Summarise text" in await private_answer(world, ALICE, NOBOT, "/workflows", "list")
+    assert "Summarize text" in await private_answer(world, ALICE, GENERAL, "/workflows", "")
+    assert "Summarize text" in await private_answer(world, ALICE, NOBOT, "/workflows", "list")
     assert "Slow report" in await private_answer(world, ALICE, GENERAL, "/workflows", "show slow")
     assert "Writer" in await private_answer(world, ALICE, GENERAL, "/agents", "list")
     assert "search_docs" in await private_answer(world, ALICE, GENERAL, "/agents", "show support")

@@ -40,7 +40,7 @@ async def test_a_socket_carries_conversations_commands_and_forms(world: World) -
 
     assert "Alice" in said[1]
     assert answer.status == 200
-    assert [option["text"]["text"] for option in options] == ["Summarise text"]
+    assert [option["text"]["text"] for option in options] == ["Summarize text"]
     assert "input" in (wrong.json or {})["errors"]
 
 

@@ -15,7 +15,7 @@ from support.waiting import wait_until
 
 
 class Terminal:
-    """Runs *command* in *folder*; *screen* is all that it has shown, without colours."""
+    """Runs *command* in *folder*; *screen* is all that it has shown, without colors."""
 
     def __init__(self, *command: str, folder: Path, environ: Mapping[str, str]) -> None:
         self._command, self._folder, self._environ = command, folder, environ

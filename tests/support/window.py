@@ -113,7 +113,7 @@ class Window:
 
     async def turn(self, fault: str) -> None:
         """Turn one of the switches in the drawer, and close it."""
-        await self.page.get_by_role("button", name="Trace and faults").click()
+        await self.page.get_by_role("button", name="Trace and faults").first.click()
         drawer = self.page.get_by_test_id("drawer")
         await drawer.get_by_role("tab", name="Parts and faults").click()
         await drawer.get_by_role("button", name=fault).or_(drawer.get_by_role("switch", name=fault)).click()

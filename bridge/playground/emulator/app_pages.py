@@ -41,7 +41,7 @@ class AppPages:
             name = manifest["display_information"]["name"]
             scopes = manifest["oauth_config"]["scopes"]["bot"]
         except (ValueError, LookupError, TypeError):
-            return _page("Create New App", "<p>The address has no manifest that can be read.</p>", 400)
+            return _page("Create New App", "<p>This link has no valid manifest.</p>", 400)
         optional = manifest["oauth_config"]["scopes"].get("bot_optional", ())
         asked = "".join(
             f"<li>{escape(scope)}{' (optional)' if scope in optional else ''}</li>" for scope in map(str, scopes)
@@ -58,7 +58,7 @@ class AppPages:
         try:
             self.install(json.loads(text))
         except ValueError as exc:  # no JSON, or InvalidManifest
-            return _page("Create New App", f"<p>Slack refuses this manifest: {escape(str(exc))}</p>", 400)
+            return _page("Create New App", f"<p>This manifest is invalid: {escape(str(exc))}</p>", 400)
         rows = "".join(
             f"<li>{escape(name)}: <code>{escape(value)}</code></li>"
             for name, value in self.credentials.items()

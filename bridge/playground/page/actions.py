@@ -77,7 +77,7 @@ class Hand:
         """The message that is meant, which must be one's own."""
         message = self.sight.message(done.channel, done.ts)
         if message.user != self.me:
-            raise Sorry("Only who wrote a message can change it.")
+            raise Sorry("You can only change your own messages.")
         return message
 
 
@@ -98,11 +98,11 @@ async def act(name: str, sent: Any, hand: Hand) -> Json:
     """Carry out an action; what cannot be done is said in a sentence."""
     body, do = _ACTIONS.get(name, (None, None))
     if body is None or do is None:
-        return {"ok": False, "error": "The page asked for something that nobody can do here."}
+        return {"ok": False, "error": f"The playground has no action {name!r}. Reload the page and try again."}
     try:
         done = await do(hand, body.model_validate(sent))
     except ValidationError:
-        return {"ok": False, "error": "The page left something out of what it asked for, or said it wrongly."}
+        return {"ok": False, "error": "The page sent an invalid request. Reload it and try again."}
     except (Sorry, Refusal, LookupError, ValueError) as exc:
         return {"ok": False, "error": explained(exc)}
     return {"ok": True, **(done or {})}
@@ -112,11 +112,11 @@ async def act(name: str, sent: Any, hand: Hand) -> Json:
 async def _say(hand: Hand, said: SayBody) -> Json:
     channel = hand.sight.channel(said.channel)
     if channel.is_archived:
-        raise Sorry("This channel is archived: nobody can write here any more.")
+        raise Sorry("This channel is archived. Nobody can post here.")
     if not (said.text.strip() or said.files or said.table or said.clip):
-        raise Sorry("There is nothing to send yet.")
+        raise Sorry("The message is empty. Type something first.")
     if len(said.text) > MOST_TEXT:
-        raise Sorry(f"A message may have {MOST_TEXT:,} characters; this one has {len(said.text):,}.")
+        raise Sorry(f"A message can have up to {MOST_TEXT:,} characters. This one has {len(said.text):,}.")
     if said.thread_ts:
         hand.sight.message(said.channel, said.thread_ts)
     table = [hand.slack.people.table(_cells(said.table))] if said.table else []
@@ -142,14 +142,14 @@ def _bytes(file: AttachedFile) -> bytes:
     try:
         return base64.b64decode(file.base64, validate=True) if file.base64 else file.content.encode()
     except ValueError:
-        raise Sorry(f"{file.name} did not arrive whole. Attach it again.") from None
+        raise Sorry(f"{file.name} arrived incomplete. Attach it again.") from None
 
 
 def _clip(hand: Hand, clip: Clip | None) -> list[Json]:
     if clip is None:
         return []
     if not clip.words.strip():
-        raise Sorry("Say what the voice clip says.")
+        raise Sorry("Enter what you say in the voice clip.")
     people = hand.slack.people
     shown = people.clip(hand.me, clip.words.strip(), is_transcribed=clip.transcript == "ready")
     if clip.transcript != "ready":
@@ -162,7 +162,7 @@ def _cells(rows: Sequence[Sequence[str]]) -> list[list[str | float]]:
     """The cells of a table that was pasted, as wide as its widest row; numbers below the head are numbers."""
     width = max(len(row) for row in rows)
     if len(rows) > _MOST_ROWS or width > _MOST_COLUMNS:
-        raise Sorry(f"A table may have {_MOST_ROWS} rows and {_MOST_COLUMNS} columns.")
+        raise Sorry(f"A table can have up to {_MOST_ROWS} rows and {_MOST_COLUMNS} columns.")
     head, *body = ([*row, *[""] * (width - len(row))] for row in rows)
     return [[_cell(one, is_text=True) for one in head], *([_cell(one) for one in row] for row in body)]
 
@@ -177,7 +177,7 @@ def _cell(typed: str, *, is_text: bool = False) -> str | float:
 @_action("forward", ForwardBody)
 async def _forward(hand: Hand, asked: ForwardBody) -> Json:
     if hand.sight.message(asked.channel, asked.ts).to:
-        raise Sorry("What only you can see can't be forwarded.")
+        raise Sorry("A message only you can see can't be forwarded.")
     if hand.sight.channel(asked.to).is_archived:
         raise Sorry("That channel is archived. Choose another one.")
     comment = as_slack_writes(asked.comment, hand.names)
@@ -189,9 +189,9 @@ async def _forward(hand: Hand, asked: ForwardBody) -> Json:
 async def _start_group(hand: Hand, asked: GroupBody) -> Json:
     others = [one for one in dict.fromkeys(asked.users) if one != hand.me]
     if len(others) < _FEWEST_OTHERS:
-        raise Sorry("Choose at least two others. A message to one person is a direct message.")
+        raise Sorry("Choose at least two people. A message to one person is a direct message.")
     if any(one not in hand.sight.workspace.people or hand.sight.workspace.people[one].deleted for one in others):
-        raise Sorry("One of these people is gone. Choose again.")
+        raise Sorry("One of these people has left the workspace. Choose again.")
     return {"channel": hand.slack.people.start_group(hand.me, *others)}
 
 
@@ -200,9 +200,9 @@ async def _app_posts(hand: Hand, asked: AlertBody) -> Json:
     """Let another app post here, with nothing in its text, as alerts often have it."""
     channel = hand.sight.channel(asked.channel)
     if not (asked.title.strip() and asked.text.strip()):
-        raise Sorry("An alert needs a title and a text.")
+        raise Sorry("An alert needs a title and text.")
     if asked.by == "bot" and OTHER_BOT not in channel.members:
-        raise Sorry("The other app's bot isn't in this channel. Post by an incoming webhook instead.")
+        raise Sorry("The other app's bot isn't in this channel. Use the incoming webhook instead.")
     title, text = escaped(asked.title.strip()), escaped(asked.text.strip())
     blocks: list[Json] = []
     attachments: list[Json] = []
@@ -222,7 +222,7 @@ async def _app_posts(hand: Hand, asked: AlertBody) -> Json:
 async def _edit(hand: Hand, edited: EditBody) -> None:
     hand.own(edited)
     if not edited.text.strip():
-        raise Sorry("A message cannot be empty; it can be deleted.")
+        raise Sorry("A message can't be empty. You can delete it instead.")
     await hand.slack.people.edit(edited.channel, edited.ts, as_slack_writes(edited.text, hand.names))
 
 
@@ -235,7 +235,7 @@ async def _delete(hand: Hand, deleted: MessageBody) -> None:
 @_action("react", ReactBody)
 async def _react(hand: Hand, reacted: ReactBody) -> None:
     if hand.sight.message(reacted.channel, reacted.ts).to:
-        raise Sorry("Nobody can react to what only you see.")
+        raise Sorry("You can't react to a message only you can see.")
     await hand.slack.people.react(hand.me, reacted.channel, reacted.ts, reacted.name)
 
 
@@ -252,7 +252,7 @@ async def _command(hand: Hand, typed: CommandBody) -> None:
     if typed.command not in {one.command for one in hand.machinery.commands()}:
         raise Sorry(f"{typed.command} is not a valid command. Put a space first to send it as a message.")
     if typed.in_thread:
-        raise Sorry(f"{typed.command} is not supported in threads. Sorry! With the bridge, write !… there.")
+        raise Sorry(f"{typed.command} is not supported in threads. Sorry! Type !{typed.command[1:]} there instead.")
     await hand.slack.ui.command(hand.me, typed.channel, typed.command, typed.text)
 
 
@@ -302,8 +302,10 @@ async def _submit(hand: Hand, sent: ViewBody) -> None:
     try:
         values = filled_in(view.blocks, sent.values, hand.choices)
     except LeftEmpty as left:
-        hand.sight.workspace.change_view(view, errors=dict.fromkeys(left.blocks, "Please fill in this field."))
-        raise Sorry("Something that is needed has been left empty.") from left
+        hand.sight.workspace.change_view(
+            view, errors=dict.fromkeys(left.blocks, "Please complete this required field.")
+        )
+        raise Sorry("Fill in the required fields.") from left
     taken(await hand.slack.ui.submit(sent.view_id, values, hand.me))
 
 

@@ -56,7 +56,7 @@ class Choices:
         own: list[Json] = [one for one in initial if one and one.get("value") == value]
         found = self._offered.get((element["action_id"], value))
         if found is None and not own:
-            raise Sorry("Please choose from the list once more.")
+            raise Sorry("Choose from the list again.")
         return found or own[0]
 
 

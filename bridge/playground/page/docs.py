@@ -88,9 +88,7 @@ async def _index(request: Request) -> Response:
     if not asked:
         return _shown(pages().get("index"))
     rows = "".join(f'<li><a href="/docs/{one.path}">{escape(one.title)}</a></li>' for one in found(asked)[:_MOST_FOUND])
-    return _html(
-        "Search", f"<h1>“{escape(asked)}”</h1><ul>{rows}</ul>" if rows else "<p>No page has these words.</p>", asked
-    )
+    return _html("Search", f"<h1>“{escape(asked)}”</h1><ul>{rows}</ul>" if rows else "<p>No page matches.</p>", asked)
 
 
 async def _page(request: Request) -> Response:

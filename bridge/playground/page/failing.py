@@ -21,19 +21,19 @@ def explained(problem: Exception) -> str:
         case Sorry():
             return str(problem)
         case NotSeen():
-            return "That is not there any more, or not for you."
+            return "That no longer exists, or you can't see it."
         case Refusal():
-            return f"Slack does not show what the bridge answered: {problem}."
+            return f"Slack rejected the bridge's response: {problem}."
         case LookupError():
-            return "What you pressed or chose is not there any more."
+            return "That button or menu no longer exists."
         case _:
-            return "Slack does not allow that here."
+            return "Slack doesn't allow that here."
 
 
 def taken(delivery: AppDelivery) -> None:
     """Raise Sorry unless the app took what was sent."""
     if not delivery.is_acked:
-        raise Sorry(f"The bridge did not take it ({_word(delivery)}). Please try again.")
+        raise Sorry(f"The bridge didn't accept this ({_word(delivery)}). Try again.")
 
 
 def _word(delivery: AppDelivery) -> str:

@@ -53,14 +53,14 @@ class Guarded:
         """Why a request is not let in; empty where it is."""
         host = headers.get("host", "")
         if _hostname(host) not in self._hosts:
-            return "This server is not known by that name."
+            return "Unknown host. Open the playground at the address it printed."
         if method in {"GET", "HEAD"}:
             return ""
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{host}":
-            return "Only the page itself may do that."
+            return "Only the playground's own page can do that."
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return "Only JSON is understood."
+            return "Only JSON is accepted."
         return ""
 
 

@@ -102,7 +102,7 @@ def _field(field: Json, names: Names) -> Json:
 def _file(file: Json, sight: Sight) -> Json:
     key = str(file.get("id", ""))
     url = f"/page/file/{quote(key, safe='')}?as={quote(sight.me.id)}"
-    name = file.get("title") or file.get("name") or "A file of another company"
+    name = file.get("title") or file.get("name") or "A file from another company"
     shown: Json = {"id": key, "name": name, "size": file.get("size", 0), "url": url, "alt": file.get("alt_txt", "")}
     if file.get("subtype") != "slack_audio":
         return shown

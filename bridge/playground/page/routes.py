@@ -150,9 +150,9 @@ class Page:
             sight = self._sight(request)
             sent: Any = await request.json()
         except NotSeen:
-            return JSONResponse({"ok": False, "error": "That person is not here any more."}, status_code=404)
+            return JSONResponse({"ok": False, "error": "That person is no longer in this workspace."}, status_code=404)
         except ValueError:
-            return JSONResponse({"ok": False, "error": "The page did not send JSON."}, status_code=400)
+            return JSONResponse({"ok": False, "error": "Expected JSON."}, status_code=400)
         hand = Hand(self._slack, sight, self._names_for(sight), self._machinery, self._switches, self._choices)
         with in_window(request.query_params.get("window", "")):
             return JSONResponse(await act(request.path_params["action"], sent, hand))
@@ -173,4 +173,4 @@ async def _index(_: Request) -> Response:
 
 
 def _not_seen() -> Response:
-    return PlainTextResponse("There is nothing here, or nothing that you may see.", status_code=404)
+    return PlainTextResponse("Not found, or you can't see it.", status_code=404)

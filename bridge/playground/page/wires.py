@@ -19,7 +19,7 @@ from bridge.playground.sample_project import ProjectCall, SampleProject
 TO_BRIDGE: Final = "Slack → bridge"
 TO_SLACK: Final = "bridge → Slack"
 TO_SERVICE: Final = "bridge → service"
-INBOX: Final = "inbox"
+QUEUE: Final = "queue"
 _REFUSED: Final = 400
 _BAD_ENDS: Final = frozenset({"dead"})
 _FRESH: Final = 2.0  # seconds: an open drawer asks with each change, and each trace costs a process
@@ -95,7 +95,7 @@ def _recorded(step: Json, before: Json | None) -> Json:
     words = [str(step.get("detail") or ""), f"process {process}" if is_other else ""]
     what = str(step.get("what", ""))
     return _step(
-        INBOX,
+        QUEUE,
         float(step["at"]),
         what,
         detail="; ".join(filter(None, words)),
@@ -135,7 +135,7 @@ def _outcome(call: ApiCall) -> str:
     if call.is_ok:
         return "ok"
     if call.method == "download" and call.status == HTTPStatus.OK:
-        return "ok" if call.token_ok else "a page to sign in"
+        return "ok" if call.token_ok else "sign-in page"
     if isinstance(call.answer, dict):
         return str(call.answer.get("error", call.status))
     return "no answer" if call.status is None else f"HTTP {call.status}"

@@ -27,7 +27,7 @@ class Talk:
     said: list[str] = field(default_factory=list)
     name: str = ""
     numbers: list[str] = field(default_factory=list)
-    facts: dict[str, str] = field(default_factory=dict)  # "favourite colour": "blue"
+    facts: dict[str, str] = field(default_factory=dict)  # "favorite color": "blue"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _recalled(talk: Talk, message: str) -> str:
     if _ASKS_ABILITIES.search(message):
         return (
             "I remember what you tell me in this conversation. Try *my name is Ada*, *remember 40 and 2* or "
-            "*my favourite colour is blue*, and ask me for it later: *what is my name?*, *what do you know about me?*"
+            "*my favorite color is blue*, and ask me for it later: *what is my name?*, *what do you know about me?*"
         )
     if _ASKS_ALL.search(message):
         return _everything(talk)
@@ -97,7 +97,7 @@ def _everything(talk: Talk) -> str:
     known += [f"your {what} is {value}" for what, value in talk.facts.items()]
     known += [f"you told me {', '.join(talk.numbers)}"] if talk.numbers else []
     if not known:
-        return "Nothing yet: tell me your name, a number, or what your favourite colour is."
+        return "Nothing yet: tell me your name, a number, or what your favorite color is."
     return "I know that\n\n" + "\n".join(f"- {one}" for one in known)
 
 

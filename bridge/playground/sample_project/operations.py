@@ -113,7 +113,7 @@ class Operations:
         return {
             "id": 7,
             "name": "Sample shop",
-            "description": "Workflows and agents of a small shop that is not there.",
+            "description": "A small tea shop, made up for you to try its workflows and agents.",
             "visibility": "private",
             "promptCount": self._prompts(),
             "memberCount": 4,

@@ -138,7 +138,7 @@ def workflows() -> list[SampleWorkflow]:
         SampleWorkflow(1, "Echo", "Returns its input.", "manual", [start, end], _echo, tag="tests"),
         SampleWorkflow(
             2,
-            "Summarise text",
+            "Summarize text",
             "Counts the words and shortens the text.",
             "manual",
             [start, write, end],
@@ -227,7 +227,7 @@ def agents() -> list[SampleAgent]:
         SampleAgent(
             1,
             "Memory",
-            "Remembers what you tell it: names, numbers, favourite colours.",
+            "Remembers what you tell it: names, numbers, favorite colors.",
             "sample-small",
             conversation.remember,
             temperature=0.2,

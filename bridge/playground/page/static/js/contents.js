@@ -9,8 +9,8 @@ import { change } from "./state.js";
 const MOST_FILE = 1_000_000; // bytes
 const IS_IMAGE = /\.(png|jpe?g|gif|webp|svg)$/i;
 const TRANSCRIPTS = [
-  { value: "ready", label: "Ready at once" },
-  { value: "later", label: "Takes 10 seconds" },
+  { value: "ready", label: "Ready immediately" },
+  { value: "later", label: "Ready after 10 s" },
   { value: "never", label: "Fails" },
 ];
 
@@ -27,9 +27,9 @@ export function sent({ files, table, clip }) {
 }
 
 export const attachChoices = (draft) => [
-  { label: "File…", hint: "A text, an image, a document", run: () => chooseFiles(draft) },
-  { label: "Table…", hint: "Or paste cells where you write", run: () => writeTable(draft) },
-  { label: "Voice clip…", hint: "With the transcript that Slack makes", run: () => recordClip(draft) },
+  { label: "File…", hint: "Text, image or document", run: () => chooseFiles(draft) },
+  { label: "Table…", hint: "Or paste cells into your message", run: () => writeTable(draft) },
+  { label: "Voice clip…", hint: "With Slack's transcript", run: () => recordClip(draft) },
 ];
 
 export function chosen(draft) {
@@ -71,7 +71,7 @@ function chooseFiles(draft) {
 }
 
 async function take(draft, file) {
-  if (file.size > MOST_FILE) return change({ notice: `${file.name} has ${size(file.size)}. The playground takes files of up to ${size(MOST_FILE)}.` });
+  if (file.size > MOST_FILE) return change({ notice: `${file.name} is ${size(file.size)}. Files can be up to ${size(MOST_FILE)} here.` });
   draft.files = [...draft.files, { name: file.name, base64: base64(new Uint8Array(await file.arrayBuffer())), alt: "" }];
   return change();
 }
@@ -86,7 +86,7 @@ async function writeTable(draft) {
   const filled = await fill({
     title: "Attach a table",
     confirm: "Attach table",
-    fields: [inputField("cells", "Cells", { rows: 6, value: draft.table ? asText(draft.table) : EXAMPLE, hint: "One row in each line, commas or tabs between the cells." })],
+    fields: [inputField("cells", "Cells", { rows: 6, value: draft.table ? asText(draft.table) : EXAMPLE, hint: "One row per line. Separate cells with commas or tabs." })],
   });
   if (!filled) return;
   draft.table = rowsOf(filled.cells);
@@ -116,7 +116,7 @@ async function recordClip(draft) {
     title: "Record a voice clip",
     confirm: "Attach clip",
     fields: [
-      inputField("words", "What you say", { rows: 3, value: draft.clip?.words ?? "", hint: "Nothing is recorded: these words are the transcript." }),
+      inputField("words", "What you say", { rows: 3, value: draft.clip?.words ?? "", hint: "Nothing is recorded. This text becomes the transcript." }),
       inputField("transcript", "Slack's transcript", { options: TRANSCRIPTS, value: draft.clip?.transcript ?? "ready" }),
     ],
   });

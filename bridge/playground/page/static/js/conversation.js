@@ -1,6 +1,6 @@
 // The middle: a channel or a direct message, with what to try where nothing was said yet.
 
-import { goTo } from "./actions.js";
+import { goTo, openThread, toggleDrawer } from "./actions.js";
 import { composer, deliver } from "./composer.js";
 import { h } from "./dom.js";
 import { counted } from "./format.js";
@@ -32,8 +32,8 @@ function header(known) {
     "header",
     { class: "main-head", key: "head" },
     h("h2", {}, known.kind !== "im" && icon({ group: "lock", mpim: "people" }[known.kind] ?? "hash"), h("span", { class: "main-name" }, who?.real_name ?? known.name), who?.is_bot && h("span", { class: "badge" }, "APP")),
-    h("p", {}, [size, shared, channel && known.kind !== "im" && !channel.bot_is_in ? `${bot()?.real_name ?? "the app"} is not in this channel` : ""].filter(Boolean).join(" · ")),
-    known.kind !== "im" && h("button", { type: "button", class: "button is-small", key: "app", onclick: () => letAppPost(known) }, "Let an app post…"),
+    h("p", {}, [size, shared, channel && known.kind !== "im" && !channel.bot_is_in ? `${bot()?.real_name ?? "the app"} isn't in this channel` : ""].filter(Boolean).join(" · ")),
+    known.kind !== "im" && h("button", { type: "button", class: "button is-small", key: "app", onclick: () => letAppPost(known) }, "Post as an app…"),
   );
 }
 
@@ -53,7 +53,7 @@ function talk(known) {
   return [
     channel ? list(known) : h("div", { class: "scroll-frame", key: "loading", "aria-busy": "true" }),
     known.is_archived
-      ? h("p", { class: "archived", key: "archived" }, "This channel is archived: nobody can write here any more.")
+      ? h("p", { class: "archived", key: "archived" }, "This channel is archived. Nobody can post here.")
       : composer({ channel: known, label, hint: hint(known), testid: "composer", sendTestid: "send" }),
   ];
 }
@@ -64,7 +64,7 @@ const PANEL = 330; // and for each panel beside the conversation
 /** Where there is room, how to begin stands where one writes. */
 function hint(known) {
   if (innerWidth < ROOM + PANEL * (Boolean(page.thread) + Boolean(page.drawer))) return "";
-  return shownChannel()?.bot_is_in && !isWithBot(known) ? ` – / for commands, @${bot()?.name} for an agent` : " – / for commands";
+  return shownChannel()?.bot_is_in && !isWithBot(known) ? `. Type / for commands, or @${bot()?.name} to ask an agent.` : ". Type / for commands.";
 }
 
 function list(known) {
@@ -81,7 +81,7 @@ function list(known) {
 /** The top of every conversation; where it is empty, what to try first. */
 function welcome(known, isEmpty) {
   const name = placeName(known);
-  const about = isWithBot(known) ? "Write, and one of the project's agents answers." : `This is the very beginning of ${name}.`;
+  const about = isWithBot(known) ? "Send a message, and one of the project's agents answers." : `This is the very beginning of ${name}.`;
   return h("section", { class: `welcome${isEmpty ? " is-empty" : ""}`, key: "welcome" }, h("h3", {}, name), h("p", {}, about), isEmpty && tries(known));
 }
 
@@ -98,19 +98,31 @@ function tries(known) {
       { class: "tries-row" },
       attempt(known, "/workflows", "See what the project can run"),
       hears && attempt(known, talk, "Talk to an agent"),
-      attempt(known, "/stats", "Look at the project's statistics"),
+      attempt(known, "/stats", "See the project's statistics"),
     ),
-    h("p", { class: "quiet" }, "Or type / for all commands, @ for people. What happens behind the page, and how it copes with trouble, is under “Wires and faults”, top right."),
+    h(
+      "p",
+      { class: "quiet" },
+      "Type / for all commands. See every request, or break something, in ",
+      h("button", { type: "button", class: "linked", onclick: () => toggleDrawer() }, "Trace and faults"),
+      ".",
+    ),
   );
 }
 
 function attempt(known, text, explains) {
   return h(
     "button",
-    { type: "button", class: "try", key: text, onclick: () => deliver({ text, channel: known.id }) },
+    { type: "button", class: "try", key: text, onclick: () => sayAndFollow(text, known) },
     h("b", {}, text),
     h("span", {}, explains),
   );
+}
+
+/** Send a message and open its thread, where the answer will be; a command has none. */
+async function sayAndFollow(text, { id }) {
+  const { ts } = await deliver({ text, channel: id });
+  if (ts && page.channel === id) openThread(ts);
 }
 
 /** What the app suggests to say, in its direct message. */
@@ -122,7 +134,7 @@ function prompts(known, all) {
     { class: "prompts", key: "prompts" },
     offered.title && h("p", {}, offered.title),
     offered.prompts.map((one) =>
-      h("button", { type: "button", class: "button", key: one.title, onclick: () => deliver({ text: one.message, channel: known.id }) }, one.title),
+      h("button", { type: "button", class: "button", key: one.title, onclick: () => sayAndFollow(one.message, known) }, one.title),
     ),
   );
 }

@@ -10,14 +10,14 @@ export function drawer() {
   if (!page.drawer) return null;
   return h(
     "aside",
-    { class: "panel drawer", key: "drawer", "data-testid": "drawer", "aria-label": "Behind the scenes", onkeydown: (event) => event.key === "Escape" && close() },
+    { class: "panel drawer", key: "drawer", "data-testid": "drawer", "aria-label": "Trace and faults", onkeydown: (event) => event.key === "Escape" && close() },
     h(
       "header",
       { class: "panel-head", key: "head" },
-      h("h2", { tabindex: -1 }, "Behind the scenes"),
+      h("h2", { tabindex: -1 }, "Trace and faults"),
       h("button", { type: "button", class: "bare", "aria-label": "Close", "data-short": "Close", title: "Close", onclick: close }, icon("close")),
     ),
-    h("div", { class: "tabs", role: "tablist", key: "tabs" }, tab("wires", "Wires"), tab("faults", "Parts and faults")),
+    h("div", { class: "tabs", role: "tablist", key: "tabs" }, tab("wires", "Trace"), tab("faults", "Parts and faults")),
     h("div", { class: "drawer-body", role: "tabpanel", key: page.drawer, tabindex: 0 }, page.drawer === "wires" ? wires() : [partsInDetail(), gapsFound(), faultSwitches()]),
   );
 }
@@ -39,24 +39,24 @@ function newest() {
 }
 
 function wires() {
-  if (!page.traced) return h("p", { class: "quiet" }, "Choose “What went over the wires” on any message.");
-  if (!page.wires) return h("p", { class: "quiet", "aria-busy": "true" }, "Loading what each part recorded…");
+  if (!page.traced) return h("p", { class: "quiet" }, "Choose “Show trace” on any message.");
+  if (!page.wires) return h("p", { class: "quiet", "aria-busy": "true" }, "Loading the trace…");
   if (!page.wires.length) return h("p", { class: "quiet" }, "Nothing was sent for this message.");
   const from = page.wires[0].at;
   return [
-    h("p", { class: "quiet", key: "about" }, "What happened for this message and its thread, in order. Times are in milliseconds since the first step."),
+    h("p", { class: "quiet", key: "about" }, "What happened for this message and its thread, in order."),
     h("ol", { class: "wires", key: "steps" }, page.wires.map((step, index) => oneStep(step, index, from))),
   ];
 }
 
-const TONES = { "Slack → bridge": "in", "bridge → Slack": "out", "bridge → service": "service", inbox: "inbox" };
+const TONES = { "Slack → bridge": "in", "bridge → Slack": "out", "bridge → service": "service", queue: "queue" };
 
 function oneStep(step, index, from) {
   const isFine = /^(ok|2\d\d)?$/.test(step.outcome ?? "");
   return h(
     "li",
-    { key: `${step.at} ${index}`, class: `step is-${TONES[step.wire] ?? "inbox"}` },
-    h("div", { class: "step-head" }, h("span", { class: "wire" }, step.wire), h("time", {}, `+${Math.round((step.at - from) * 1000).toLocaleString()}`)),
+    { key: `${step.at} ${index}`, class: `step is-${TONES[step.wire] ?? "queue"}` },
+    h("div", { class: "step-head" }, h("span", { class: "wire" }, step.wire), h("time", {}, `+${Math.round((step.at - from) * 1000).toLocaleString()} ms`)),
     h(
       "div",
       { class: "step-what" },

@@ -31,7 +31,7 @@ function oneFile(file) {
   );
 }
 
-const TRANSCRIPT = { processing: "Slack is still transcribing this clip…", failed: "Slack could not transcribe this clip.", none: "There is no transcript." };
+const TRANSCRIPT = { processing: "Slack is still transcribing this clip…", failed: "Slack couldn't transcribe this clip.", none: "No transcript." };
 
 function clip(file) {
   const { seconds, status, words } = file.clip;
@@ -47,11 +47,11 @@ async function preview(file, look) {
   if (look.text !== null) return;
   try {
     const response = await fetch(file.url);
-    const text = response.ok ? await response.text() : `(not to be had: ${response.status})`;
+    const text = response.ok ? await response.text() : `The file couldn't be loaded (HTTP ${response.status}).`;
     look.text = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    look.text = "(not to be had)";
+    look.text = "The file couldn't be loaded.";
   }
   change();
 }

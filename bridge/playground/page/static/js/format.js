@@ -1,14 +1,12 @@
 // How moments, sizes and people are written.
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }); // as the server writes times
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
-const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium", hourCycle: "h23" });
 const HUES = 10;
 
 export const momentOf = (ts) => new Date(Number.parseFloat(ts) * 1000);
 export const clock = (ts) => CLOCK.format(momentOf(ts));
-/** Without "AM" and "PM", for the narrow column beside a message. */
-export const shortClock = (ts) => CLOCK.formatToParts(momentOf(ts)).filter(({ type }) => type !== "dayPeriod").map(({ value }) => value).join("").trim();
 export const wholeMoment = (ts) => WHOLE.format(momentOf(ts));
 
 export function dayOf(ts) {

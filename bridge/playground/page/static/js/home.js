@@ -16,4 +16,4 @@ export function home() {
 }
 
 const nothing = () =>
-  h("div", { class: "nothing" }, icon("home"), h("p", {}, "The app has not published a Home tab for you."));
+  h("div", { class: "nothing" }, icon("home"), h("p", {}, "The app hasn't published a Home tab for you yet."));

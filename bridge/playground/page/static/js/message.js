@@ -9,7 +9,7 @@ import { ask, inWords } from "./dialogs.js";
 import { h } from "./dom.js";
 import { editor } from "./editor.js";
 import { files } from "./files.js";
-import { ago, clock, counted, hue, initials, shortClock, wholeMoment } from "./format.js";
+import { ago, clock, counted, hue, initials, wholeMoment } from "./format.js";
 import { icon } from "./icons.js";
 import { menuButton } from "./menu.js";
 import { forward } from "./others.js";
@@ -54,7 +54,7 @@ function broadcast(one, inThread) {
 const privately = () => h("p", { class: "privately", key: "privately" }, "Only visible to you");
 
 function gutter(one, isNext) {
-  if (isNext) return h("div", { class: "gutter" }, h("time", { datetime: wholeMoment(one.ts) }, shortClock(one.ts)));
+  if (isNext) return h("div", { class: "gutter" }, h("time", { datetime: wholeMoment(one.ts) }, clock(one.ts)));
   return h("div", { class: "gutter" }, h("span", { class: `avatar ${one.is_app ? "is-app" : hue(one.user)}`, "aria-hidden": "true" }, initials(author(one))));
 }
 
@@ -131,10 +131,10 @@ function toolbar(one, inThread) {
     h("button", { type: "button", key: name, class: "bare", tabindex: -1, "data-testid": testid, "aria-label": label, "data-short": short, title: label, onclick }, icon(name));
   return h(
     "div",
-    { class: `toolbar${page.menu.endsWith(one.ts) ? " is-held" : ""}`, role: "toolbar", "aria-label": "What to do with this message" },
+    { class: `toolbar${page.menu.endsWith(one.ts) ? " is-held" : ""}`, role: "toolbar", "aria-label": "Message actions" },
     !one.is_private && picker(one, "beside", -1),
     hasThread && button("reply", "Reply in thread", "Reply", () => openThread(one.ts), one.reply_count ? null : "open-thread"),
-    button("wires", "What went over the wires", "Wires", () => showWires(one.channel, one.ts)),
+    button("wires", "Show trace", "Trace", () => showWires(one.channel, one.ts)),
     menuButton(`more ${one.ts}`, { label: "More actions", short: "More", shows: icon("more"), items: () => choices(one), tabindex: -1 }),
   );
 }
@@ -147,15 +147,15 @@ function choices(one) {
     isMine && { label: "Edit message", run: () => change({ editing: one.ts }) },
     isMine && { label: "Delete message…", isDanger: true, run: () => remove(one) },
     !one.is_private && { label: "Forward message…", run: () => forward(one) },
-    root && { label: "Open the thread", run: () => openThread(root) },
+    root && { label: "Open thread", run: () => openThread(root) },
     ...apps.map((each) => ({ label: each.name, hint: each.description, run: () => act("shortcut", { callback_id: each.callback_id, channel: one.channel, ts: one.ts }) })),
-    { label: "What went over the wires", run: () => showWires(one.channel, one.ts) },
+    { label: "Show trace", run: () => showWires(one.channel, one.ts) },
     one.permalink && { label: "Copy link", run: () => navigator.clipboard?.writeText(one.permalink) },
   ].filter(Boolean);
 }
 
 async function remove(one) {
-  const question = inWords("Delete message", "Are you sure you want to delete this message? This cannot be undone.", "Delete", "danger");
+  const question = inWords("Delete message", "Are you sure you want to delete this message? This can't be undone.", "Delete", "danger");
   if (await ask(question)) await act("delete", { channel: one.channel, ts: one.ts });
 }
 

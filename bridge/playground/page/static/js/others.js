@@ -12,7 +12,7 @@ export function placeName(channel) {
   return channel.kind === "mpim" ? channel.name : `#${channel.name}`;
 }
 
-const wordless = (one) => (one.files?.length ? one.files.map((file) => file.name).join(", ") : `A message of ${author(one)}`);
+const wordless = (one) => (one.files?.length ? one.files.map((file) => file.name).join(", ") : `A message from ${author(one)}`);
 
 export async function forward(one) {
   const places = page.world.channels.filter((channel) => !channel.is_archived).map((channel) => ({ value: channel.id, label: placeName(channel) }));
@@ -22,7 +22,7 @@ export async function forward(one) {
     about: h("blockquote", { class: "forwarded", key: "about" }, h("b", {}, author(one)), h("p", {}, one.text || wordless(one))),
     fields: [
       inputField("to", "To", { options: places, value: page.channel }),
-      inputField("comment", "Comment", { rows: 2, optional: true, hint: "Mention @bridge here to ask about it in a channel." }),
+      inputField("comment", "Comment", { rows: 2, optional: true, hint: "Mention @bridge to ask about it in a channel." }),
     ],
   });
   if (!filled) return;
@@ -44,23 +44,23 @@ export async function startGroup() {
 }
 
 const SENDERS = [
-  { value: "webhook", label: "Monitoring, by an incoming webhook" },
-  { value: "bot", label: "Other Bot, as a bot user" },
+  { value: "webhook", label: "Monitoring (incoming webhook)" },
+  { value: "bot", label: "Other Bot (bot user)" },
 ];
 const FORMS = [
-  { value: "attachment", label: "An attachment, as most alerts have it" },
+  { value: "attachment", label: "Attachment, like most alerts" },
   { value: "blocks", label: "Blocks" },
 ];
 
 export async function letAppPost(channel) {
   const filled = await fill({
-    title: "Let another app post",
+    title: "Post as another app",
     confirm: "Post alert",
     fields: [
       inputField("title", "Title", { value: "Checkout is failing" }),
       inputField("text", "Text", { rows: 3, value: "Error rate *12%* on checkout-7, threshold 2%." }),
       inputField("by", "Posted by", { options: SENDERS, value: "webhook" }),
-      inputField("form", "Written as", { options: FORMS, value: "attachment" }),
+      inputField("form", "Format", { options: FORMS, value: "attachment" }),
     ],
   });
   if (filled) await act("app_posts", { channel: channel.id, ...filled });

@@ -19,12 +19,12 @@ export function sidebar() {
     section("Channels", channels.filter((channel) => !isTalk(channel))),
     section("Apps", app),
     section("Direct messages", direct, h("li", { key: "new" }, newGroup())),
-    h("p", { class: "sidebar-note not-phone" }, "Open a second window as someone else with the arrow beside your name."),
     h(
       "ul",
-      { class: "sidebar-note only-phone", key: "phone" },
+      { class: "sidebar-foot", key: "foot" },
       h("li", { key: "other" }, h("a", { class: "place", href: asSomebodyElse(), target: "_blank" }, icon("share"), "Open a window as someone else")),
-      h("li", { key: "theme" }, h("button", { type: "button", class: "place", onclick: toggleTheme }, icon(isDark() ? "sun" : "moon"), isDark() ? "Use light colours" : "Use dark colours")),
+      h("li", { key: "docs" }, h("a", { class: "place", href: "/docs/", target: "_blank", rel: "noopener" }, icon("file"), "Documentation")),
+      h("li", { key: "theme" }, h("button", { type: "button", class: "place", onclick: toggleTheme }, icon(isDark() ? "sun" : "moon"), isDark() ? "Light mode" : "Dark mode")),
     ),
   );
 }

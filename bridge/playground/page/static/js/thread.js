@@ -21,7 +21,7 @@ export function threadPanel() {
       "header",
       { class: "panel-head", key: "head" },
       h("h2", {}, "Thread", h("small", {}, where)),
-      h("button", { type: "button", class: "bare", "aria-label": "Close the thread", "data-short": "Close", title: "Close the thread", onclick: closeThread }, icon("close")),
+      h("button", { type: "button", class: "bare", "aria-label": "Close thread", "data-short": "Close", title: "Close thread", onclick: closeThread }, icon("close")),
     ),
     thread ? list(thread) : h("div", { class: "scroll-frame", key: "loading", "aria-busy": "true" }),
     !channel.is_archived &&

@@ -1,6 +1,6 @@
 // The top: who you are in this window, which parts are stand-ins and how they are.
 
-import { become, isDark, toggleDrawer, toggleTheme } from "./actions.js";
+import { become, toggleDrawer } from "./actions.js";
 import { act } from "./api.js";
 import { h } from "./dom.js";
 import { counted } from "./format.js";
@@ -19,24 +19,18 @@ export function topbar() {
     h("h1", { class: "workspace" }, h("img", { src: "/static/icon.svg", alt: "", width: 24, height: 24 }), "Playground"),
     partsBar(),
     whoYouAre(),
-    iconButton(isDark() ? "sun" : "moon", isDark() ? "Use light colours" : "Use dark colours", toggleTheme),
-    h("a", { key: "docs", class: "bare not-phone docs-link", href: "/docs/", target: "_blank", rel: "noopener" }, "Docs"),
     behind(),
   );
 }
 
 const toggleSidebar = () => change({ isSidebarOpen: !page.isSidebarOpen });
 
-function iconButton(name, label, onclick) {
-  return h("button", { key: name, class: "bare not-phone", "aria-label": label, title: label, onclick }, icon(name));
-}
-
 function behind() {
   return h(
     "button",
-    { key: "behind", class: "bare behind", "aria-label": "Wires and faults", "data-short": "Wires", "aria-expanded": String(!!page.drawer), onclick: () => toggleDrawer() },
+    { key: "behind", class: "bare behind", "aria-label": "Trace and faults", "data-short": "Faults", "aria-expanded": String(!!page.drawer), onclick: () => toggleDrawer() },
     icon("wires"),
-    h("span", {}, "Wires and faults"),
+    h("span", {}, "Trace and faults"),
   );
 }
 
@@ -46,7 +40,7 @@ function partsBar() {
   const down = parts.filter((one) => !one.is_up).length;
   return h(
     "button",
-    { key: "parts", class: "parts", title: "Parts, faults and wires", "aria-label": partsInWords(parts), onclick: () => toggleDrawer() },
+    { key: "parts", class: "parts", title: "Show parts and faults", "aria-label": partsInWords(parts), onclick: () => toggleDrawer() },
     parts.map(part),
     h("span", { class: "part only-phone", key: "sum" }, h("span", { class: `dot${down || on ? " is-bad" : ""}` }), down ? `${down} down` : on ? counted(on, "fault") : "all up"),
     on > 0 && h("span", { class: "pill is-warning", key: "faults" }, counted(on, "fault")),
@@ -79,17 +73,6 @@ function whoYouAre() {
       { id: "as-user", "data-testid": "as-user", value: page.as, onchange: (event) => become(event.target.value) },
       people.map((one) => h("option", { value: one.id, key: one.id }, one.real_name + KINDS[one.kind])),
     ),
-    h(
-      "a",
-      {
-        class: "bare not-phone",
-        href: asSomebodyElse(),
-        target: "_blank",
-        "aria-label": "Open another window as someone else",
-        title: "Open another window as someone else",
-      },
-      icon("share"),
-    ),
   );
 }
 
@@ -109,7 +92,7 @@ export function troubles() {
     !page.isConnected &&
       h("div", { key: "lost", class: "trouble", role: "alert" }, icon("warning"), "Lost the connection to the playground. Reconnecting…"),
     page.world?.faults.some((one) => one.name === "nobody_listens" && one.is_on) &&
-      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Slack can't reach the bridge: it won't receive what you write now."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Reconnect")),
+      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Slack can't reach the bridge. It won't get what you write now."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Reconnect")),
     page.notice &&
       h(
         "div",

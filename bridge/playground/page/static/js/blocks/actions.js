@@ -55,7 +55,7 @@ function pressButton(block, one, surface) {
 
 function overflow(block, one, surface) {
   return menuButton(elementKey(surface, block, one), {
-    label: "More choices",
+    label: "More options",
     look: "button is-small",
     shows: icon("more"),
     items: () => one.options.map((option) => ({ label: option.text.text, run: () => choose(surface, block, one, option.value) })),

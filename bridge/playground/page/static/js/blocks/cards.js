@@ -32,7 +32,7 @@ export function plan(block) {
   return h("section", { class: "card" }, h("h4", {}, block.title), (block.tasks ?? []).map((task) => taskCard(task)));
 }
 
-const STATUS = { pending: ["○", "waiting"], in_progress: ["◐", "under way"], complete: ["✓", "done"], error: ["✕", "failed"] };
+const STATUS = { pending: ["○", "waiting"], in_progress: ["◐", "in progress"], complete: ["✓", "done"], error: ["✕", "failed"] };
 
 export function taskCard(block) {
   const [sign, inWords] = STATUS[block.status] ?? STATUS.pending;

@@ -88,10 +88,10 @@ async function look(it, typed, pause = 0) {
   if (widget.search !== search) return undefined;
   const found = await suggestions(surface, block, element, typed);
   if (widget.search !== search) return undefined;
-  return offer(widget, (found ?? []).map((option) => ({ value: option.value, text: option.text.text })), found ? "Nothing fits." : "The app gave no choices.");
+  return offer(widget, (found ?? []).map((option) => ({ value: option.value, text: option.text.text })), found ? "No results." : "The app returned no options.");
 }
 
-function offer(widget, options, note = "Nothing fits.") {
+function offer(widget, options, note = "No results.") {
   Object.assign(widget, { options, note: options.length ? "" : note, active: options.length ? 0 : -1 });
   for (const option of options) widget.labels[option.value] = option.text;
   change();

@@ -34,7 +34,7 @@ export function control(block, element, surface, onChosen, wanted = {}) {
   const attributes = { ...wanted, "aria-label": wanted.id ? null : (element.placeholder?.text ?? "Choose"), "data-action": element.action_id };
   if (Object.hasOwn(CONTROLS, element.type)) return CONTROLS[element.type](element, value, entered, { attributes, silently, key, isWide: !!wanted.id });
   if (element.type.endsWith("_select")) return combobox(block, element, surface, { value, entered, attributes, key });
-  return h("p", { class: "unknown" }, `An input that the playground does not draw: ${element.type}`);
+  return h("p", { class: "unknown" }, `The playground can't show this input: ${element.type}`);
 }
 
 function select(element, value, entered, { attributes }) {

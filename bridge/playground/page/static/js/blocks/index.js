@@ -19,7 +19,7 @@ const BLOCKS = {
   data_table: dataTable,
   data_visualization: chart,
   divider: () => h("hr", {}),
-  file: () => h("p", { class: "context" }, "A file from elsewhere"),
+  file: () => h("p", { class: "context" }, "A file from outside Slack"),
   header: (block) => h("h3", { class: "header" }, words(block.text)),
   image,
   input: field,
@@ -96,7 +96,7 @@ function unknown(block) {
   return h(
     "details",
     { class: "unknown" },
-    h("summary", {}, `A block that the playground does not draw: ${block.type}`),
+    h("summary", {}, `The playground can't show this block: ${block.type}`),
     h("pre", {}, JSON.stringify(block, null, 2)),
   );
 }

@@ -47,9 +47,9 @@ export function complaints(surface) {
 }
 
 function tooMuch(element, value) {
-  if (element.min_length && value.length < element.min_length) return `Write at least ${element.min_length} characters.`;
-  if (element.max_length && value.length > element.max_length) return `Write at most ${element.max_length} characters.`;
+  if (element.min_length && value.length < element.min_length) return `Enter at least ${element.min_length} characters.`;
+  if (element.max_length && value.length > element.max_length) return `Enter at most ${element.max_length} characters.`;
   if (element.type !== "number_input") return "";
-  if (element.min_value !== undefined && Number(value) < Number(element.min_value)) return `At least ${element.min_value}, please.`;
-  return element.max_value !== undefined && Number(value) > Number(element.max_value) ? `At most ${element.max_value}, please.` : "";
+  if (element.min_value !== undefined && Number(value) < Number(element.min_value)) return `Enter ${element.min_value} or more.`;
+  return element.max_value !== undefined && Number(value) > Number(element.max_value) ? `Enter ${element.max_value} or less.` : "";
 }
