@@ -1,8 +1,7 @@
-"""Who may: the rules about people and channels, checked at the door for everything that comes in.
+"""Access rules about people and channels, checked on arrival for everything.
 
-What Slack does not tell is never guessed: a person whose home cannot be known is not let in, and a run of theirs is
-not started, by a reason of its own (``unknown``) that says so. Only where the app was installed without ``users:read``
-nobody is a guest to it: everybody of the home workspace may run, unless ``BRIDGE_RUNNERS`` names who may.
+If Slack doesn't say enough about a person, nothing is guessed: they aren't let in, with the reason ``unknown``. Only if
+the app lacks ``users:read``, nobody counts as a guest, unless ``BRIDGE_RUNNERS`` says who may run workflows.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The configured rules. Empty sets allow everybody of the home workspace; its guests talk, but do not run.
+    """The configured rules. Empty sets allow everyone in the workspace; guests may talk, but not run workflows.
 
-    *home* are the ids that mean "here": the workspace's, and its organisation's where it has one. *runners* may run
-    workflows, guests among them too: users (``U…``, ``W…``) and user groups (``S…``).
+    *home* are the IDs of the workspace and its organization, if any. *runners* may run workflows, guests included:
+    users (``U…``, ``W…``) and user groups (``S…``).
     """
 
     home: frozenset[str]
@@ -32,38 +31,38 @@ class Access:
     runners: frozenset[str] = field(default_factory=frozenset)
 
     async def refusal(self, inbound: Inbound) -> str | None:
-        """Why this person may not talk to the bridge here; None: they may.
+        """Return why this person may not talk to the bridge here, or None if they may.
 
-        The answer is one of the reasons of `bridge.errors.NotAllowed`. Of whom Slack does not say where they belong,
-        it is asked. Raises `SlackError` where it has no answer at the moment, so that the event is sent again.
+        It's one of the reasons of `bridge.errors.NotAllowed`. Raises `SlackError` if Slack doesn't answer right now, so
+        that the event is sent again.
         """
         team = inbound.user_team
         if team.startswith("T") and team in self.home:
             is_home = True
-        elif team and not any(place.startswith("E") for place in self.home):  # we are in no organisation
+        elif team and not any(place.startswith("E") for place in self.home):  # we aren't in an organization
             is_home = False
         elif not team and not inbound.is_shared:
-            is_home = True  # nobody else can write there
+            is_home = True  # only members can write there
         else:
-            # In an organisation people are members of several workspaces: what an event names need not be the only one.
+            # In an organization, people may be members of more workspaces than the event names.
             try:
                 is_home = await self.directory.is_home(inbound.user)
-            except SlackRefused as exc:  # it will not tell next time either
+            except SlackRefused as exc:  # it won't say next time either
                 log.warning("slack didn't say which workspace a person is from", extra={"detail": exc.detail})
                 return "unknown"
         if not is_home:
             return "stranger"
         if self.allowed_users and inbound.user not in self.allowed_users:
             return "user"
-        # What happens outside any channel (a form, the Home tab) is not a matter of channels; a direct message is. Of
-        # Home and forms, the channel is only where private lines about it go.
+        # Forms and the Home tab don't belong to a channel; direct messages do. For Home and forms, the
+        # channel only says where private notices go.
         if self.allowed_channels and inbound.channel and inbound.channel not in self.allowed_channels:
             is_outside = isinstance(inbound, HomeOpened) or (isinstance(inbound, Click) and bool(inbound.view))
             return None if is_outside else "channel"
         return None
 
     async def may_run(self, user: str) -> bool:
-        """Whether *user* may run workflows and keep reports. Raises `NotAllowed` where that cannot be known."""
+        """Whether *user* may run workflows and schedule reports. Raises `NotAllowed` if that's unknown."""
         if user in self.runners:
             return True
         try:
@@ -75,7 +74,7 @@ class Access:
             raise NotAllowed("unknown") from exc
 
     async def _is_in_a_group(self, user: str) -> bool:
-        """Whether *user* is in a group of the runners; one that cannot be read counts only if no other has them."""
+        """Whether *user* is in a runners' group. Unreadable groups matter only if no other contains them."""
         trouble: SlackError | None = None
         for group in sorted(runner for runner in self.runners if runner.startswith("S")):
             try:

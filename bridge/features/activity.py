@@ -1,6 +1,6 @@
-"""What the end of a turn leaves behind: an entry of the audit, and what its person did lately, for their Home tab.
+"""What a finished turn leaves: an audit entry, and its person's recent activity for their Home tab.
 
-Both are written by the step that ends the turn, so that neither is missing and neither costs a round trip.
+Both are written in the step that ends the turn, so neither can be missing and neither costs a round trip.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FixedWords = Mapping[str, frozenset[str]]
 
 
 class Activity:
-    """Says what is to be written. *audit_lifetime* is how long the audit is kept; none is where that is zero."""
+    """Builds those writes. *audit_lifetime* is how long the audit is kept; zero turns it off."""
 
     def __init__(
         self,
@@ -76,9 +76,9 @@ class Activity:
         outcome: Outcome | None = None,
         posted: str = "",
     ) -> list[Write]:
-        """List what *turn* leaves that ended with *what*, shown in the message *posted* (``ts``).
+        """List the writes for *turn*, which ended with *what* in the message *posted* (``ts``).
 
-        Its person's activity comes first, if there is any. A *record* is missing where it could not be read.
+        The person's activity, if any, comes first. *record* is None if it couldn't be read.
         """
         found: list[Write] = []
         if record is not None and outcome is not None:
@@ -115,7 +115,7 @@ class Activity:
         return [*found, kept]
 
     async def refresh_home(self, turn: Turn) -> None:
-        """Draw the Home tab of the turn's person anew, once for each turn, if they may be looking at it."""
+        """Redraw the Home tab of the turn's person, once per turn, if they may be looking at it."""
         with translated():
             left = int(await self._redis.pttl(self._keys.home(PersonKey(turn.team, turn.user))))
         if left > milliseconds(SHOWN_LATELY - LOOKS):
@@ -124,7 +124,7 @@ class Activity:
 
 
 def action_name(inbound: Inbound, commands: FixedWords) -> str:
-    """Name what a person did, in words that are ours; an event without a name of its own by its kind."""
+    """Name what a person did, in our own words; otherwise by the kind of event."""
     match inbound:
         case TriggeredRun():
             return "app message"
@@ -153,6 +153,6 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
 
 
 def _with_second(command: str, second: str, commands: FixedWords) -> str:
-    """Name a command with its second word where that is a fixed one."""
+    """Name a command with its second word if that's a fixed one."""
     is_fixed = second.casefold() in commands.get(command[1:].casefold(), ())
     return f"{command} {second.casefold()}" if is_fixed else command

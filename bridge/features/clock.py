@@ -1,8 +1,8 @@
-"""What nobody asks for: schedules (`Feature.slots`) and periodic jobs (`Feature.every`).
+"""Work that nobody asks for: schedules (`Feature.slots`) and periodic jobs (`Feature.every`).
 
-Every process looks twice a second for slots that are due; whoever finds one claims it, and one wins: the turn of the
-slot is put in the very step that has its schedule go on (`Slot`). From then on it is a turn like any other. A job is
-done by whoever claims its period first; a claim of somebody who failed runs out before the next try.
+Every process looks for due slots twice a second. One process claims a slot, because the step that queues its turn also
+advances the schedule (`Slot`); from then on it's a turn like any other. A job is done by the process that claims its
+period first; the claim of a failed attempt expires before the next one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 
 LOOKS_EVERY: Final = timedelta(minutes=5)  # for jobs: longer than a claim lives
 _EVERY: Final = timedelta(seconds=0.5)
-_MOST: Final = 100  # slots that are claimed before the next look
+_MOST: Final = 100  # slots claimed per look
 
 
 class Clock:
-    """Claims what is due, of all *clocks* and *jobs* that are registered."""
+    """Claims what is due of all registered *clocks* and *jobs*."""
 
     def __init__(self, deps: Deps, clocks: Sequence[SlotsDue], jobs: Sequence[Job], patience: Patience) -> None:
         self._deps = deps
@@ -38,7 +38,7 @@ class Clock:
         self._patience = patience
 
     async def run(self) -> None:
-        """Look for both until the process drains."""
+        """Watch both until the process drains."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.watch_slots())
             group.create_task(self.watch_jobs())
@@ -61,7 +61,7 @@ class Clock:
             return
 
     async def claim_slots(self) -> int:
-        """Claim the slots that are due now; returns how many that were. Raises `StoreUnavailable`."""
+        """Claim the slots that are due now; returns their number. Raises `StoreUnavailable`."""
         count = 0
         for due in self._clocks:
             for slot in await due(self._deps, _MOST):
@@ -70,7 +70,7 @@ class Clock:
         return count
 
     async def _claim(self, slot: Slot) -> None:
-        """Queue the turn of *slot*, and have its schedule go on: in one step, if no other process was faster."""
+        """Queue the turn of *slot* and advance its schedule, in one step, unless another process was faster."""
         inbox, claimed = self._deps.inbox, "left out"
         if slot.body is not None:
             put = await inbox.put(slot.body, event=slot.id, why="it is due", writes=slot.writes)
@@ -78,11 +78,11 @@ class Clock:
             if not isinstance(put, Duplicate):
                 log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
                 return
-        await inbox.write(*slot.writes)  # it was put before, and its schedule does not show that after a failover
+        await inbox.write(*slot.writes)  # already queued; a failover lost its schedule's update
         log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 
     async def watch_jobs(self) -> None:
-        """Do what is due in each period. It pauses first: a process that has just started has better things to do."""
+        """Do what is due in each period, after a pause: a process that has just started is busy."""
         try:
             while True:
                 await self._patience.pause(LOOKS_EVERY)
@@ -92,7 +92,7 @@ class Clock:
             return
 
     async def do(self, job: Job) -> None:
-        """Do *job*, if nobody has done it in this period or is at it. Never raises: one can be missed."""
+        """Do *job* unless it's done or being done in this period. Never raises, as one may be missed."""
         number = int(self._deps.now().timestamp() // job.period.total_seconds())
         redis, key = self._deps.scripts.redis, self._deps.scripts.keys.claimed(job.name, number)
         try:

@@ -1,4 +1,4 @@
-"""What handlers look things up in, and act with."""
+"""What handlers look things up in and act with."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ from bridge.slack.post import Say
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deps:
-    """What a bridge is made of, as far as handlers use it.
+    """The parts of a bridge that handlers use.
 
-    *default_agent* is ``BRIDGE_DEFAULT_AGENT``, an id or a name, or empty. *store_since* says since when the store
-    knows anything. *follow* takes in the replies to a root, each by its ``ts``, that came before it; it raises
-    `SlackError`. *bring_up* looks for older messages of a thread where an outage is not caught up yet, and says how
-    long to wait for them. *workspace* is the workspace's address in Slack. What only one feature stores, that reads and
-    writes by *scripts*.
+    *default_agent* is ``BRIDGE_DEFAULT_AGENT``. *store_since* is since when the store has data. *follow* accepts
+    replies that arrived before their root, by ``ts``, and raises `SlackError`. *bring_up* looks for older messages of a
+    thread while an outage isn't caught up, and says how long to wait. *workspace* is the workspace's address in Slack.
+    What only one feature stores is read and written through *scripts*.
     """
 
     scripts: Scripts

@@ -66,20 +66,20 @@ class Command:
 
     usage: str
     handler: Handler
-    path: tuple[str, ...]  # its fixed words, without the sigil
+    path: tuple[str, ...]  # its fixed words, without / or !
     parameters: tuple[Parameter, ...]
     sentence: str
-    is_default: bool  # answers when only the command's name was typed
+    is_default: bool  # answers if only the command's name was typed
     is_reading: bool  # may be shared with the channel
-    form: Block | None  # the button that opens the form for the same
+    form: Block | None  # a button that opens a form for the same
 
     @property
     def is_for_threads(self) -> bool:
-        """Whether it exists only in the ``!`` form."""
+        """Whether it exists only with ``!``."""
         return self.usage.startswith("!")
 
     def shown(self, start: str) -> str:
-        """Write the usage line as it is typed: *start* is ``/``, with the prefix of slash commands, or ``!``."""
+        """Write the usage line as typed: *start* is ``/``, with the slash commands' prefix, or ``!``."""
         return self.usage if self.is_for_threads else f"{start}{self.usage[1:]}"
 
 
@@ -95,10 +95,9 @@ class ListedShortcut:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A moment at which something is due: *body* is put for it, once for each *id*; None where the slot is left out.
+    """A moment when something is due: *body* is queued once per *id*; None skips it.
 
-    *writes*, made in the same step, have the schedule go on. They begin with an ``if``, which no longer holds once
-    that was done.
+    *writes* are made in the same step and advance the schedule. They start with an ``if`` that fails once that's done.
     """
 
     id: str
@@ -108,7 +107,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is done once in each *period*, by one process."""
+    """Something to do once per *period*, by one process."""
 
     name: str
     period: timedelta
@@ -116,11 +115,10 @@ class Job:
 
 
 class Feature:
-    """One feature: its commands, buttons, forms and shortcuts, and the other kinds of input that it answers.
+    """One feature: its commands, buttons, forms, shortcuts and other inputs it answers.
 
-    *after* is what is done once an outcome of its own is posted, by the type of what the outcome carries for that, and
-    *refused* what is done where Slack will never take it; both may be done again. *unknown* says that nobody knows what
-    came of its `Turn.once`, by whether that had a note.
+    *after* runs once an outcome is posted, by the type of what the outcome carries, and *refused* if Slack rejects it
+    for good; both may run again. *unknown* answers if the result of `Turn.once` is unknown, by whether it had a note.
     """
 
     def __init__(self, name: str) -> None:
@@ -142,9 +140,9 @@ class Feature:
     def command(
         self, usage: str, sentence: str, *, default: bool = False, reading: bool = False, form: Block | None = None
     ) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, *, …)`` as the answer to *usage*; the *sentence* is its help.
+        """Register ``async def …(deps, turn, *, …)`` for *usage*; *sentence* is its help.
 
-        *form* is the button that opens the form for the same; it is offered below an error.
+        *form* is a button that opens a form for the same; errors offer it.
         """
 
         def register(handler: H) -> H:
@@ -159,9 +157,9 @@ class Feature:
         return _register(self.buttons, *action_ids)
 
     def form(self, callback_id: str, *, reader: FormReader) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, submission, read)`` for a form, with what its *reader* has read.
+        """Register ``async def …(deps, turn, submission, read)`` for a form, with the result of *reader*.
 
-        It reads the values before the form closes, too: where it finds `FormErrors`, the form stays open with them.
+        It also reads the values before the form closes: if it returns `FormErrors`, the form stays open and shows them.
         """
 
         def register(handler: H) -> H:
@@ -182,13 +180,13 @@ class Feature:
         return register
 
     def kind(self, kind: type[Inbound]) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, body)`` for one kind of what comes in."""
+        """Register ``async def …(deps, turn, body)`` for one kind of input."""
         return _register(self.kinds, kind)
 
     def event(self, name: str, *, scope: str = "") -> Callable[[R], R]:
-        """Register ``def …(event, team) -> Inbound | None``: what is put for an event of Slack's, if anything.
+        """Register ``def …(event, team) -> Inbound | None``, which returns what to queue for a Slack event.
 
-        *scope* is what Slack requires for it; the manifest lists both. https://docs.slack.dev/reference/events
+        *scope* is required by Slack; the manifest lists both. https://docs.slack.dev/reference/events
         """
 
         def register(reader: R) -> R:
@@ -198,21 +196,21 @@ class Feature:
         return register
 
     def notice(self, name: str) -> Callable[[N], N]:
-        """Register ``def …(facts) -> Reply``, the words of `bridge.inbound.Notice`s whose *what* is *name*."""
+        """Register ``def …(facts) -> Reply`` for `bridge.inbound.Notice`s whose *what* is *name*."""
         return _register(self.notices, name)
 
     def home_section(self, section: S) -> S:
-        """Register ``async def …(deps, turn) -> list[Block]``, what the Home tab shows of this feature."""
+        """Register ``async def …(deps, turn) -> list[Block]``, a section of the Home tab."""
         self.home_sections.append(section)
         return section
 
     def slots(self, due: D) -> D:
-        """Register ``async def …(deps, most) -> list[Slot]``: which slots are due now, *most* at a time."""
+        """Register ``async def …(deps, most) -> list[Slot]``, which returns due slots, *most* at a time."""
         self.clocks.append(due)
         return due
 
     def every(self, period: timedelta) -> Callable[[A], A]:
-        """Register ``async def …(deps)``, done once in each *period* by one process; what failed is tried again."""
+        """Register ``async def …(deps)``, done once per *period* by one process, and retried if it fails."""
 
         def register(handler: A) -> A:
             self.jobs.append(Job(f"{self.name}.{getattr(handler, '__name__', '')}", period, handler))
@@ -221,20 +219,20 @@ class Feature:
         return register
 
     def once_posted(self, kind: type) -> Callable[[A], A]:
-        """Register ``async def …(deps, turn, what, ts)`` for what an outcome carries in ``after``."""
+        """Register ``async def …(deps, turn, what, ts)`` for what a posted outcome carries in ``after``."""
         return _register(self.after, kind)
 
     def once_refused(self, kind: type) -> Callable[[A], A]:
-        """Register ``async def …(deps, turn, what, error)`` for where Slack refuses such an outcome for good."""
+        """Register ``async def …(deps, turn, what, error)`` for outcomes that Slack rejects for good."""
         return _register(self.refused, kind)
 
     def outcome_unknown(self, *, has_note: bool) -> Callable[[U], U]:
-        """Register ``async def …(deps, turn)`` for a turn whose request may have gone out, with a note or without."""
+        """Register ``async def …(deps, turn)`` for turns whose request may have been sent, with a note or without."""
         return _register(self.unknown, has_note)
 
 
 def add_command(commands: list[Command], command: Command) -> None:
-    """Add one. Raises TypeError where it contradicts another."""
+    """Add one. Raises TypeError if it contradicts another."""
     name = command.path[0]
     if any(command.path == known.path for known in commands):
         raise TypeError(f"{command.usage}: registered twice")

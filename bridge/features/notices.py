@@ -1,7 +1,7 @@
-"""What the bridge itself has to say in a conversation: short lines, some with a button.
+"""The bridge's own notices in a conversation: short lines, some with a button.
 
-Those that are decided at the door carry a name in `bridge.inbound.Notice.what`, and facts behind a colon; which words
-that means is registered (`bridge.features.feature.Feature.notice`).
+Those decided on arrival are stored as a name in `bridge.inbound.Notice.what` with facts after a colon;
+`bridge.features.feature.Feature.notice` registers their words.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _WHY: Final = {
 _UNDERSTOOD: Final = (
     "It can read text, forwarded messages, tables, text files, PDF and Office documents, and clips with a transcript."
 )
-MOST_NAMED: Final = 10  # files of one message, in the line that says that they were not read
+MOST_NAMED: Final = 10  # files of one message, named in the notice
 
 SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
@@ -74,12 +74,12 @@ SLIP_TEXT: Final = "slip:text"
 
 
 def not_posted(channel: str, error: str) -> str:
-    """Name, for `told_not_posted`, that Slack refuses an answer for good, by its word *error*."""
+    """Name, for `told_not_posted`, the *error* with which Slack rejected an answer for good."""
     return f"not_posted:{error}:{channel}"
 
 
 def told_not_posted(facts: str = "") -> Reply:
-    """Tell who asked, in a direct message: where the answer belongs, Slack would not take this either."""
+    """Say in a direct message that the answer couldn't be posted where it belongs."""
     error, _, channel = facts.partition(":")
     base = "restricted_action" if error.startswith("restricted_action") else error
     named = f"Slack doesn't allow it ({kit.one_line(error, 60)})"
@@ -89,7 +89,7 @@ def told_not_posted(facts: str = "") -> Reply:
 
 
 def _with_channel(text: str, channel: str, ending: str = "") -> Block:
-    """Make paragraphs of *text* and of where it was for; a direct message has no name to show."""
+    """Make paragraphs of *text* and the place it was for, unless that's a direct message."""
     if channel[:1] not in {"C", "G"}:
         return kit.rich(kit.paragraph(text))
     where: Block = {"type": "channel", "channel_id": channel}
@@ -97,7 +97,7 @@ def _with_channel(text: str, channel: str, ending: str = "") -> Block:
 
 
 def mention_without_text() -> Reply:
-    """Answer a mention that says nothing."""
+    """Answer a mention without text."""
     ways = [
         kit.paragraph("Start with an agent's name to choose it: ", kit.words("Support: how do I …?", code=True)),
         kit.paragraph("In the thread, just keep typing. You don't need to mention me there."),
@@ -108,7 +108,7 @@ def mention_without_text() -> Reply:
 
 
 class NotRead(BaseModel):
-    """Something of a message that the agent did not get, or not whole: its *name*, and why, by a name in `_WHY`."""
+    """Part of a message that the agent didn't get, or not completely: its *name*, and why, by a key of `_WHY`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -117,9 +117,9 @@ class NotRead(BaseModel):
 
 
 class Unread(BaseModel):
-    """All of that in one message; *is_all*: nothing else was in it, so the agent was not asked.
+    """All such parts of one message; *is_all* means that nothing else was in it, so the agent wasn't asked.
 
-    With *only_names* it got no words, but names of files.
+    With *only_names*, the agent got only names of files.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -129,15 +129,15 @@ class Unread(BaseModel):
     only_names: bool = False
 
     def notice(self) -> str:
-        """Name it for `told_not_read`, as far as one line has room."""
+        """Name it for `told_not_read`, as far as it fits into one line."""
         return f"not_read:{self.model_copy(update={'missing': self.missing[:MOST_NAMED]}).model_dump_json()}"
 
 
 def told_not_read(facts: str = "") -> Reply:
-    """Tell a person, once for a message, what of it did not go along and why."""
+    """Say, once per message, which parts the agent didn't get and why."""
     try:
         unread = Unread.model_validate_json(facts)
-    except ValidationError:  # of another release
+    except ValidationError:  # from another version
         unread = Unread()
     by_reason: dict[str, list[str]] = {}
     for one in unread.missing:
@@ -151,9 +151,9 @@ def told_not_read(facts: str = "") -> Reply:
 
 
 class Slip(BaseModel):
-    """What a button below `did_you_mean` carries: the *word* that was typed, the *command* that is near it, and where.
+    """The value of a button below `did_you_mean`: the *word* typed, the similar *command*, and where.
 
-    *m* and *t* are the ``ts`` of the message and of its thread; *a*: it mentions the bot.
+    *m* and *t* are the ``ts`` of the message and its thread; *a*: it mentions the bot.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -166,7 +166,7 @@ class Slip(BaseModel):
 
     @classmethod
     def parse(cls, value: str) -> Slip | None:
-        """Read a button's value; None where it is of another release."""
+        """Read a button's value; None if it's from another version."""
         try:
             return cls.model_validate_json(value)
         except ValidationError:
@@ -174,49 +174,49 @@ class Slip(BaseModel):
 
 
 def did_you_mean(command: str, slip: str) -> Reply:
-    """Ask whether one word was meant as a *command*; meanwhile it is sent nowhere. A button's value is the *slip*."""
+    """Ask whether a word was meant as a *command*; it isn't sent anywhere yet. The buttons carry the *slip*."""
     meant = f"!{kit.one_line(command, 20)}"
     run, send = kit.button(f"Use {meant}", SLIP_COMMAND, slip), kit.button("Send as text", SLIP_TEXT, slip)
     return kit.ask(f"Did you mean {meant}? Nothing was sent to the agent.", run, send)
 
 
 def slip_settled(command: str) -> Reply:
-    """Take the question's place: *command* was given, or (``""``) the word was sent as text."""
+    """Replace the question: *command* was run, or (``""``) the word was sent as text."""
     text = f"Read as !{kit.one_line(command, 20)}." if command else "Sent to the agent as text."
     return kit.note(text, replaces_original=True)
 
 
 def in_canvas() -> Reply:
-    """Tell who mentioned the bot in a canvas why nothing happens there."""
+    """Explain to a person who mentioned the bot in a canvas why it doesn't answer."""
     return kit.reply("I can't answer in a canvas. Mention me in a channel, or send me a direct message.")
 
 
 def command_missed() -> Reply:
-    """Tell that a command that was found late is not carried out."""
+    """Say that a command found late isn't run."""
     return kit.reply(
         "I was offline when you typed this command, so I didn't run it. Type it again if you still need it."
     )
 
 
 def thread_full() -> Reply:
-    """Refuse a message because too many wait before it."""
+    """Reject a message because too many are waiting."""
     waiting = f"{WAITING_LIMIT} messages are already waiting in this thread"
     return kit.reply(f"{waiting}, so this one wasn't queued. Send it again later.")
 
 
 def is_muted() -> Reply:
-    """Tell a person who speaks to the bot in a muted thread why nothing happens."""
+    """Explain to a person in a muted thread why nothing happens."""
     return kit.reply("This thread is muted, so your message wasn't sent to the agent. Type !unmute to change that.")
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
-    """Name, for `told_paused`, that a limit is used up. The first in a thread is told to everybody there."""
+    """Name, for `told_paused`, the limit that was reached. The first time in a thread, everyone there is told."""
     audience = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
     return f"paused:{limited}:{audience}:{math.ceil(wait.total_seconds())}"
 
 
 def told_paused(facts: str = "") -> Reply:
-    """Tell that a limit is used up."""
+    """Say that a limit was reached."""
     limited, audience, seconds = (*facts.split(":"), "", "")[:3]
     wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
     shown_to = Audience.THREAD if audience == Audience.THREAD else Audience.PRIVATE
@@ -224,23 +224,23 @@ def told_paused(facts: str = "") -> Reply:
 
 
 def app_paused(name: str) -> str:
-    """Name, for `told_app_paused`, that the app of this *name* has posted more than may count."""
+    """Name, for `told_app_paused`, the app that posts too fast."""
     return f"app_paused:{name}"
 
 
 def told_app_paused(facts: str = "") -> Reply:
-    """Tell a channel that an app has posted more than may count."""
+    """Tell a channel that an app posts too fast."""
     text = f"{kit.named(facts, 80) or 'An app'} is posting too fast."
     return kit.note(f"{text} I'll ignore its posts for the rest of this minute.", audience=Audience.CHANNEL)
 
 
 def not_taken() -> Reply:
-    """Tell that a command or click could not even be kept."""
+    """Say that a command or click couldn't be queued."""
     return kit.reply("I couldn't queue this, so nothing was done. Try again in a minute.")
 
 
 def no_thread_here() -> Reply:
-    """Tell that a conversation cannot begin where the bot may not post."""
+    """Say that no conversation can start where the bot can't post."""
     return kit.reply(
         "I can't post in this channel, so nothing was sent to the agent. "
         "Invite me with /invite and try again, or send me a direct message."
@@ -248,7 +248,7 @@ def no_thread_here() -> Reply:
 
 
 def outcome_unknown(turn: str) -> Reply:
-    """Tell that a message may have reached the agent, and offer to send it again."""
+    """Say that a message may have reached the agent, and offer to send it again."""
     return kit.ask(
         "No answer came back, and I can't tell whether the agent received your message.",
         kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
@@ -258,9 +258,9 @@ def outcome_unknown(turn: str) -> Reply:
 
 
 def in_doubt(turn: str, channel: str = "") -> Reply:
-    """Tell that nobody knows whether something was posted, and offer to show it.
+    """Say that a post may be missing, and offer to show it.
 
-    What is missing may be here, or in the *channel* that is named, where nobody but one person is told.
+    It may be missing here, or in the *channel* named if only one person is told.
     """
     text = "Slack didn't confirm my last message, so it may be missing here."
     if channel:
@@ -272,106 +272,106 @@ def in_doubt(turn: str, channel: str = "") -> Reply:
 
 
 def shown_after_all() -> Reply:
-    """Take the place of that offer after its button was pressed."""
+    """Replace that offer once its button was pressed."""
     return kit.note("Shown on request.", audience=Audience.THREAD)
 
 
 def shown_already() -> Reply:
-    """Tell that somebody else has pressed it."""
+    """Say that someone else already pressed it."""
     return kit.reply("Someone has already asked for this.")
 
 
 def answer_gone() -> Reply:
-    """Tell that what was recorded is no longer kept."""
+    """Say that a recorded answer has expired."""
     return kit.reply("This answer is no longer available. Ask again to get a new one.")
 
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:
-    """Tell that a message waited too long to be sent without asking."""
+    """Say that a message waited too long to be sent without asking."""
     text = f"This message waited for {kit.spoken(waited_for)}, so I didn't send it to the agent."
     again = kit.button(SEND_IT_NOW, SEND_AGAIN, turn)
     return kit.ask(text, again, small="Do you still want to send it?", audience=Audience.THREAD)
 
 
 def found_too_old(older_than: timedelta) -> Reply:
-    """Offer the messages of a thread that were found after an outage, and are too old to be sent without asking."""
+    """Offer a thread's messages that were found after an outage and are too old to be sent without asking."""
     hours = older_than / timedelta(hours=1)
     age = kit.counted(int(hours), "hour") if hours >= 1 and hours.is_integer() else kit.spoken(older_than)
-    text = f"While I was offline, messages came in here that are more than {age} old by now."
+    text = f"Messages arrived here while I was offline, and they're more than {age} old now."
     small = "They weren't sent to the agent."
     return kit.ask(text, kit.button("Send them", SEND_THEM, "offered"), small=small, audience=Audience.THREAD)
 
 
 def sent_them(count: int) -> Reply:
-    """Take the place of that offer after its button was pressed."""
-    text = f"{kit.counted(count, 'message')} sent, in the order in which they were written."
+    """Replace that offer once its button was pressed."""
+    text = f"{kit.counted(count, 'message')} sent in their original order."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def sent_again() -> Reply:
-    """Take the place of the offer after its button was pressed."""
+    """Replace the offer once its button was pressed."""
     text = "Sent again. The message is now last in this thread's queue."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def edited(message: str) -> str:
-    """Name, for `edited_too_late`, that the *message* of this identity was changed after an agent had got it."""
+    """Name, for `edited_too_late`, a *message* that was edited after an agent received it."""
     return f"edited:{message}"
 
 
 def edited_too_late(key: str) -> Reply:
-    """Offer to ask with the new text of the message of this *key*."""
+    """Offer to send the new text of the message with this *key*."""
     text = "The agent received this message before you edited it. Send the new text too?"
     return kit.ask(text, kit.button("Send new text", ASK_EDITED, key))
 
 
 def asked_edited() -> Reply:
-    """Take the place of that offer after its button was pressed."""
+    """Replace that offer once its button was pressed."""
     return kit.note("Sent. The new text is now last in this thread's queue.", replaces_original=True)
 
 
 def in_line(place: int) -> Reply:
-    """Tell that a message waits behind others."""
+    """Say that a message waits for others."""
     is_teen = place // 10 % 10 == 1
     ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
     return kit.note(f"Your message is {place}{ending} in line.")
 
 
 def message_gone() -> Reply:
-    """Tell that what a button should send is no longer kept."""
+    """Say that the message a button should send has expired."""
     return kit.reply("This message is no longer available. Type it again.")
 
 
 def service_down() -> Reply:
-    """Tell that the service is down, and that nothing is lost."""
+    """Say that the service is down and that nothing is lost."""
     text = "The service is down. Your message is queued and will be answered once it's back."
     return kit.note(text, audience=Audience.THREAD)
 
 
 def no_agents() -> Reply:
-    """Tell that there is nobody to talk with."""
+    """Say that the project has no agents."""
     return kit.reply("This project has no agents yet.", audience=Audience.THREAD)
 
 
 def session_info(agent_name: str, session: int | None) -> Reply:
-    """Tell which conversation a thread is."""
+    """Describe the thread's conversation."""
     what = " in a new session, which starts with the next answer." if session is None else f" in session {session}."
     return kit.reply(f"{kit.named(agent_name, 100)} answers here{what}")
 
 
 def no_conversation() -> Reply:
-    """Tell that a command needs a thread with a conversation."""
+    """Say that a command needs a thread with a conversation."""
     return kit.reply("There's no conversation here yet. Mention me with a question to start one.")
 
 
 def conversation_begins_anew() -> Reply:
-    """Tell that the session was dropped."""
+    """Say that the session was dropped."""
     text = "The next message starts a new conversation. The agent won't remember this one."
     return kit.note(text, audience=Audience.THREAD)
 
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:
-    """Show commands: for each a usage line and a sentence."""
+    """Show usage lines with their descriptions."""
     notes = [kit.context(note)] if note else []
     text = "\n".join(f"{usage}: {sentence}" for usage, sentence in lines)
     return kit.reply(f"{title}\n{text}", kit.header(title), kit.usages(lines), *notes)

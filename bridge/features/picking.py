@@ -1,6 +1,6 @@
 """Which workflow or agent a person means, and where its name ends and the rest begins.
 
-An id beats a name, a whole name beats a beginning, the longest name beats a shorter one, and quotes settle it.
+An ID beats a name, a whole name beats its beginning, a longer name beats a shorter one, and quotes decide.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST_NAME = 40  # words
 _MOST_TYPED = 1000  # characters of a text that may be a name
 _NEAREST = 3
 _ALIKE = 0.5
-# To compare costs some microseconds for each name, so that this is what is looked through for what is most like.
+# Each comparison costs microseconds, so only this many are searched for the most similar one.
 _COMPARED_NAMES = 1000
 _COMPARED_WORDS = 8  # of a beginning
 _COMPARED = 80  # characters
@@ -50,7 +50,7 @@ T = TypeVar("T", bound=Named)
 
 
 def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> tuple[T, str]:
-    """Find the one of *candidates* that *text* names; with *takes_rest* more words may follow, and are returned.
+    """Find the one of *candidates* that *text* names; with *takes_rest*, words after it are returned.
 
     Raises `NoSuch` or `SeveralFit`.
     """
@@ -61,7 +61,7 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool) -> 
         return found
     words = islice(_WORD.finditer(text[:_MOST_TYPED]), _LONGEST_NAME) if takes_rest else ()
     ends = [word.end() for word in words] if takes_rest else [len(text)]
-    # What may be the name and what is then the rest, the longest name first.
+    # Possible names with their rests, longest first.
     beginnings = [(text[:end], _folded(text[:end]), text[end:].strip()) for end in reversed(ends)]
     for fits in (str.__eq__, str.startswith):
         for typed, folded, rest in beginnings:
@@ -98,17 +98,17 @@ def _only(kind: str, typed: str, fitting: Sequence[T]) -> T:
 
 
 def _folded(name: str) -> str:
-    """Fold away what people do not tell apart: case, kinds of blanks and quotes, ways to write a letter."""
+    """Fold what people don't distinguish: case, kinds of blanks and quotes, ways to write a letter."""
     straight = name.translate(_STRAIGHT)
     return " ".join(unicodedata.normalize("NFKC", straight).casefold().split())
 
 
 def _nearest(typed: Sequence[str], named: Sequence[tuple[str, Named]]) -> list[str]:
-    """Find the names that look most like any of the beginnings that were typed."""
+    """Find the names most similar to any of the beginnings that were typed."""
     names = {name[:_COMPARED]: candidate.name for name, candidate in named[:_COMPARED_NAMES]}
     scores = dict.fromkeys(names, 0.0)
     for words in typed[-_COMPARED_WORDS:]:
-        matcher = difflib.SequenceMatcher(None, b=words[:_COMPARED])  # which remembers what it found out about this one
+        matcher = difflib.SequenceMatcher(None, b=words[:_COMPARED])  # it caches what it knows about this one
         for name in names:
             matcher.set_seq1(name)
             if words and words[:_COMPARED] in name:

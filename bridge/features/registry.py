@@ -1,4 +1,4 @@
-"""The features: one line for each. Dispatch, help, the manifest and the Bolt listeners follow from this list."""
+"""The features. Dispatch, help, the manifest and the Bolt listeners follow from this list."""
 
 from __future__ import annotations
 

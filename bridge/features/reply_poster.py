@@ -1,8 +1,8 @@
-"""Show the outcome of a turn in Slack, exactly once as far as that can be done.
+"""Post the outcome of a turn in Slack, exactly once as far as possible.
 
-`chat.postMessage` has no idempotency key. A post that Slack surely did not take is made again; an ambiguous one is
-settled by looking for its mark in the thread; so is one that an earlier worker may have made. Where nobody can look
-(no permission to read, a response_url) it is not made again: people are told so, and a button shows it.
+`chat.postMessage` has no idempotency key. A post that Slack certainly didn't accept is retried. An ambiguous one, or
+one an earlier worker may have made, is looked for in the thread by its mark. Where that's impossible (no permission to
+read, a response_url), it isn't retried: a notice with a button offers to show it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
 CLOCK_SKEW = timedelta(minutes=5)
-_MOST_DOUBTS = 3  # so often is it said that an answer is in doubt, where that is in doubt each time
+_MOST_DOUBTS = 3  # notices about an answer in doubt, if each is in doubt itself
 _NOT_A_MEMBER = frozenset({"not_in_channel", "channel_not_found"})
 
 MOST_HANDS = 8
@@ -38,17 +38,17 @@ MENU_MARK = "bridge_menu"
 
 
 class NeverFinished(Exception):
-    """A turn was begun again and again, and never came to its end."""
+    """A turn was started too often without ever finishing."""
 
 
 class PostInDoubt(Exception):
-    """Nobody can tell whether the outcome of a turn is in Slack, so it is not posted again."""
+    """Whether a turn's outcome is in Slack is unknown, so it isn't posted again."""
 
 
 def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
-    """Where everybody sees the answer to *body*: the thread it is in, or else the channel.
+    """Return where everyone sees the answer to *body*: its thread, or else the channel.
 
-    What is shown to the `Audience.THREAD` of a message that is in none begins one below it.
+    For `Audience.THREAD`, a message outside of a thread starts one.
     """
     match body:
         case InboundMessage():
@@ -62,22 +62,22 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
 
 
 def is_open(body: Inbound, audience: Audience) -> bool:
-    """Whether all who are there see the answer to *body*: so in a direct message, and where an app is answered."""
+    """Whether everyone there sees the answer to *body*: in a direct message, or if an app is answered."""
     has_no_one_else = isinstance(body, InboundMessage) and (body.is_direct or bool(body.app))
     return audience is not Audience.PRIVATE or has_no_one_else or isinstance(body, TriggeredRun)
 
 
 def whom_of(body: Inbound) -> Recipient:
-    """Whom alone the private answer to *body* reaches."""
+    """Return who alone sees the private answer to *body*."""
     response_url = getattr(body, "response_url", "")
-    if isinstance(body, Submission):  # where it was opened, not where what comes of it is shown
+    if isinstance(body, Submission):  # where it was opened, not where its result is shown
         return Recipient(body.opened_in or body.channel, body.user, "", response_url)
     thread_ts = body.thread_ts if isinstance(body, InboundMessage | Click | StopRequest | Notice) else ""
     return Recipient(body.channel, body.user, thread_ts, response_url)
 
 
 class ReplyPoster:
-    """Posts outcomes by way of *say*, with all the *patience* that Slack may need."""
+    """Posts outcomes with *say*, with as much *patience* as Slack needs."""
 
     def __init__(self, say: Say, patience: Patience, journal: Journal, watches: Watches) -> None:
         self._say = say
@@ -86,15 +86,15 @@ class ReplyPoster:
         self._watches = watches
 
     async def post(self, turn: Turn, outcome: Outcome, *, may_be_there: bool) -> str:
-        """Show *outcome*; returns the ``ts`` of its (first) message, ``""`` for a private one.
+        """Post *outcome*; returns the ``ts`` of its first message, ``""`` if it's private.
 
-        *may_be_there*: an earlier worker may have posted it. Raises `SlackRefused` where Slack will never take it,
+        *may_be_there*: an earlier worker may have posted it. Raises `SlackRefused` if Slack rejects it for good,
         `PostInDoubt`, `NeverFinished`, `TurnStopped`, `LaneLost`, and `Draining`.
         """
         body, reply = turn.body, outcome.reply
         is_public = is_open(body, reply.audience)
         replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
-        # The card of a run becomes its result. A menu that was shown before the answer is a message of its own.
+        # A run's card becomes its result. A menu shown before the answer stays a message of its own.
         card = turn.card if outcome.mark == RUN_MARK else ""
         tag = aside(turn.id, "menu") if outcome.mark == MENU_MARK else turn.id
         said = body.ts if isinstance(body, InboundMessage) and outcome.mark != MENU_MARK else ""
@@ -140,18 +140,17 @@ class ReplyPoster:
                     raise PostInDoubt from exc
                 trouble, may_be_there, look = exc, True, is_public and not card and not replaces
             attempt, has_waited = attempt + 1, True
-            # An attempt that took longer than a lease lasts held the process up for longer than it may.
+            # An attempt longer than a lease blocked the process for too long.
             outlived += turn.lease.was_outlived(began)
             if turn.record.handed_out + outlived > MOST_HANDS:
                 raise NeverFinished
             await self._wait(turn, trouble, attempt, has_begun=bool(existing))
 
     async def tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
-        """Say that nobody can tell whether *outcome* is in Slack, and offer to show it.
+        """Say that *outcome* may be missing in Slack, and offer to show it.
 
-        In its place, or where the bot itself could not post that, in the person's direct message. To say it twice does
-        no harm, so it is said again while that is in doubt, too, but not for ever. Raises what `post` raises, and
-        `SlackAmbiguous`.
+        In its place or, if the bot can't post there, in the person's direct message. A second notice does no harm, so
+        it's repeated a few times while in doubt itself. Raises what `post` raises, and `SlackAmbiguous`.
         """
         body, audience = turn.body, outcome.reply.audience
         is_private = not is_open(body, audience)
@@ -179,11 +178,11 @@ class ReplyPoster:
             await self._wait(turn, trouble, attempt, has_begun=True)
 
     async def _wait(self, turn: Turn, trouble: SlackError, attempt: int, *, has_begun: bool) -> None:
-        """Wait before the next try: meanwhile a stop may end it."""
+        """Wait before the next attempt, unless a stop ends it."""
         await self._journal.waits(turn.taken, has_begun=has_begun)
         log.warning("slack hasn't accepted an answer yet", extra={"attempt": attempt})
         async with self._watches.ends_when_stopped(turn.id):
-            if isinstance(trouble, SlackTokenRefused):  # what is recorded waits, however long that takes
+            if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits as long as it takes
                 await self._patience.wait_for(self._say.token.until_accepted())
                 return
             asked = trouble.retry_after if isinstance(trouble, SlackUnreachable) else None
@@ -192,26 +191,26 @@ class ReplyPoster:
     async def _find(
         self, turn: Turn, outcome: Outcome, mark: MessageTag, place: Place, *, is_surely_new: bool
     ) -> ExistingParts:
-        """Look what is there. That Slack does not let us look says nothing about a post."""
+        """Look for the post. If Slack doesn't let us look, that says nothing about it."""
         try:
             return await self._say.find(place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
         except SlackRefused as exc:
-            is_stranger = exc.error in _NOT_A_MEMBER and turn.response_url  # then it cannot have posted here
+            is_stranger = exc.error in _NOT_A_MEMBER and turn.response_url  # then it can't have posted here
             if is_surely_new or is_stranger or outcome.mark == MENU_MARK:  # a second menu does no harm
                 return ExistingParts()
             raise PostInDoubt from exc
 
     async def _respond(self, turn: Turn, outcome: Outcome, existing: ExistingParts) -> None:
-        """Answer by response_url, where the bot itself may not post."""
+        """Answer through response_url if the bot can't post."""
         await self._go_by_url(turn)
         if any(isinstance(after, NewThread) for after in outcome.after):
-            # A root that the bot did not post has no thread in which an agent could answer.
+            # Without the bot's own root, there's no thread for the agent's answer.
             await self._say.whisper(whom_of(turn.body), notices.no_thread_here(), existing)
         else:
             await self._say.respond(turn.response_url, outcome.reply, existing)
 
     async def _go_by_url(self, turn: Turn) -> None:
-        """Mark what goes by response_url, where nobody can look for it. Raises `PostInDoubt` where it did before."""
+        """Mark that response_url is used, where nothing can be looked up. Raises `PostInDoubt` on a second use."""
         if not await self._journal.goes_by_url(turn.taken):
             raise PostInDoubt
         await turn.lease.ensure(SLACK_TIMEOUT)

@@ -1,11 +1,11 @@
-"""What a handler returns: a closed set.
+"""What a handler returns, a closed set.
 
-* A `Reply`, or an `Outcome` where there is more to say: it is recorded, then posted exactly once as far as that can be.
-* A `Form` or a `HomeView`, which the person sees and nothing else; `HomeChanged` has their Home tab drawn anew.
-* `Wait`: a menu is shown, and the lane waits until somebody has chosen.
-* `Done`: there is nothing to show.
+* A `Reply`, or an `Outcome` with more facts: recorded, then posted exactly once as far as possible.
+* A `Form` or a `HomeView`, which only the person sees; `HomeChanged` redraws their Home tab.
+* `Wait`: a menu is shown, and the lane waits until someone has chosen.
+* `Done`: there's nothing to show.
 
-`TryLater` is raised where something that has to be looked up first cannot be had now.
+`TryLater` is raised if something that must be looked up first isn't available now.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class NewThread(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     agent: int
-    text: str  # with Slack's escapes, like a message that somebody typed there
+    text: str  # with Slack's escapes, like a typed message
     parts: tuple[MessagePart, ...] = ()
-    thread_ts: str = ""  # the thread that it is for, where the reply is no root
+    thread_ts: str = ""  # the thread it's for, unless the reply is its root
 
 
 class PostedReport(BaseModel):
-    """What is kept of a scheduled report once it is posted for its *slot*.
+    """What is stored about a scheduled report once it's posted for its *slot*.
 
     Its *words* are for the first question in its thread, its *numbers* for the next report to compare with. With
-    *binds* its thread is a conversation at once. It is *called* what its schedule says.
+    *binds*, its thread is a conversation right away. *called* describes its schedule.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,7 +49,7 @@ class PostedReport(BaseModel):
 
 
 class ShownLate(BaseModel):
-    """The outcome of the earlier turn *turn* is shown after all; the message *notice* has asked whether to."""
+    """The outcome of the earlier turn *turn* is shown on request, made in the message *notice*."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -58,7 +58,7 @@ class ShownLate(BaseModel):
 
 
 class Greeted(BaseModel):
-    """The person was greeted, and is not to be greeted again."""
+    """The person was greeted, and won't be greeted again."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -69,10 +69,9 @@ class Outcome(BaseModel):
     """*what* happened, in a word for the trace and the metrics, and the *reply* that shows it.
 
     *mark*, *agent* and *session* go into the message's metadata; *workflow* is the one that ran. *keeps_text*: the
-    reply has a button that sends the text again. *after* is done
-    once it is posted, and may be done again. *ran* is
-    the name of the workflow of a run that was started, and *ended* how that ended. *concerns* is what it was about, for
-    the audit: a kind, an id and a name (``agent 7 Support``).
+    reply has a button that sends the text again. *after* is done once it's posted, perhaps twice. *ran* is the name of
+    the workflow that was run, and *ended* how the run ended. *concerns* is what it was about, for the audit: a kind, an
+    ID and a name (``agent 7 Support``).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -99,13 +98,13 @@ class Outcome(BaseModel):
 
 
 def shown(reply: Reply, what: str = "shown", about: str = "") -> Outcome:
-    """Make the outcome of which *reply* is all that people see."""
+    """Make the outcome that only shows *reply*."""
     return Outcome(what=what, reply=reply, concerns=about)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Open *view* with the turn's trigger. A trigger lives 3 s: where it is too late, *otherwise* is shown."""
+    """Open *view* with the turn's trigger, which lives 3 s. If it's too late, show *otherwise*."""
 
     view: View
     otherwise: Reply
@@ -114,7 +113,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class HomeView:
-    """Show *view* as the Home tab of this turn's person, unless it has changed since they saw *view_hash*."""
+    """Show *view* as this person's Home tab, unless it changed since they saw *view_hash*."""
 
     view: View
     view_hash: str = ""
@@ -122,21 +121,21 @@ class HomeView:
 
 @dataclass(frozen=True, slots=True)
 class HomeChanged:
-    """A click in the Home tab has changed what that shows: draw it anew."""
+    """A click changed what the Home tab shows: redraw it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Show *menu* in the thread, once, and let the lane wait until somebody has chosen an agent."""
+    """Show *menu* in the thread, once, and hold the lane until someone has picked an agent."""
 
     menu: Reply
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """There is nothing to show, for *reason* (it is kept for `bridge trace`).
+    """There's nothing to show; *reason* is for `bridge trace`.
 
-    One that *keeps_text* leaves that, with what it has staged, to a button of another turn.
+    With *keeps_text*, the text and what was staged are left to a button of another turn.
     """
 
     reason: str
@@ -148,7 +147,7 @@ Result = Reply | Outcome | Form | HomeView | HomeChanged | Wait | Done
 
 
 class TryLater(Exception):
-    """Something that has to be looked up first cannot be had before *after*; the message waits."""
+    """Something that must be looked up first isn't available before *after*; the message waits."""
 
     def __init__(self, after: timedelta) -> None:
         super().__init__(after)

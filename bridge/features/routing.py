@@ -1,4 +1,4 @@
-"""`Features`: from what came in to the handler that answers it, and from a line that was typed to its command."""
+"""`Features`: from any input to the handler that answers it, and from a typed line to its command."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _SHARE: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)share(?=\s|$)", re.IGNOR
 _OPTION: Final = re.compile(r"(?:^|(?<=\s))(?:--|—|–)([A-Za-z][\w-]*)\S*")  # noqa: RUF001 - typed by phones
 _BANG: Final = re.compile(r"\s*!([A-Za-z][\w-]*)(?=\s|$)")
 _WORD: Final = re.compile(r"[a-z][\w-]*")
-_LONG: Final = 6  # letters of a name in which two slips are as likely as one in a shorter one
-_UNTOUCHED: Final = "input"  # goes to a workflow as it was typed
+_LONG: Final = 6  # letters of a name in which two typos are allowed
+_UNTOUCHED: Final = "input"  # goes to a workflow as typed
 
 
 class ListedCommand(NamedTuple):
-    """A slash command as Slack's manifest lists it; one *with_ids* gets channels, people and links as ids.
+    """A slash command as Slack's manifest lists it; one *with_ids* gets channels, people and links as IDs.
 
-    Without, ``#general`` comes as it was typed. Whoever takes ``[input]`` gets it untouched; all others may be told a
-    channel or a person. https://docs.slack.dev/interactivity/implementing-slash-commands
+    Without, ``#general`` arrives as typed. Commands with ``[input]`` get it untouched, all others may name channels and
+    people. https://docs.slack.dev/interactivity/implementing-slash-commands
     """
 
     name: str
@@ -59,9 +59,9 @@ class ListedCommand(NamedTuple):
 
 
 class Typed(NamedTuple):
-    """A line that was understood: its *command* with the *values* of the parameters.
+    """A line that was understood: its *command* with the parameters' *values*.
 
-    *about* names for the audit what it is about; one that *is_shared* shows the answer to the whole channel.
+    *about* is its subject, for the audit; *is_shared* shows the answer to the whole channel.
     """
 
     command: Command
@@ -70,13 +70,13 @@ class Typed(NamedTuple):
     is_shared: bool
 
     def blamed(self, error: BridgeError) -> None:
-        """Add to the handler's *error* what the line says of it."""
+        """Add the line's facts to the handler's *error*."""
         error.about = error.about or self.about
         if isinstance(error, CommandError):
             error.form = error.form or self.command.form
 
     def completed(self, result: Result) -> Result:
-        """Add to the handler's *result* what the line says of it."""
+        """Add the line's facts to the handler's *result*."""
         match result:
             case Form() if not result.about:
                 return Form(result.view, result.otherwise, self.about)
@@ -93,7 +93,7 @@ class Typed(NamedTuple):
 
 
 class Features:
-    """All *features* together. Raises TypeError where two of them want the same."""
+    """All *features* together. Raises TypeError if two of them want the same."""
 
     def __init__(self, *features: Feature) -> None:
         self.features = features
@@ -121,7 +121,7 @@ class Features:
         self._unknown = _joined(feature.unknown for feature in features)
 
     async def handle(self, deps: Deps, turn: Turn) -> Result:
-        """Answer whatever came in. Raises `BridgeError`, `TryLater`, and what `Turn.once` raises."""
+        """Answer any input. Raises `BridgeError`, `TryLater`, and what `Turn.once` raises."""
         match turn.body:
             case SlashCommand(command=command, text=text):
                 line = f"{command} {text}"
@@ -136,7 +136,7 @@ class Features:
             case Submission(form=form) as submission:
                 if form not in self._forms:
                     return Done("unknown form", {"form": form})
-                if errors := self.problems_of(submission):  # of another release: it did not stay open
+                if errors := self.problems_of(submission):  # from another version, so it didn't stay open
                     return Done("form not filled in", dict.fromkeys(errors, "wrong"))
                 reader, sent = self._forms[form]
                 return await sent(deps, turn, submission, reader(submission.values))  # type: ignore[no-any-return]
@@ -173,7 +173,7 @@ class Features:
         return typed.completed(result)
 
     async def after(self, deps: Deps, turn: Turn, outcome: Outcome, ts: str) -> None:
-        """Do what is left to do once *outcome* is posted as *ts* (``""``: in private). It may be done again.
+        """Do what is left once *outcome* is posted as *ts* (``""``: in private), perhaps twice.
 
         What it stages is written with DONE.
         """
@@ -182,23 +182,23 @@ class Features:
             await self._after[type(what)](deps, turn, what, ts)
 
     async def refused(self, deps: Deps, turn: Turn, outcome: Outcome, error: str) -> None:
-        """Do what is to be done where Slack refuses *outcome* for good, with its word *error*. It may be done again."""
+        """Do what is left if Slack rejects *outcome* for good, with *error*; perhaps twice."""
         for what in outcome.after:
             if type(what) in self._refused:
                 await self._refused[type(what)](deps, turn, what, error)
 
     async def unknown(self, deps: Deps, turn: Turn) -> Outcome:
-        """Say that nobody knows what came of the request of *turn*: whoever sent it never heard the answer."""
+        """Say that the result of *turn*'s request is unknown."""
         return await self._unknown[bool(turn.record.note)](deps, turn)  # type: ignore[no-any-return]
 
     def words_of(self, notice: str) -> Reply:
-        """Find the words of `Notice.what`; a later release may know more names than this one."""
+        """Find the words of `Notice.what`; a later version may know more names."""
         name, _, facts = notice.partition(":")
         words = self._notices.get(name)
         return words(*([facts] if facts else [])) if words else failure(NotAllowed(notice))
 
     def problems_of(self, submission: Submission) -> Mapping[str, str]:
-        """Say what is wrong with a form, by the field under which it is shown."""
+        """Return a form's problems, by the field that shows them."""
         known = self._forms.get(submission.form)
         read = known[0](submission.values) if known else None
         return read.by_block if isinstance(read, modals.FormErrors) else {}
@@ -208,7 +208,7 @@ class Features:
         return [listed for listed, _handler in self._shortcuts.values()]
 
     async def _use(self, deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
-        """Open what a shortcut opens. A global one has no place where something could be said, so a modal says it."""
+        """Open what a shortcut opens. A global one has no place for a message, so errors are shown in a modal."""
         if shortcut.name not in self._shortcuts:
             return Done("unknown shortcut", {"name": shortcut.name})
         try:
@@ -225,7 +225,7 @@ class Features:
         """Read a line such as ``/workflows show 3``; help is answered at once. Raises `CommandError`."""
         start = "!" if _is_in_a_thread(turn) else f"/{deps.command_prefix}"  # Slack has no slash commands in threads
         names: dict[str, str] = {}
-        if "<" in line:  # who is mentioned is called by name; who has no name but an id is left out
+        if "<" in line:  # mentioned people are called by name, unless unknown
             found = await deps.directory.names(mentions_in(line))
             names = {id_: name for id_, name in found.items() if name != id_}
         typed = plain_command_text(line, names).strip()
@@ -251,9 +251,9 @@ class Features:
         return Typed(match[0], values, about, is_shared=is_shared)
 
     async def _values(self, command: Command, rest: str, deps: Deps, start: str) -> tuple[dict[str, Any], str]:
-        """Read the parameters, and what the line is about. Raises `CommandError`."""
+        """Read the parameters and the line's subject. Raises `CommandError`."""
         values: dict[str, Any] = {}
-        about = ""  # never what was said
+        about = ""  # never the text
         for place, parameter in enumerate(command.parameters):
             if not rest:
                 if parameter.is_needed:
@@ -274,9 +274,9 @@ class Features:
         return values, about
 
     def _unknown_option(self, typed: str, match: tuple[Command, str] | None, start: str) -> UnknownOption | None:
-        """Find an option that no command has: in a line that is a command without it, or in one that only reads.
+        """Find an unknown option, in a line that's a command without it or that only reads.
 
-        What goes to a workflow or an agent may hold whatever it likes, and a report has options of its own.
+        Input for workflows and agents may contain anything, and a report has its own options.
         """
         option = _OPTION.search(typed)
         command = (match or self._match(_OPTION.sub("", typed)) or (None,))[0] if option else None
@@ -286,16 +286,16 @@ class Features:
         return UnknownOption(f"--{option[1]}", command.shown(start).split(" ")[0], "--share" if near else "")
 
     def command_line(self, message: InboundMessage, bot_user: str) -> str | None:
-        """The command that a message is or nearly is (``!stats`` → ``/stats``), mention or not; None: it is none."""
+        """Return the command that a message is, or nearly is (``!stats`` → ``/stats``); None if it isn't one."""
         if "!" not in message.text or message.is_text:
             return None
         text = re.sub(rf"^\s*<@{re.escape(bot_user)}(\|[^>]*)?>\s*", "", message.text)
         return self.bang_line(text) if text.lstrip().startswith("!") else None
 
     def bang_line(self, text: str) -> str | None:
-        """Turn ``!stats`` into ``/stats``; None where no known command stands behind the exclamation mark.
+        """Turn ``!stats`` into ``/stats``; None if no known command follows the exclamation mark.
 
-        One word that is nearly a command becomes a line, too: `meant_by` says what it is nearly.
+        A single word that is nearly a command becomes a line, too; see `meant_by`.
         """
         found, line = _BANG.match(text), "/" + text.strip()[1:]
         if found is None or not (found[1].casefold() in self._names() or self.meant_by(line)):
@@ -303,7 +303,7 @@ class Features:
         return line
 
     def meant_by(self, line: str) -> str:
-        """Name the command of which a *line* of one word is a slip; ``""`` where it is one, or near none."""
+        """Name the command that a *line* of one word misspells; ``""`` if it's a command, or similar to none."""
         word, names = line[1:].casefold(), self._names()
         if word in names or not _WORD.fullmatch(word):
             return ""
@@ -342,7 +342,7 @@ class Features:
         return [command for command in self._commands if command.path[0] == name]
 
     def _match(self, typed: str) -> tuple[Command, str] | None:
-        """Find the command that a line means, and what was typed behind its words."""
+        """Find the command a line means, and the text after its words."""
         said = tuple(_words(typed))
         for command in self._longest_first:
             count = len(command.path)
@@ -362,7 +362,7 @@ class Features:
         return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
 
     def _not_understood(self, said: list[str], start: str) -> UnknownCommand | BadUsage:
-        """Say what is near to what was typed; where nothing is, help with what could have been."""
+        """Suggest similar commands or, if there are none, show help."""
         known = self._named(said[0]) if said else []
         if not known:
             names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self._commands))
@@ -372,7 +372,7 @@ class Features:
         depth = max(_in_common(command.path, said) for command in known)
         fitting = [command for command in known if _in_common(command.path, said) == depth]
         exact = [command for command in fitting if len(command.path) == depth]
-        if exact and len(fitting) == 1:  # its words fit, and there were too many of them
+        if exact and len(fitting) == 1:  # too many words
             return _with_form(BadUsage(exact[0].shown(start)), exact[0])
         words = [_first_word(fitting[0], start), *said[1:depth]]
         following = {command.path[depth]: command for command in fitting if len(command.path) > depth}
@@ -401,7 +401,7 @@ def _first_word(command: Command, start: str) -> str:
 
 
 def _in_common(path: Sequence[str], said: Sequence[str]) -> int:
-    """Count the words at the beginning that are the same."""
+    """Count the equal words at the start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, said, strict=False)))
 
 
@@ -415,7 +415,7 @@ def _joined(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
 
 
 def _slips(typed: str, name: str) -> int:
-    """Count the letters that are missing, too many, wrong, or two of them turned round."""
+    """Count the letters that are missing, extra, wrong or swapped."""
     if abs(len(typed) - len(name)) > 2:  # noqa: PLR2004 - never near
         return len(name)
     before, last, row = [0] * (len(name) + 1), list(range(len(name) + 1)), [0]

@@ -1,11 +1,10 @@
-"""One turn, from the head of its lane to what people see: the way of a message through the journal.
+"""One turn, from the head of its lane to what people see.
 
 ``take`` → the handler (`Turn.once` writes ``sent`` before its request) → ``outcome`` → the post → ``done``.
 
-Each arrow into the journal is written before the effect that follows it, and each effect is preceded by a look at
-the lease. So whoever takes a lane over knows what may have happened: nothing (``queued``: begin), a request
-(``sent``: say that the outcome is unknown), or a post (``posting``: look whether it is there, and where nobody can
-look, say that).
+Each step is written before the effect that follows it, and the lease is checked before each effect. So a worker that
+takes over a lane knows what may have happened: nothing (``queued``: start), a request (``sent``: say that the outcome
+is unknown), or a post (``posting``: look for it, or say that it may be missing).
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _TRANSIENT = timedelta(seconds=2)
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Does one turn after the other: the *features* say what is to be shown, the *poster* shows it."""
+    """Does one turn after the other: the *features* decide what to show, the *poster* shows it."""
 
     deps: Deps
     features: Features
@@ -79,7 +78,7 @@ class Turns:
     watches: Watches = field(default_factory=Watches)
 
     async def work(self, lease: Lease) -> None:
-        """Bring the head of a lane to its end, however long that takes. Raises `LaneLost`."""
+        """Finish the head of a lane, however long that takes. Raises `LaneLost`."""
         begins = True
         try:
             while (turn := await self._take(lease, begins=begins)) is not None:
@@ -105,7 +104,7 @@ class Turns:
                         continue
                     except NeverFinished:
                         return await self._bury(lease, turn.id, "begun again and again, never finished", turn.record)
-                    except TurnStopped:  # nothing is shown: what the stop did was said where it was given
+                    except TurnStopped:  # nothing is shown: the stop itself was answered
                         if turn.record.takes > 1:  # an earlier worker may have left its sign
                             await self.deps.indicators.clear_working(place_of(turn.body))
                         return await self._done(turn, "stopped", keep_text=True)
@@ -115,16 +114,16 @@ class Turns:
             await self.journal.release(lease.held)
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
-        """Take the head of a lane; None where that is empty, or now for others to go on with."""
-        head, lease.head = lease.head, None  # what was taken with the lane; later it is taken anew
+        """Take the head of a lane; None if it's empty, or left to others now."""
+        head, lease.head = lease.head, None  # what was taken with the lane; later it's taken again
         if head is None and not self.deps.say.token.is_accepted:
-            await self.journal.release(lease.held)  # no turn begins now (`Worker`)
+            await self.journal.release(lease.held)  # no turn starts now (`Worker`)
             return None
         if head is None and (head := await self.journal.take(lease.held, begins=begins)) is None:
             return None
         if isinstance(head, Taken):
             return Turn(head, lease, self.journal, self.watches, may_begin=lambda: self.deps.say.token.is_accepted)
-        if head.is_newer:  # during a rolling upgrade the process that wrote this record runs beside us
+        if head.is_newer:  # during a rolling upgrade, the process that wrote this record is still running
             log.warning("a lane needs a newer version of the bridge", extra={"lane": lease.lane})
             async with self.slots.lent():
                 await self.patience.pause(_TRANSIENT)
@@ -134,9 +133,9 @@ class Turns:
         return None
 
     async def _handle(self, turn: Turn) -> Result:
-        """Find what is to be shown: what is recorded, what follows from how far the turn is, or its handler's answer.
+        """Decide what to show: the recorded outcome, what follows from its step, or the handler's answer.
 
-        Raises `TurnChanged` where it has to be taken anew.
+        Raises `TurnChanged` if it must be taken again.
         """
         record = turn.record
         if record.handed_out > MOST_HANDS:
@@ -145,7 +144,7 @@ class Turns:
             raise TurnStopped(turn.id)
         if record.step is Step.POSTING:
             return Outcome.from_json(record.outcome)
-        if record.step is Step.SENT:  # an earlier worker may have sent the request, and never heard the answer
+        if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
             return await self.patience.through_outages(lambda: self.features.unknown(self.deps, turn))
         if record.is_withdrawn:
             return Done("withdrawn")
@@ -167,26 +166,26 @@ class Turns:
             except LaneLost:
                 raise
             except BridgeError as exc:
-                # Whether a look-up failed in a way that passes by itself.
+                # Whether a lookup failed temporarily.
                 is_lasting = isinstance(exc, ServiceRefused | NotUnderstood) and not isinstance(exc, Busy | Outage)
                 if isinstance(exc, ProjectError) and is_message and not is_lasting:
                     await self._wait_for_service(turn, exc)
                     raise TurnChanged from exc
                 turn.staged.clear()
                 result = Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about)
-        if not self.deps.say.token.is_accepted and not turn.has_sent:  # refused since the turn was taken
+        if not self.deps.say.token.is_accepted and not turn.has_sent:  # rejected since the turn was taken
             raise NothingBegins
         return result
 
     def _age(self, record: Record) -> timedelta:
-        """How long it has waited: one that was found in Slack's history, since it was written."""
+        """Return how long it has waited; a message found in Slack's history counts from when it was written."""
         since, message = record.accepted_at, record.body
         if isinstance(message, InboundMessage) and message.was_found and not record.is_again:
             since = min(since, datetime.fromtimestamp(float(message.ts), UTC))
         return self.deps.now() - since
 
     async def _too_old(self, turn: Turn, age: timedelta) -> Outcome | Done:
-        """Offer a message that is too old to be sent; what was found in one thread is offered together."""
+        """Offer a message that's too old to be sent; those found in one thread are offered together."""
         message = turn.body
         if not isinstance(message, InboundMessage) or not message.was_found or turn.record.is_again:
             return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
@@ -198,14 +197,14 @@ class Turns:
         return Done("too old", keeps_text=True)
 
     async def _wait_for_older(self, turn: Turn) -> None:
-        """Let older messages go first, where the thread has still to be read after an outage. Raises `TryLater`."""
+        """Let older messages go first if the thread still has to be read after an outage. Raises `TryLater`."""
         if turn.record.is_behind and turn.thread is not None:
             after = await self.deps.bring_up(turn.thread)
             if after is not None:
                 raise TryLater(after)
 
     async def _show(self, turn: Turn, outcome: Outcome) -> None:
-        """Record *outcome*, and post it; one that is recorded an earlier worker may have posted."""
+        """Record *outcome* and post it; if it was already recorded, an earlier worker may have posted it."""
         record = turn.record
         is_recorded = record.step is Step.POSTING
         if is_recorded and record.is_doubtful:
@@ -226,7 +225,7 @@ class Turns:
         return await self._done(turn, outcome.what, posted=ts, outcome=outcome)
 
     async def _tell_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
-        """Nobody can tell whether it was posted: people are told so, and the lane goes on."""
+        """Say that the post may be missing, and let the lane continue."""
         log.warning("unknown whether an answer was posted", extra={"kind": turn.body.kind})
         try:
             await self.poster.tell_of_doubt(turn, outcome, is_by_url=is_by_url)
@@ -238,10 +237,10 @@ class Turns:
         return await self._done(turn, "post in doubt", outcome=outcome)
 
     async def _not_taken(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
-        """Slack will never take it: who asked is told in a direct message, once for each turn."""
+        """Slack rejects it for good: tell the person in a direct message, once per turn."""
         body = turn.body
         if isinstance(body, Notice):
-            if body.is_offer or not body.user:  # nobody waits for it
+            if body.is_offer or not body.user:  # nothing waits for it
                 return await self._done(turn, f"not shown: {exc.error}")
             directly = body.model_copy(update={"channel": body.user, "thread_ts": "", "is_offer": True})
             await self.patience.through_outages(lambda: self.deps.inbox.put(directly, event=f"refused:{turn.id}"))
@@ -265,7 +264,7 @@ class Turns:
         outcome: Outcome | None = None,
         writes: Iterable[Write] = (),
     ) -> None:
-        """Write that the turn is over: *outcome* was shown, in the message *posted* (``ts``); without one, nothing."""
+        """Write that the turn is over: *outcome* was shown in the message *posted* (``ts``), or nothing was."""
         record = turn.record
         if outcome is not None:
             keep_text = outcome.keeps_text
@@ -295,12 +294,12 @@ class Turns:
         log.error("turn failed for good, now a dead letter", extra={"turn": turn, "reason": reason})
 
     async def _remove_queued_reaction(self, record: Record) -> None:
-        """Only now, when the turn has ended and the lane goes on: nothing waits for it (`QueuedReactions`)."""
+        """Remove it only now, when the turn has ended and nothing waits for that (`QueuedReactions`)."""
         if isinstance(record.body, InboundMessage):
             await self.deps.indicators.remove_queued_reaction(record.body.channel, record.body.ts)
 
     async def _open(self, turn: Turn, form: Form) -> None:
-        """Open a form, or offer a button for it: most of all where the trigger is older than 3 s."""
+        """Open a form, or offer a button for it if the trigger is older than 3 s."""
         if turn.trigger_id and turn.record.takes == 1:
             try:
                 await self.deps.say.open_form(turn.trigger_id, form.view)
@@ -309,11 +308,11 @@ class Turns:
             else:
                 return await self._done(turn, "form opened", about=form.about)
         if not whom_of(turn.body).can_be_told:
-            return await self._done(turn, "form not opened", about=form.about)  # the person knows: nothing came
+            return await self._done(turn, "form not opened", about=form.about)  # the person sees that nothing opened
         return await self._show(turn, Outcome(what="form offered", reply=form.otherwise, concerns=form.about))
 
     async def _publish(self, turn: Turn, home: HomeView) -> str:
-        """Show a person's Home tab. One that Slack does not take now is shown anew when it is opened again."""
+        """Show a person's Home tab. If Slack doesn't accept it now, it's redrawn when they open it again."""
         try:
             await self.deps.say.publish_home(turn.user, home.view, home.view_hash)
         except SlackRefused as exc:
@@ -327,7 +326,7 @@ class Turns:
         return "home shown"
 
     async def _park(self, turn: Turn, wait: Wait) -> bool:
-        """Show the menu, once, and let the lane wait; False where the choice was made meanwhile."""
+        """Show the menu, once, and hold the lane; False if someone has already chosen."""
         menu = Outcome(what="menu", reply=wait.menu, mark=MENU_MARK)
         if not turn.record.card:
             try:
@@ -339,7 +338,7 @@ class Turns:
         return await self.journal.park(turn.taken, _thread(turn))
 
     async def _wait_for_service(self, turn: Turn, exc: ProjectError) -> None:
-        """The message is kept, and tried again by itself; then the head is taken anew, for it may have changed."""
+        """Wait and retry; the head is then taken again, as it may have changed."""
         async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
             if isinstance(exc, Busy):
                 await self.patience.pause(exc.retry_after or _TRANSIENT)
@@ -350,7 +349,7 @@ class Turns:
                 await self.patience.wait_for(self.line.wait(turn.record.accepted_at, self.deps.project.wait_until_up))
 
     async def _tell_that_it_is_down(self, turn: Turn) -> None:
-        """Tell a thread once; one turn does that, at most once. Where nobody can look, it is not told again."""
+        """Tell a thread about it, at most once. If nobody can look for the notice, it isn't repeated."""
         thread, notice = _thread(turn), aside(turn.id, "notice")
         if not await self.patience.through_outages(lambda: self.deps.sessions.may_tell(thread, turn.id)):
             return

@@ -177,7 +177,7 @@ async def test_a_workflow_does_not_run_once_its_owner_may_not_run_it(harness: Ha
     assert told.place == Place(CHANNEL, ROOT)
     assert told.words == (
         "Alice Adler set this up to run a workflow, but no longer has permission to, so nothing was started. "
-        "Someone who does can set it up again with /agents channel run."
+        "Someone with permission can set it up again with /agents channel run."
     )
     assert harness.seen.whispers == []
 

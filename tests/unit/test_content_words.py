@@ -35,7 +35,7 @@ def same(words: str) -> str:
         (Quotation(text="see", tables=(Table(rows=(("a", "b"),)),)),
          "A forwarded message:\n> see\n>\n> | a | b |\n> | --- | --- |"),
         (Table(rows=(("a|b", "c\nd"), ("e",)), is_cut=True),
-         "A table:\n\n| a\\|b | c d |\n| --- | --- |\n| e |  |\n[cut here, as the message is too long]"),
+         "A table:\n\n| a\\|b | c d |\n| --- | --- |\n| e |  |\n[cut here because the message is too long]"),
         (Alert(text="CPU\n99 %"), "Shown by an app:\n> CPU\n> 99 %"),
         (LeftOut(count=3), "[3 more parts left out]"),
     ],
@@ -94,15 +94,15 @@ def test_a_message_that_is_too_long_is_cut_in_sight(shown: str, body: str) -> No
     assert len(made.text.encode()) <= MOST + 100
     assert made.cut == 2
     assert made.text.startswith("own\n\nBefore:\n> yy")
-    assert made.text.endswith("[1 part left out, as the message is too long]")
-    assert "[cut here, as the message is too long]" in made.text
+    assert made.text.endswith("[1 part left out because the message is too long]")
+    assert "[cut here because the message is too long]" in made.text
     assert "z" not in made.text
 
 
 def test_a_cut_fence_is_closed() -> None:
     text = composed("", [Passage("Long:", "x\n" * 200_000, "fenced")]).text
 
-    assert text.endswith("x\n```\n[cut here, as the message is too long]")
+    assert text.endswith("x\n```\n[cut here because the message is too long]")
 
 
 def test_the_words_of_an_app_are_its_own_text_in_a_quotation() -> None:

@@ -251,7 +251,7 @@ async def test_all_together_are_at_most_200_kilobytes(harness: Harness) -> None:
     got = await sent(harness, *files)
 
     assert 199_000 < len(got.encode()) < 200_200
-    assert "[cut here, as the message is too long]" in got
+    assert "[cut here because the message is too long]" in got
     assert "can hold 200 kB of text" in told(harness)
 
 

@@ -96,11 +96,14 @@ _FIELDS: Final = {OFTEN, CLOCK, CRON, ZONE, CHANNEL, COMPARE, ONLY}
 
 
 def small_print(report: StoredReport) -> list[Block]:
-    """Name the report below the statistics, and say that slots before it were skipped."""
+    """Name the report below the statistics, and mention skipped ones."""
     below = [kit.context(f"Schedule: {report.called}. Mention me in this thread to ask an agent about these numbers.")]
     if report.skipped is None:
         return below
-    return [kit.trusted_context("Reports since {moment} were skipped: it was too late.", moment=report.skipped), *below]
+    return [
+        kit.trusted_context("Reports since {moment} were skipped because they were too late.", moment=report.skipped),
+        *below,
+    ]
 
 
 def report_scheduled(report: StoredReport, *, knows_zone: bool) -> Reply:
@@ -261,7 +264,7 @@ def _shown(report: StoredReport, owner: str, page: int) -> list[Block]:
     rest = kit.button("Resume", RESUME, value) if report.paused else kit.button("Pause", PAUSE, value)
     return [
         kit.rich(kit.paragraph(when, f" ({report.spec.zone}) in ", _where(report.spec.channel), ending)),
-        kit.context(f"⏸️ {_standing(report).capitalize()}") if report.paused else next_is,
+        kit.context(f"⏸️ {_standing(report).replace('p', 'P', 1)}") if report.paused else next_is,
         kit.actions(rest, kit.button(_POST_NOW, NOW, value), delete_button(report.called, value)),
     ]
 

@@ -1,4 +1,4 @@
-"""Buttons and menus that several features show. What they do stands in the feature that registers their action id."""
+"""Buttons and menus that several features show. The feature that registers their action ID handles them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _GOOD, _BAD = ({"text": kit.plain(text), "accessibility_label": text} for text i
 
 
 def run_value(workflow: int, *typed: Any) -> str:
-    """Make the value of a button that runs something: the workflow and, where there is room, the input."""
+    """Make the value of a button that runs a workflow, with the input if there's room."""
     with_input = compact({"w": workflow, "i": typed[0]}) if typed else ""
     return with_input if 0 < len(with_input) <= kit.BUTTON_VALUE else compact({"w": workflow})
 
@@ -54,7 +54,7 @@ def run_button() -> Block:
 
 
 def settings_button() -> Block:
-    """Make a button that opens the form with the settings of the channel that it is in."""
+    """Make a button that opens the settings of the channel it's in."""
     return kit.button("Change settings…", OPEN_DEFAULT, "")
 
 
@@ -64,7 +64,7 @@ def ask_button(agent: Agent | None, label: str) -> Block:
 
 
 def channel_choice() -> Block:
-    """Make the menu that opens the form of the channel that is chosen in it.
+    """Make the menu that opens the settings of the channel chosen in it.
 
     https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#conversations_select
     """
@@ -75,7 +75,7 @@ def channel_choice() -> Block:
 
 
 def agent_options(agents: Sequence[Agent], query: str = "") -> list[Block]:
-    """Offer the agents that fit what was typed so far, the best first."""
+    """Offer the agents that match what was typed so far, best first."""
     ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
     return [agent_option(agent) for _, agent in ranked[: kit.OPTIONS]]
@@ -88,7 +88,7 @@ def agent_option(agent: Agent) -> Block:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Which answer a vote is about: of which *turn*, by which *agent*, in which *session*."""
+    """The answer a vote is about: its *turn*, *agent* and *session*."""
 
     turn: TurnId
     agent: int

@@ -1,10 +1,10 @@
-"""What people have set for a channel: which agent answers there, to what, and which apps' messages count.
+"""Channel settings: which agent answers, to what, and which apps' messages count.
 
-One record for each channel, all of them in one hash. Who takes a message in looks at them each time, so every process
-keeps them in memory for as long as it hears of changes (`bridge.queue.turn.Watches`): that costs a message nothing,
-and one read of the hash after a change. While Redis is away, what was known last is what counts.
+One record per channel, all in one hash. Every incoming message needs them, so each process caches them as long as it
+hears of changes (`bridge.queue.turn.Watches`); a change costs one read of the hash. While Redis is away, the last known
+settings apply.
 
-A record that names an agent and nothing else is that number alone, as it was before there was more to set.
+A record with nothing but an agent is stored as that number alone.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Replies = Literal["all", "mentions"]
 
 
 class AppRule(BaseModel):
-    """What a message of an app starts: the *agent* answers it, or the *workflow* runs with its words.
+    """What an app's message starts: the *agent* answers it, or the *workflow* runs with its text.
 
-    *name* is what the app called itself, and *owner* the person who set this, on whose behalf the workflow runs.
+    *name* is the app's name, and *owner* the person who set this up, on whose behalf the workflow runs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -42,11 +42,11 @@ class AppRule(BaseModel):
 
 
 class ChannelSettings(BaseModel):
-    """The record of one channel; as it is made, nothing is set.
+    """One channel's settings; by default, nothing is set.
 
-    *agent* answers where nothing else chooses one. *answers*: to mentions, or to every top-level message. *replies*:
-    which ones in a thread go to its agent; None: as ``BRIDGE_THREAD_REPLIES`` says. *apps* by their app id
-    (``A…``): those whose top-level messages count.
+    *agent* answers if nothing else picks one. *answers*: to mentions, or to every top-level message. *replies*: which
+    ones in a thread go to its agent; None: as ``BRIDGE_THREAD_REPLIES`` says. *apps* whose top-level messages count, by
+    app ID (``A…``).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,7 +58,7 @@ class ChannelSettings(BaseModel):
     apps: dict[str, AppRule] = Field(default_factory=dict)
 
     def to_text(self) -> str:
-        """The stored form; ``""`` where nothing is set."""
+        """Return the stored form; ``""`` if nothing is set."""
         if self == ChannelSettings():
             return ""
         if self == ChannelSettings(agent=self.agent):
@@ -67,7 +67,7 @@ class ChannelSettings(BaseModel):
 
     @classmethod
     def from_text(cls, text: str) -> ChannelSettings:
-        """Read a stored form. One that this release cannot read sets nothing."""
+        """Read a stored form. If this version can't read it, nothing is set."""
         if text.isdecimal():
             return cls(agent=int(text))
         try:
@@ -77,7 +77,7 @@ class ChannelSettings(BaseModel):
             return NOTHING_SET
 
     def with_app(self, app: str, rule: AppRule | None) -> ChannelSettings:
-        """Let *rule* be what the messages of *app* start; None: nothing."""
+        """Set what the messages of *app* start; None: nothing."""
         apps = {id_: known for id_, known in self.apps.items() if id_ != app}
         return self.model_copy(update={"apps": apps if rule is None else {**apps, app: rule}})
 
@@ -91,16 +91,16 @@ APP_ID: Final = re.compile(r"A[A-Z0-9]{2,30}")
 
 @dataclass(frozen=True, slots=True)
 class StoredSettings:
-    """The *settings* of a channel as they were read, and their stored form, to be compared when they are changed."""
+    """The *settings* of a channel as read, and their stored form, to compare when changing them."""
 
     settings: ChannelSettings
     text: str
 
 
 class Channels:
-    """The records of all channels. *replies* is ``BRIDGE_THREAD_REPLIES``.
+    """All channels' settings. *replies* is ``BRIDGE_THREAD_REPLIES``.
 
-    What reads or changes a record may raise `StoreUnavailable`.
+    Reading and changing them may raise `StoreUnavailable`.
     """
 
     def __init__(self, scripts: Scripts, *, replies: Replies = "all") -> None:
@@ -113,16 +113,16 @@ class Channels:
         self._reading = asyncio.Lock()
 
     def heard(self, *, is_open: bool) -> None:
-        """Something may have changed; unless this *is_open*, no further change will be heard of."""
+        """Handle a possible change; unless *is_open*, further changes won't be heard of."""
         self._changes += 1
         self._hears, self._is_fresh = is_open, False
 
     def needs_mention(self, settings: ChannelSettings) -> bool:
-        """Whether a reply in a thread has to mention the bot where these *settings* count."""
+        """Whether a reply in a thread must mention the bot under these *settings*."""
         return (settings.replies or self.replies) == "mentions"
 
     async def get(self, team: str, channel: str) -> ChannelSettings:
-        """What is set for *channel*."""
+        """Return the settings of *channel*."""
         if not self._is_fresh:
             async with self._reading:
                 if not self._is_fresh:
@@ -143,13 +143,13 @@ class Channels:
         self._is_fresh = self._hears and changes == self._changes
 
     async def stored(self, team: str, channel: str) -> StoredSettings:
-        """Read what is set for *channel*, in order to change it."""
+        """Read the settings of *channel* in order to change them."""
         with translated():
             text = str(await self._scripts.redis.hget(self._scripts.keys.channels(), f"{team}:{channel}") or "")
         return StoredSettings(ChannelSettings.from_text(text), text)
 
     async def replace(self, team: str, channel: str, stored: StoredSettings, settings: ChannelSettings) -> bool:
-        """Let *settings* take the place of what was *stored*. False: somebody else has changed that meanwhile."""
+        """Replace what was *stored* with *settings*. False: someone else changed it meanwhile."""
         answer = await self._scripts.run(
             "channel", f"{team}:{channel}", stored.text, settings.to_text(), confirmed=True
         )

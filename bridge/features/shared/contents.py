@@ -1,6 +1,6 @@
-"""What a message has besides its text, in words for the agent; and what of it did not go along.
+"""A message's files, attachments and blocks as text for the agent, and what couldn't be read.
 
-This is done in the turn, so after it was decided that the person may talk to the agent, and may be done again.
+This happens in the turn, after the person's access was checked, and may happen again.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A message in words, its parts below its own text, and what is *missing* in it.
+    """A message as text, its parts below its own words, and what is *missing*.
 
-    With *only_names*, it is but names of files that could not be read.
+    With *only_names*, it has only names of unreadable files.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """What came of reading a file: its words, or only its name, and what is missing *why*."""
+    """The result of reading a file: its text, or only its name and the reason *why*."""
 
     passage: Passage
     missing: NotRead | None = None
@@ -66,9 +66,9 @@ class FileRead:
 
 @dataclass(frozen=True, slots=True)
 class PartReader:
-    """Makes words of the parts of messages, as the bot *bot_user* sees people and channels.
+    """Turns parts of messages into text, as *bot_user* sees people and channels.
 
-    *mode* is ``BRIDGE_FILES``: whether *files* go along with their ``text``, by their ``names``, or not at all.
+    *mode* is ``BRIDGE_FILES``: whether *files* are included with their ``text``, by their ``names``, or not at all.
     """
 
     directory: Directory
@@ -79,16 +79,16 @@ class PartReader:
     sleep: Sleep = asyncio.sleep
 
     async def text(self, text: str) -> str:
-        """Write a message's own *text* as people read it: names, links as Markdown, and no mention of the bot."""
+        """Write a message's own *text* the way people read it: names, Markdown links, and no mention of the bot."""
         if "<" in text or "&" in text:
             names = await self.directory.names(mentions_in(text, but=self.bot_user))
             text = message_text(text, bot_user=self.bot_user, names=names)
         return text.strip()
 
     async def below(self, text: str, parts: Sequence[MessagePart]) -> Whole:
-        """Put *parts* below the message's own *text*; nothing where none of them goes along.
+        """Put *parts* below the message's own *text*.
 
-        Raises `TryLater` where Slack does not take the bot's token.
+        Raises `TryLater` if Slack rejects the bot's token.
         """
         resolve = await self._resolve(parts)
         read = await self._read_all(list(content_words.files_in(parts)))
@@ -112,7 +112,7 @@ class PartReader:
         return Whole(made.text, tuple(dict.fromkeys(missing)), only_names and self.mode == "text")
 
     async def described_below(self, text: str, parts: Sequence[MessagePart]) -> str:
-        """Put *parts* below a message's own *text*, with the files by name only. Never fails."""
+        """Put *parts* below a message's *text*, with files by name only. Never fails."""
         resolve = await self._resolve(parts)
         said = [content_words.passage(part, resolve) for part in parts]
         files = content_words.files_in(parts) if self.mode != "off" else ()
@@ -121,7 +121,7 @@ class PartReader:
         ).text
 
     async def _read_all(self, files: Sequence[MessageFile]) -> dict[MessageFile, FileRead]:
-        """Read the files of one message, all at once."""
+        """Read a message's files concurrently."""
         read: dict[MessageFile, FileRead] = {}
         if self.mode != "text":
             for file in files:
@@ -157,7 +157,7 @@ class PartReader:
             return _named(file, "slow")
 
     async def _described(self, file: MessageFile) -> MessageFile | None:
-        """Look up what Slack did not say of a file; None where it does not say."""
+        """Look up details missing from a file; None if Slack has none."""
         if file.kind != "unknown":
             return file
         try:
@@ -181,13 +181,13 @@ class PartReader:
             raise TryLater(_AWAY) from exc
         except SlackError as exc:
             log.info("file can't be read", extra={"file": file.id, "detail": exc.detail})
-            if file.words:  # some of a mail, which came with the message
+            if file.words:  # a mail's beginning, which came with the message
                 return FileRead(
                     content_words.file_with(file, file.words, "only its beginning"), _missing(file, "slack")
                 )
             return _named(file, "scope" if isinstance(exc, SlackRefused) and exc.error == SIGN_IN else "slack")
         words = found.text()
-        if "\0" in words:  # text in name only
+        if "\0" in words:  # not really text
             return _named(file, "other")
         is_long = found.is_cut or len(words.encode()) > FILE
         if is_long:
@@ -213,7 +213,7 @@ class PartReader:
         return FileRead(content_words.file_with(file, read.text, note), missing)
 
     async def _clip(self, file: MessageFile) -> FileRead:
-        """Give Slack's transcript of a clip, which takes it a moment."""
+        """Return Slack's transcript of a clip, which takes Slack a moment."""
         waits = iter(_TRANSCRIPT)
         while file.is_pending and (wait := next(waits, None)) is not None:
             await self.sleep(wait)
@@ -244,7 +244,7 @@ class PartReader:
         return FileRead(content_words.file_with(file, file.words, note), _missing(file, "beginning"))
 
     async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Make a call that reads, and again where what went wrong may pass."""
+        """Make a reading call, and repeat it after temporary failures."""
         for wait in _TRIES:
             try:
                 return await call()
@@ -256,15 +256,15 @@ class PartReader:
         return await call()
 
     async def _resolve(self, parts: Sequence[MessagePart]) -> content_words.Resolve:
-        """Look up who is named in *parts*."""
+        """Look up the people named in *parts*."""
         names = await self.directory.names(mentions_in("\n".join(_words_in(parts))))
         return partial(message_text, bot_user=self.bot_user, names=names)
 
 
 def transcript(vtt: str) -> str:
-    """Give the words of a WebVTT file, as Slack writes one for each clip: https://www.w3.org/TR/webvtt1/."""
+    """Return the words of a WebVTT file, which Slack makes for each clip: https://www.w3.org/TR/webvtt1/."""
     said: list[str] = []
-    for block in re.split(r"\n[ \t]*\n", "\n".join(vtt.splitlines())):  # cues, and what is none: no time is in it
+    for block in re.split(r"\n[ \t]*\n", "\n".join(vtt.splitlines())):  # cues; other parts have no time
         _, arrow, cue = block.partition("-->")
         said += [_TAG.sub("", line).strip().removeprefix("- ") for line in cue.split("\n")[1:]] if arrow else []
     return html.unescape(" ".join(filter(None, said)))

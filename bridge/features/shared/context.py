@@ -1,10 +1,9 @@
-"""What goes to the agent beside the words of a message: who speaks, and what was said in the thread before.
+"""What the agent gets besides a message's text: who is speaking, and earlier messages of the thread.
 
-An agent knows what was said to it. It does not know what people said before they called it into their thread, nor,
-where replies need a mention (``BRIDGE_THREAD_REPLIES=mentions``), what they said since its last answer. One that has no
-session there does not know the bot's own earlier answers either. That is read
-once for the turn that needs it, never for a thread that the bot has heard from its root on, and goes along as a
-quotation (`bridge.slack.blockkit.quotation`). A thread that cannot be read is no reason to leave a question unanswered.
+An agent only knows what was sent to it: not what people wrote before they mentioned it or, if replies need a mention
+(``BRIDGE_THREAD_REPLIES=mentions``), since its last answer. Without a session, it doesn't know the bot's own answers
+either. Those messages are read once, by the turn that needs them, and quoted (`bridge.slack.blockkit.quotation`). If a
+thread can't be read, the question is answered anyway.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from bridge.slack.post import Say
 
 log = logging.getLogger(__name__)
 
-_MOST_READ: Final = 6 * MESSAGE  # Slack's escapes are longer than what they stand for, hardly ever six times
+_MOST_READ: Final = 6 * MESSAGE  # Slack's escapes are longer than what they stand for, but rarely six times
 _NOTHING: Final = ThreadRead()
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Finds what goes along. *is_on* is ``BRIDGE_CONTEXT``; *channels* says where replies need a mention."""
+    """Finds what to add. *is_on* is ``BRIDGE_CONTEXT``; *channels* says where replies need a mention."""
 
     say: Say
     directory: Directory
@@ -46,19 +45,19 @@ class Context:
     async def around(
         self, turn: Turn, message: InboundMessage, text: str, session: int | None, read: ThreadRead | None
     ) -> str:
-        """Put around *text* what the agent does not know; *read* is the thread, where it was read.
+        """Add to *text* what the agent doesn't know; *read* is the thread if it was already read.
 
-        *session* is what it continues. Raises `StoreUnavailable` only.
+        *session* is the one it continues. Raises only `StoreUnavailable`.
         """
         after, said = turn.conversation.heard, None
         if not self.is_on or message.is_root:
             is_wanted = False
         elif (turn.record.starts or message.calls_in) and session is None:
-            is_wanted = True  # called into a thread
+            is_wanted = True  # mentioned in an existing thread
         elif message.is_direct or not self.channels.needs_mention(await self.channels.get(turn.team, turn.channel)):
-            is_wanted = False  # all that is said there is said to the agent
+            is_wanted = False  # every message there goes to the agent
         else:
-            is_wanted = bool(after) or session is None  # else nobody knows what it knows
+            is_wanted = bool(after) or session is None  # otherwise it's unknown what it knows
         if is_wanted:
             said = (
                 read
@@ -73,7 +72,7 @@ class Context:
         return await self._around(text, said, is_since=bool(after)) if said and said.all else text
 
     async def quoting(self, thread: ThreadKey, before: str, text: str) -> str:
-        """Put around *text*, which goes elsewhere, what was said in *thread* before that message. Never fails."""
+        """Add to *text*, which goes elsewhere, the messages in *thread* before that one. Never fails."""
         said = await self._read(thread, "", before, with_own=True) if self.is_on else _NOTHING
         return await self._around(text, said, is_since=False) if said.all else text
 
@@ -89,7 +88,7 @@ class Context:
     async def _read(self, thread: ThreadKey, after: str, before: str, *, with_own: bool) -> ThreadRead:
         try:
             return await self.say.read_thread(Place(thread.channel, thread.root), after, before, with_own=with_own)
-        except SlackError as exc:  # most of all no permission; `bridge check` says so
+        except SlackError as exc:  # mostly a missing permission, which `bridge check` reports
             log.info("thread history can't be read", extra={"detail": exc.detail})
             return _NOTHING
 

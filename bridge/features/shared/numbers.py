@@ -1,8 +1,8 @@
-"""The numbers of the statistics: one table, from which the rest follows.
+"""The numbers in the statistics: the table everything else follows from.
 
-A new number is one line of `NUMBERS`, and a new list of names with counts one of `GROUPS`; what the service sends anew
-is also a field of `bridge.project.models.Stats`. From the tables follow ``/stats`` with its charts, the snapshots and
-what changed since, what a report may be limited to, Home, and ``bridge stats`` with its JSON and CSV.
+A new number is one line of `NUMBERS`, a new list of names with counts one of `GROUPS`, and each a field of
+`bridge.project.models.Stats`. ``/stats`` with its charts, the snapshots and changes, the parts of a report, Home, and
+``bridge stats`` with its JSON and CSV follow from these.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from bridge.slack.blockkit.reply import Block
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number: its *name*, as people read and type it, and its *field* in the service's answer.
+    """A whole number: its *name*, as people read and type it, and its *field* in the service's response.
 
-    The line over time shows the one that *leads_chart*, or, where that is not shown, the first that is. Home shows
-    what is *on_home*, beside the project's own numbers.
+    The chart over time shows the one that *leads_chart* or, if that isn't shown, the first. Home shows those *on_home*.
     """
 
     name: str
@@ -32,21 +31,21 @@ class Number:
 
     @property
     def title(self) -> str:
-        """Its name at the beginning of a line: ``Runs``."""
+        """Return its name for the start of a line: ``Runs``."""
         return self.name.capitalize()
 
     def noun(self, number: int) -> str:
-        """Name what there are so many of: ``run``, ``runs``."""
+        """Return its noun for a count: ``run``, ``runs``."""
         return self.name.removesuffix("s") if number == 1 else self.name
 
     def of(self, stats: Stats) -> int:
-        """Read it from the service's answer."""
+        """Read it from the service's response."""
         return int(getattr(stats, self.field))
 
 
 @dataclass(frozen=True, slots=True)
 class NameGroup:
-    """Names with their counts: the *name* of all, which is also their field, and of *one*; drawn by *chart*."""
+    """Names with their counts: the group's *name*, also its field, and that of *one*; drawn as *chart*."""
 
     name: str
     one: str
@@ -54,11 +53,11 @@ class NameGroup:
 
     @property
     def title(self) -> str:
-        """Its name at the beginning of a line: ``Tags``."""
+        """Return its name for the start of a line: ``Tags``."""
         return self.name.capitalize()
 
     def of(self, stats: Stats) -> dict[str, int]:
-        """Read the counts, in the service's order; nothing forbids it to list a name twice."""
+        """Read the counts, in the service's order; a name may occur twice."""
         found: dict[str, int] = {}
         for one in getattr(stats, self.name):
             found[one.name] = found.get(one.name, 0) + one.count
@@ -84,15 +83,15 @@ class Difference:
 
     @property
     def by(self) -> int:
-        """How much it grew."""
+        """Return how much it grew."""
         return self.now - self.then
 
 
 @dataclass(frozen=True, slots=True)
 class NamesChanged:
-    """What changed in a group: *new* with their counts now, *vanished* with their counts then.
+    """Changes in a group: *new* with their counts now, *vanished* with their counts then.
 
-    *moved* has what was there then and now; what is in none of them was too rare then to be known.
+    *moved* existed then and now. Names in none of them were too rare then to be recorded.
     """
 
     new: Sequence[tuple[str, int]] = ()
@@ -104,7 +103,7 @@ class NamesChanged:
 class Changes:
     """What changed *since* a moment, which may be *called* something: ``yesterday``, ``the last report``.
 
-    *numbers* and *groups* go by the names of `NUMBERS` and `GROUPS`; one that was not counted then is not there.
+    *numbers* and *groups* are by the names in `NUMBERS` and `GROUPS`, without those not recorded then.
     """
 
     since: datetime

@@ -1,8 +1,8 @@
-"""What a person did lately, and what the bridge keeps for their next time: all of it bounded, and with a lifetime.
+"""A person's recent activity and remembered input: bounded, and with a lifetime.
 
-Runs and conversations are written with the step that ends a turn (`bridge.features.activity`), so that neither costs
-a round trip. Of words only the input of a workflow is kept:
-for as long as the person wants the form to remember it, or until they have said what is to be done with it.
+Runs and conversations are written in the step that ends a turn (`bridge.features.activity`), at no extra round trip.
+The only text stored is a workflow's input: while the person wants the form to remember it, or until they answer a
+question about it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST = 10
 """How many runs, and how many conversations, are kept of each person."""
 
 
-_SIGNS: Final = {  # the service's interface lists no statuses
+_SIGNS: Final = {  # the service's documentation lists no statuses
     "✅": {
         "completed",
         "complete",
@@ -54,7 +54,7 @@ _SIGNS: Final = {  # the service's interface lists no statuses
 
 
 class Spot(BaseModel):
-    """Where somebody is in Home, which it carries as private_metadata: the pages, from 0, of its two lists.
+    """A place in Home, carried as its private_metadata: the pages of its two lists, from 0.
 
     *channel* is the person's direct message with the bot.
     """
@@ -67,7 +67,7 @@ class Spot(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Spot:
-        """Read what Home carried; it begins anew where it carried something else."""
+        """Read what Home carried; unreadable places start over."""
         try:
             return cls.model_validate_json(text)
         except ValidationError:
@@ -76,9 +76,9 @@ class Spot(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RecentRun:
-    """A run that a person started: the *workflow* and its *name* then, how it *ended*, and when (*at*).
+    """A run that a person started: the *workflow*, its *name* then, how it *ended*, and when (*at*).
 
-    Its card is the message *ts* in *channel*, where the bot itself could post it.
+    Its card is the message *ts* in *channel*, if the bot itself could post it.
     """
 
     workflow: int
@@ -89,7 +89,7 @@ class RecentRun:
     ts: str = ""
 
     def to_line(self) -> str:
-        """Write it as the list in Redis has it."""
+        """Return the stored form."""
         return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
 
 
@@ -104,7 +104,7 @@ class RecentTalk:
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """What one person did lately, the newest first."""
+    """One person's recent activity, newest first."""
 
     runs: tuple[RecentRun, ...] = ()
     talks: tuple[RecentTalk, ...] = ()
@@ -112,21 +112,21 @@ class Lately:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The input that a person gave to a workflow, as it was *typed* into the form, and its *kind* there."""
+    """The input a person gave to a workflow, as *typed* into the form, and its *kind*."""
 
     kind: str
     typed: str
 
 
 class Recent:
-    """Reads and keeps it. Every method may raise `StoreUnavailable`; what cannot be read any more is left out."""
+    """Reads and writes it. Methods may raise `StoreUnavailable`; unreadable entries are left out."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
     async def of(self, team: str, user: str) -> Lately:
-        """List what a person did lately."""
+        """List a person's recent activity."""
         person = PersonKey(team, user)
         with translated():
             async with self._redis.pipeline(transaction=False) as pipe:
@@ -136,23 +136,23 @@ class Recent:
                 talks = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in scores]
                 for thread, _ in talks:
                     pipe.hgetall(self._keys.thread(thread))
-                found = zip(talks, await pipe.execute(), strict=True)  # no round trip where there are none
+                found = zip(talks, await pipe.execute(), strict=True)  # no round trip if there are none
         answered = [RecentTalk(thread, Conversation.from_redis(fields).agent, at) for (thread, at), fields in found]
         return Lately(_runs(runs), tuple(answered))
 
     async def home(self, team: str, user: str) -> Spot:
-        """Where a person was in Home when they saw it last."""
+        """Return where a person was in Home when they last saw it."""
         with translated():
             return Spot.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
 
     async def keep_home(self, team: str, user: str, spot: Spot) -> None:
-        """Keep that a person looks at Home, and where in it."""
+        """Store where in Home a person is."""
         key, text = self._keys.home(PersonKey(team, user)), spot.model_dump_json()
         with translated():
             await self._redis.set(key, text, px=milliseconds(SHOWN_LATELY))
 
     async def input_of(self, team: str, user: str, workflow: int) -> Remembered | None:
-        """What a person wanted to be remembered of a workflow."""
+        """Return a person's remembered input for a workflow."""
         with translated():
             text = await self._redis.get(self._keys.input(PersonKey(team, user), workflow))
         match _loaded(text):
@@ -171,14 +171,14 @@ class Recent:
             await self._redis.set(key, value, px=milliseconds(REMEMBERED))
 
     async def keep_typed(self, team: str, user: str, turn: TurnId, text: str) -> None:
-        """Keep what a *turn* brought as input, for the buttons that ask its person what it is."""
+        """Store a *turn*'s input for the buttons that ask its person about it."""
         with translated():
             await self._redis.set(self._keys.typed(PersonKey(team, user), turn), text, px=milliseconds(TYPED))
 
     async def typed(self, team: str, user: str, turn: str, *, is_last_use: bool = False) -> str | None:
-        """Read that again; for anybody else, and after half an hour, it is not there.
+        """Read that again; it's gone for anyone else, and after half an hour.
 
-        After the *last use* it is kept as long as another process may need to go on with that.
+        After the *last use*, it's kept only as long as another process may need it.
         """
         with translated():
             lifetime = milliseconds(TYPED_USED) if is_last_use else None
@@ -214,6 +214,6 @@ def _moment(milliseconds_: float) -> datetime:
 
 
 def sign_of(status: str) -> str:
-    """Give the sign for how a run stands."""
+    """Return the sign for a run's status."""
     word = "".join(letter for letter in status.casefold() if letter.isalpha())
     return next((sign for sign, statuses in _SIGNS.items() if word in statuses), "ℹ️")  # noqa: RUF001 - no letter

@@ -18,7 +18,7 @@ _MOST_OFFERED = 500
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A *thread* that was bound to a session of *agent*; *owner* is the person whose direct message it is."""
+    """A *thread* bound to a session of *agent*; *owner* is the person whose direct message it is."""
 
     thread: ThreadKey
     agent: int | None
@@ -32,10 +32,10 @@ class Bound:
 
 
 class Sessions:
-    """What is kept about threads. Every method may raise `StoreUnavailable`.
+    """What is stored about threads. Methods may raise `StoreUnavailable`.
 
-    A thread is bound by the inbox when its first message is accepted. The first agent and the first session win;
-    everything later is a replacement, which compares with what its caller saw.
+    The inbox binds a thread when it accepts its first message. The first agent and the first session win; later changes
+    compare with what their caller saw.
     """
 
     def __init__(self, scripts: Scripts, *, session_lifetime: timedelta) -> None:
@@ -45,29 +45,29 @@ class Sessions:
         self._session_ms = milliseconds(session_lifetime)
 
     async def thread(self, thread: ThreadKey) -> Conversation | None:
-        """What *thread* is bound to; None where it is not bound."""
+        """Return what *thread* is bound to, or None."""
         with translated():
             fields: dict[str, str] = await self._redis.hgetall(self._keys.thread(thread))  # type: ignore[assignment]
         return Conversation.from_redis(fields) if fields else None
 
     async def choose_agent(self, thread: ThreadKey, agent: int) -> int:
-        """Give *thread* its agent, and let what waited for it go on. Returns the agent it has: the first one wins."""
+        """Give *thread* its agent, and release what waited. Returns its agent: the first choice wins."""
         answer = await self._scripts.run("choose", str(thread), thread_lane(thread), agent, self._session_ms)
         return int(answer)
 
     async def rebind(
         self, thread: ThreadKey, *, expected: int | None, session: int | None, agent: int | None = None
     ) -> bool:
-        """Replace the session (None: none) if it is still *expected*, and the agent where one is given."""
+        """Replace the session (None: none) if it's still *expected*, and the agent if one is given."""
         answer = await self._scripts.run(
             "rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session), self._session_ms
         )
         return str(answer) == "1"
 
     def answered(self, message: InboundMessage, session: int, *, expected: int | None, agent: int) -> tuple[Write, ...]:
-        """What an answer to *message* says of its thread: the *session* to keep, if that is still the one *expected*.
+        """Return the writes for an answer to *message*: the *session*, if it's still the one *expected*.
 
-        The agent knows the thread now up to this message; one that was sent again is an older one.
+        From now on the agent knows the thread up to this message; one that was sent again is an older one.
         """
         lives, keys, thread = self._session_ms, self._keys, message.thread
         conversation, bound = keys.thread(thread), keys.bound(thread.team, session)
@@ -82,32 +82,32 @@ class Sessions:
         )
 
     async def restart(self, thread: ThreadKey) -> None:
-        """Forget the session, so that the next message begins a new one; the agent stays."""
+        """Forget the session, so that the next message starts a new one with the same agent."""
         conversation = await self.thread(thread)
         if conversation is not None:
             await self.rebind(thread, expected=conversation.session, session=None)
 
     async def mute(self, thread: ThreadKey, *, is_muted: bool) -> bool:
-        """Let nothing of *thread* go to its agent, or again. False: it is not bound."""
+        """Stop or resume sending *thread* to its agent. False: it isn't bound."""
         return str(await self._scripts.run("mute", str(thread), int(is_muted), self._session_ms)) == "1"
 
     async def bound_to(self, team: str, session: int) -> list[Bound]:
-        """List the threads that this bridge has bound to *session*."""
+        """List the threads this bridge bound to *session*."""
         with translated():
             key = self._keys.bound(team, session)
             found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
         return [Bound.parse(thread, value) for thread, value in found.items()]
 
     async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
-        """Whether *user* is to be greeted by *turn*: nobody has, and no other turn is about to."""
+        """Whether *turn* should greet *user*: nobody did, and no other turn is about to."""
         return await self._has(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
 
     async def greeted(self, team: str, user: str) -> None:
-        """Remember that *user* was greeted. Only now: a turn that ended before may greet once more."""
+        """Remember that *user* was greeted, only now: a turn that ended before may greet once more."""
         await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
 
     async def may_tell(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* is to tell *thread* that the service is down: since its last answer nobody has."""
+        """Whether *turn* should tell *thread* that the service is down: nobody did since its last answer."""
         return await self._has(self._keys.told(thread), turn, SEEN)
 
     async def told(self, thread: ThreadKey) -> None:
@@ -115,26 +115,26 @@ class Sessions:
         await self._mark(self._keys.told(thread), SEEN)
 
     async def may_say_late(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether the answer of *turn* is to say that it is late, after an outage: no other in *thread* does."""
+        """Whether *turn*'s answer should say that it's late after an outage: no other in *thread* does."""
         return await self._has(self._keys.late(thread), turn, TRACE)
 
     async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* is to offer what was found too old in *thread*: no other does."""
+        """Whether *turn* should offer what was found too old in *thread*: no other does."""
         return await self._has(self._keys.offer(thread), turn, TRACE)
 
     def offers(self, thread: ThreadKey, turn: TurnId) -> Write:
-        """What adds *turn*, whose message is too old, to what is offered in *thread*."""
+        """Return the write that adds *turn*, whose message is too old, to the offer in *thread*."""
         return ("push", self._keys.offered(thread), milliseconds(TRACE), turn, _MOST_OFFERED)
 
     async def take_offer(self, thread: ThreadKey) -> list[TurnId]:
-        """List the turns that are offered in *thread*, oldest first; from now on another turn may offer."""
+        """List the turns offered in *thread*, oldest first; from now on another turn may offer."""
         with translated():
             found: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
             await self._redis.delete(self._keys.offer(thread))
         return [TurnId(turn) for turn in reversed(found)]
 
     async def _has(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
-        """Give what may be done once to *turn*, which finds that it has it whenever it is begun again."""
+        """Give what may be done once to *turn*, which still has it if it runs again."""
         with translated():
             await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
             return str(await self._redis.get(key)) == turn
@@ -144,15 +144,15 @@ class Sessions:
             await self._redis.set(key, "1", px=milliseconds(lifetime))
 
     async def was_searched(self, thread: ThreadKey) -> bool:
-        """Whether *thread* was searched for a lost binding lately."""
+        """Whether *thread* was recently searched for a lost binding."""
         with translated():
             return bool(await self._redis.exists(self._keys.looked(thread)))
 
     async def mark_searched(self, thread: ThreadKey) -> None:
-        """Remember that *thread* was searched for a lost binding and has none."""
+        """Remember that *thread* was searched for a lost binding without success."""
         await self._mark(self._keys.looked(thread), SEEN)
 
     async def report_words(self, thread: ThreadKey) -> str:
-        """The words of the report that is the root of *thread*, until an agent has answered there; else ``""``."""
+        """Return the text of the report at the root of *thread*, until an agent has answered there."""
         with translated():
             return str(await self._redis.get(self._keys.words(thread)) or "")

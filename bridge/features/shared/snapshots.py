@@ -1,11 +1,9 @@
 """Snapshots of the statistics, to compare later ones with.
 
-There is at most one for an hour, and beyond a week only the first of each day, for 400 days: at most some 600, of
-`MOST_BYTES` each, which is 2.4 MB when every one is full. A snapshot is compact JSON with the largest names of
-each group that fit; the others are counted.
+At most one per hour and, after a week, one per day, for 400 days: some 600, of at most `MOST_BYTES` each (2.4 MB). A
+snapshot is compact JSON with the largest names of each group that fit, and a count of the others.
 
-All of them are in one hash. That an hour has one at most needs no script: the first ``HSETNX`` wins, whichever process
-makes it.
+They're in one hash, and need no script: the first ``HSETNX`` wins, whichever process makes it.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ KEPT: Final = SNAPSHOTS
 
 _VERSION: Final = 1
 _RESERVED: Final = 400  # bytes for all but the names
-_LARGEST: Final = 10**30  # a larger number is kept as this one
+_LARGEST: Final = 10**30  # larger numbers are stored as this one
 _HOUR: Final = 3600
 _DAY: Final = 24
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -43,7 +41,7 @@ _NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1)
 
 @dataclass(frozen=True, slots=True)
 class LargestNames:
-    """A group: its largest by name, and how many *others* there are."""
+    """A group's largest counts by name, and how many *others* there are."""
 
     named: Mapping[str, int] = field(default_factory=dict)
     others: int = 0
@@ -51,7 +49,7 @@ class LargestNames:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The statistics as they were *at* a moment, by the names in `NUMBERS` and `GROUPS`."""
+    """The statistics *at* a moment, by the names in `NUMBERS` and `GROUPS`."""
 
     at: datetime
     numbers: Mapping[str, int]
@@ -89,7 +87,7 @@ def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
 
 
 def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
-    """Say what changed since *then*, a moment that may be *called* something: ``yesterday``."""
+    """Compare with *then*, a moment that may be *called* something: ``yesterday``."""
     return Changes(
         since=then.at,
         numbers={n.name: Difference(n.of(now), then.numbers[n.name]) for n in NUMBERS if n.name in then.numbers},
@@ -99,7 +97,7 @@ def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
 
 
 def _names_changed(now: Mapping[str, int], then: LargestNames) -> NamesChanged:
-    """Compare by name. What a full snapshot did not name may have been among its others: it is not called new."""
+    """Compare by name. Names a full snapshot left out may have been among its others, so they aren't new."""
     return NamesChanged(
         new=by_count((name, count) for name, count in now.items() if name not in then.named and not then.others),
         vanished=by_count((name, count) for name, count in then.named.items() if name not in now),
@@ -113,12 +111,12 @@ def hour_of(moment: datetime) -> int:
 
 
 def moment_of(hour: int) -> datetime:
-    """Give the beginning of an hour."""
+    """Return the beginning of an hour."""
     return datetime.fromtimestamp(hour * _HOUR, UTC)
 
 
 def too_many(hours: Iterable[int], now: datetime) -> set[int]:
-    """Pick the hours whose snapshots are to go: beyond a week all but the first of a day, beyond `KEPT` all."""
+    """Pick the hours to delete: after a week all but each day's first, beyond `KEPT` all."""
     oldest, hourly = hour_of(now - KEPT), hour_of(now - KEPT_HOURLY)
     days: set[int] = set()
     gone = set()
@@ -130,7 +128,7 @@ def too_many(hours: Iterable[int], now: datetime) -> set[int]:
 
 
 def nearest(hours: Iterable[int], moment: datetime, *, within: timedelta | None = None) -> int | None:
-    """Pick the hour of a moment, else the nearest to it, which is not further from it than *within*."""
+    """Pick the hour nearest to a moment, at most *within* away."""
     wanted = hour_of(moment)
     found = min(hours, key=lambda hour: abs(hour - wanted), default=None)
     if found is None or (within is not None and abs(found - wanted) > within.total_seconds() / _HOUR):
@@ -139,7 +137,7 @@ def nearest(hours: Iterable[int], moment: datetime, *, within: timedelta | None 
 
 
 def over_time(hours: Iterable[int], since: int, *, most: int) -> list[int]:
-    """Pick at most *most* hours from *since* on, evenly, with both ends: of more than three days, one of each day."""
+    """Pick at most *most* hours since *since*, evenly, with both ends; beyond three days, one per day."""
     found = sorted(hour for hour in hours if hour >= since)
     if found and found[-1] - found[0] > 3 * _DAY:
         found = list({hour // _DAY: hour for hour in reversed(found)}.values())[::-1]
@@ -168,9 +166,9 @@ def _compact(value: Any) -> str:
 
 
 def moment_said(text: str, now: datetime) -> datetime | None:
-    """Read ``7d``, ``24h``, ``2 weeks``, ``yesterday``, or a day, ``2026-11-01``, which begins in UTC.
+    """Read ``7d``, ``24h``, ``2 weeks``, ``yesterday``, or a day, ``2026-11-01``, which starts in UTC.
 
-    None for what is neither, lies in the future, or is so far back that nothing is kept of it.
+    None for anything else, for the future, and for moments too long ago.
     """
     said = " ".join(text.casefold().split()).removesuffix(" ago")
     if found := _AGO.fullmatch(said):
@@ -187,7 +185,7 @@ def moment_said(text: str, now: datetime) -> datetime | None:
 
 
 class SnapshotStore:
-    """The snapshots of one namespace. Every method may raise `StoreUnavailable`."""
+    """The snapshots of one namespace. Methods may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
@@ -195,13 +193,13 @@ class SnapshotStore:
         self._key = scripts.keys.snapshots()
 
     async def hours(self) -> list[int]:
-        """List the hours of which there is a snapshot, in order."""
+        """List the hours that have a snapshot, in order."""
         with translated():
             fields: Any = await self._redis.hkeys(self._key)
         return sorted(int(field) for field in fields if field.isdecimal())
 
     async def read(self, hours: Iterable[int]) -> dict[int, Snapshot]:
-        """Read the snapshots of these *hours*, as far as they are there and understood."""
+        """Read the snapshots of these *hours*, without those missing or unreadable."""
         wanted = sorted(set(hours))
         if not wanted:
             return {}
@@ -212,7 +210,7 @@ class SnapshotStore:
             try:
                 if text:
                     found[hour] = Snapshot.from_text(text)
-            except RecordNotUnderstood:  # of a later release
+            except RecordNotUnderstood:  # from a later version
                 log.warning("statistics snapshot can't be parsed", extra={"hour": hour})
         return found
 

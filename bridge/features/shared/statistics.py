@@ -1,4 +1,4 @@
-"""The project's statistics: read, stored once an hour, and compared with what they were."""
+"""The project's statistics: read, recorded once an hour, and compared with earlier ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _USUAL: Final = (
 
 
 class _Past(NamedTuple):
-    """Since when there are snapshots, those to compare with, by name, and those that the trend follows."""
+    """Since when there are snapshots, those to compare with, by name, and those for the trend."""
 
     recorded_since: datetime
     compared: Sequence[tuple[str, Snapshot]] = ()
@@ -57,20 +57,20 @@ class _Past(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Reads the statistics of *project*; *store* has what they were, and without it nothing is compared."""
+    """Reads the statistics of *project*; *store* has earlier ones, and without it nothing is compared."""
 
     project: ProjectClient
     store: SnapshotStore
     now: Callable[[], datetime]
 
     async def read(self) -> Stats:
-        """Ask the service, and store its answer unless this hour has a snapshot. Raises `ProjectError`."""
+        """Ask the service, and record its answer unless this hour has a snapshot. Raises `ProjectError`."""
         stats = await self.project.get_stats()
         await self.note(stats)
         return stats
 
     async def note(self, stats: Stats) -> None:
-        """Store *stats*, which were read just now, unless this hour has a snapshot. Never raises: one can be missed."""
+        """Record *stats*, just read, unless this hour has a snapshot. Never raises, as one may be missed."""
         now = self.now()
         try:
             if await self.store.keep(hour_of(now), snapshot_of(stats, now)):
@@ -88,9 +88,9 @@ class Statistics:
         style: Style = ENGLISH,
         audience: Audience = Audience.PRIVATE,
     ) -> Reply:
-        """Show *stats*, which were read just now, compared with the *last* report and with what was at *since*.
+        """Show *stats*, just read, compared with the *last* report and with *since*.
 
-        Without *since*, with yesterday and last week, as far as they are known.
+        Without *since*, with yesterday and last week, as far as recorded.
         """
         try:
             past = await self._look_back(since)
@@ -106,17 +106,17 @@ class Statistics:
         return stats_card(stats, changes=changes, trend=trend, only=only, style=style, note=note, audience=audience)
 
     async def changes_since(self, stats: Stats, moment: datetime) -> Changes | None:
-        """Compare with the snapshot nearest to a moment; None where there is none yet. Raises `StoreUnavailable`."""
+        """Compare with the snapshot nearest to a moment; None if there is none. Raises `StoreUnavailable`."""
         found = nearest([hour for hour in await self.store.hours() if hour < hour_of(self.now())], moment)
         then = (await self.store.read([found])).get(found) if found is not None else None
         return compare(stats, then) if then else None
 
     async def counted_since(self) -> datetime | None:
-        """Say since when there are snapshots. Raises `StoreUnavailable`."""
+        """Return since when there are snapshots. Raises `StoreUnavailable`."""
         return next((moment_of(hour) for hour in await self.store.hours()), None)
 
     async def _look_back(self, since: datetime | None) -> _Past:
-        """Choose the hours first, and read all of their snapshots at once."""
+        """Choose the hours first, then read all of their snapshots at once."""
         now = self.now()
         hours = [hour for hour in await self.store.hours() if hour < hour_of(now)]
         if since is None:

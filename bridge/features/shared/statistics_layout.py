@@ -1,7 +1,7 @@
-"""The project's statistics: the numbers with their changes, and below them each group once, as a chart or as a table.
+"""The project's statistics: the numbers with their changes, then each group as a chart or a table.
 
-A chart stands where it says all that a table would: no name is cut or left out, and none has changed. Slack doesn't
-take charts everywhere: `Reply.plainer` has the same with tables in their place, and then as text.
+A chart is used if it says everything a table would: no name is cut or left out, and none has changed. Slack doesn't
+accept charts everywhere: `Reply.plainer` has tables instead, and then text.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _MOST_OF_A_YEAR: Final = timedelta(days=300)
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One of the numbers over time: *points* in order, the last of them now."""
+    """A number over time: *points* in order, the last one now."""
 
     of: Number
     points: Sequence[tuple[datetime, int]]
 
 
 class Note(NamedTuple):
-    """A sentence with moments in it: its *block* shows them in the reader's own time zone, its *text* in UTC."""
+    """A sentence with times: its *block* shows them in the reader's time zone, its *text* in UTC."""
 
     text: str
     block: Block
@@ -59,7 +59,7 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """What stands below the numbers: *counts* by name, as a *chart* where that shows all, else as table or text."""
+    """What stands below the numbers: *counts* by name, as *chart* if that shows everything, else as table or text."""
 
     title: str
     head: Sequence[str]
@@ -101,9 +101,9 @@ def stats_card(
     note: Note | None = None,
     audience: Audience = Audience.PRIVATE,
 ) -> Reply:
-    """Show the statistics, or *only* some of `PARTS`, with what changed, and a *note* below.
+    """Show the statistics, or *only* some of `PARTS`, with the changes and a *note* below.
 
-    The first of *changes* is the one that tables and new names speak of.
+    Tables and new names refer to the first of *changes*.
     """
     numbers = [(number, number.of(stats)) for number in NUMBERS if number.name in only]
     trends = [_over_time(trend)] if trend and trend.of.name in only else []
@@ -139,7 +139,7 @@ def stats_card(
 
 
 def nearest_note(wanted: datetime, found: datetime) -> Note | None:
-    """Name the snapshot that was compared with, unless it is from about the time that was asked for."""
+    """Name the snapshot compared with, unless it's from about the requested time."""
     if abs(wanted - found) <= _ABOUT:
         return None
     return Note(
@@ -149,7 +149,7 @@ def nearest_note(wanted: datetime, found: datetime) -> Note | None:
 
 
 def nothing_yet(since: datetime) -> Note:
-    """Say that there is nothing to compare with."""
+    """Say that there's nothing to compare with."""
     return Note(
         f"Nothing to compare with yet. Numbers have been recorded since {_utc(since)}.",
         kit.trusted_context("Nothing to compare with yet. Numbers have been recorded since {since}.", since=since),
@@ -157,13 +157,13 @@ def nothing_yet(since: datetime) -> Note:
 
 
 def with_below(card: Reply, *below: Block) -> Reply:
-    """Put blocks below the statistics, in each form that the card may take."""
+    """Put blocks below the statistics, in each form of the card."""
     plainer = tuple((*form, *below) for form in card.plainer)
     return card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
 
 
 def change(difference: Difference, style: Style = ENGLISH) -> str:
-    """Say how a number changed: ``+56, +4.8%``."""
+    """Write how a number changed: ``+56, +4.8%``."""
     if not difference.by:
         return "no change"
     share = difference.by / difference.then if difference.then > 0 else 0
@@ -172,7 +172,7 @@ def change(difference: Difference, style: Style = ENGLISH) -> str:
 
 
 def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str:
-    """Say how one name of a group changed; ``""`` where nothing is known of it then."""
+    """Write how one name of a group changed; ``""`` if nothing is known about it then."""
     if name in changes.moved:
         difference = changes.moved[name]
         return signed(difference.by, style) if difference.by else "0"
@@ -180,7 +180,7 @@ def name_change(changes: NamesChanged, name: str, style: Style = ENGLISH) -> str
 
 
 def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
-    """List what came and what went: ``New tags: alpha (3), beta (1)``."""
+    """List what was added and removed: ``New tags: alpha (3), beta (1)``."""
     lines = []
     for title, counts in (("New", changes.new), ("Removed", changes.vanished)):
         listed = [
@@ -194,7 +194,7 @@ def news(what: str, changes: NamesChanged, style: Style = ENGLISH) -> list[str]:
 
 
 def _number(number: Number, value: int, changes: Sequence[Changes], style: Style) -> list[str]:
-    """Write a number below its name, with its change, or below it each of several."""
+    """Write a number below its name with its change, or several changes below it."""
     written, changed = whole(value, style), _changed(number, changes, style)
     if len(changes) == 1:
         return [number.title, *(f"{written} ({by})" for by, _since in changed), *([] if changed else [written])]
@@ -202,7 +202,7 @@ def _number(number: Number, value: int, changes: Sequence[Changes], style: Style
 
 
 def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes], style: Style) -> list[str]:
-    """Say the numbers in lines, for notifications and screen readers, and where Slack takes no blocks at all."""
+    """Write the numbers in lines, for notifications, screen readers, and places without blocks."""
     said = []
     for number, value in numbers:
         changed = [f" ({by})" for by, _since in _changed(number, changes[:1], style)]
@@ -212,7 +212,7 @@ def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Cha
 
 
 def _changed(number: Number, changes: Sequence[Changes], style: Style) -> list[tuple[str, str]]:
-    """Say how a number changed, and since when, by each of *changes* that know it."""
+    """Write how a number changed, and since when, for each of *changes* that has it."""
     return [
         (change(one.numbers[number.name], style), f"since {_then(one)}")
         for one in changes
@@ -225,7 +225,7 @@ def _then(changes: Changes) -> str:
 
 
 def _over_time(trend: Trend) -> _Listing:
-    """Name each point by its day, or by its hour where there are few days. Charts know no time zones: UTC."""
+    """Label each point by its day, or its hour if there are few days. Charts know no time zones, so in UTC."""
     length = trend.points[-1][0] - trend.points[0][0]
     form = "%d %b" if length > _A_FEW_DAYS else "%d %b %H:%M"
     form = "%d %b %Y" if length > _MOST_OF_A_YEAR else form
@@ -236,7 +236,7 @@ def _over_time(trend: Trend) -> _Listing:
 
 
 def _small_print(stats: Stats, changes: Sequence[Changes], note: Note | None) -> list[Block]:
-    """Say when the numbers are from, in the reader's own time zone."""
+    """Say when the numbers are from, in the reader's time zone."""
     if not changes:
         dates = [kit.trusted_context("Last updated {updated}", updated=stats.lastUpdated)]
     else:

@@ -85,7 +85,7 @@ def unknown(run: Run) -> Reply:
 def owner_may_not(owner: str) -> Reply:
     """Tell that a message of an app starts nothing, because its *owner* may not run workflows."""
     text = f"{kit.named(owner, 80)} set this up to run a workflow, but no longer has permission to"
-    fix = "Someone who does can set it up again with /agents channel run."
+    fix = "Someone with permission can set it up again with /agents channel run."
     return kit.note(f"{text}, so nothing was started. {fix}", audience=Audience.THREAD)
 
 

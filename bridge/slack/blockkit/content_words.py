@@ -21,7 +21,7 @@ MOST: Final = 200_000  # bytes of a message with all its parts
 FILE: Final = 100_000  # bytes of one file
 _NAME: Final = 100
 _TOO_LITTLE: Final = 200  # bytes, for a part that has to be cut to be worth anything
-_CUT: Final = "cut here, as the message is too long"
+_CUT: Final = "cut here because the message is too long"
 _BACKTICKS: Final = re.compile(r"`+")
 
 KINDS: Final = {
@@ -63,7 +63,7 @@ def composed(own: str, passages: Sequence[Passage]) -> Composed:
                 parts.append(shorter)
                 left_out -= 1
             if left_out:
-                parts.append(f"[{kit.counted(left_out, 'part')} left out, as the message is too long]")
+                parts.append(f"[{kit.counted(left_out, 'part')} left out because the message is too long]")
             return Composed("\n\n".join(parts), len(passages) - place)
         room -= len(whole.encode()) + 2
         parts.append(whole)

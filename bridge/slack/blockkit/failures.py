@@ -134,7 +134,9 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             near = f"Did you mean {' or '.join(error.nearest)}?" if error.nearest else "Try one of these commands."
             return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
         case errors.UnknownOption():
-            near = f"Did you mean {error.nearest}?" if error.nearest else f"{error.command} help shows what it takes."
+            near = (
+                f"Did you mean {error.nearest}?" if error.nearest else f"{error.command} help shows what you can type."
+            )
             return f"I don't recognize the option {kit.quoted(error.typed, 60)}. {near}"
         case errors.BadUsage():
             return f"Usage: {error.usage}"

@@ -13,7 +13,7 @@ from bridge.slack.blockkit.reply import Block, View
 
 OPEN_THE_FORM: Final = "Open the form"
 ONLY_THE_FIRST: Final = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit here."
-TOOK_TOO_LONG: Final = "Slack gave up waiting for the form."
+TOOK_TOO_LONG: Final = "The form took too long to open."
 
 PAGE: Final = "page"
 """The callback_id of what only shows something."""

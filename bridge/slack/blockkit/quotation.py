@@ -12,9 +12,9 @@ from typing import Final
 
 from bridge.slack.blockkit import kit
 
-BEFORE: Final = "What was said in this Slack thread before, as a quotation:"
-SINCE: Final = "What was said in this Slack thread since your last answer, as a quotation:"
-NOW: Final = "And this is said to you now:"
+BEFORE: Final = "Earlier messages in this Slack thread, quoted:"
+SINCE: Final = "Messages in this Slack thread since your last answer, quoted:"
+NOW: Final = "The new message to you:"
 
 NEWEST: Final = "the newest "
 FIRST: Final = "the first "
@@ -83,7 +83,7 @@ def with_quotation(
 def below_report(report: str, text: str) -> str:
     """Put the words of the *report* that a thread is about before what is said of it."""
     quoted = "\n".join(f"> {line}" for line in kit.cut(kit.clean(report).strip(), ALL).split("\n"))
-    return f"The report that was posted at the top of this Slack thread, as a quotation:\n{quoted}\n\n{text}"
+    return f"The report at the top of this Slack thread, quoted:\n{quoted}\n\n{text}"
 
 
 def _entry(said: Quoted) -> str:
