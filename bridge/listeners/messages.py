@@ -137,7 +137,7 @@ def _parse_message(
     ):
         return Ignored("written by the bot itself")
     if app and not has_apps:
-        return OfApp(f"written by an app that doesn't count here ({app})")
+        return OfApp(f"posted by an app without a rule here ({app})")
     if user in SLACK_ITSELF:
         return Ignored("written by Slack itself")
     if message.get("hidden"):

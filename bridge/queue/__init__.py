@@ -1,5 +1,5 @@
-"""The durable core: it knows neither Slack nor the project.
+"""The durable core, which knows neither Slack nor the project.
 
-`inbox` stores what came in, and `worker` takes lanes, each a thread's turns in order. `journal` writes each step of a
-turn before the effect that it stands for; `turn` is what a handler gets. Each step is one of ``scripts/*.lua``.
+`inbox` stores what arrived, `worker` takes lanes, each with a thread's turns in order, `journal` writes each step of a
+turn before its effect, and `turn` is what a handler gets. Each step is one of ``scripts/*.lua``.
 """

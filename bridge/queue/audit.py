@@ -1,10 +1,9 @@
-"""The audit: who did what, where and when, whether they were allowed to, and what came of it. Never what was said.
+"""The audit: who did what, where and when, whether they were allowed to, and the outcome. Never any text.
 
-One entry of a stream for each turn that has ended, added by the very script that ends it (`finish`), so that none is
-missing and none costs a round trip; refusals are turns too, since the person is told. What is not there: what still
-waits, what was never for the bridge, and what Redis could not keep.
+The script that ends a turn (`finish`) also adds an entry to a stream, so none is missing and none costs a round trip;
+refusals are turns too. Not included: what is still waiting, what wasn't for the bridge, and what Redis couldn't store.
 
-The stream is trimmed by time with the heartbeat, and by length with each entry.
+The heartbeat trims the stream by time, each entry by length.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ _PAGE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """What one person did: *did* it (``message``, ``/workflows run``, ``click run:again``) to *about*.
+    """What one person *did* (``message``, ``/workflows run``, ``click run:again``), and *about* what.
 
-    That is a kind, an id and a name (``workflow 3 Daily digest``), or the beginning of these. *asked_at* is when it
-    came in, *ended_at* when *outcome* was settled.
+    That is a kind, an ID and a name (``workflow 3 Daily digest``), or the first of these. *asked_at* is when it
+    arrived, *ended_at* when *outcome* was final.
     """
 
     ended_at: datetime
@@ -44,7 +43,7 @@ class AuditEntry:
 
     @classmethod
     def from_redis(cls, entry: str, fields: Mapping[str, str]) -> AuditEntry:
-        """Read an *entry* of the stream, which its id dates."""
+        """Read an *entry* of the stream; its ID has the time."""
         ended = entry.partition("-")[0]
         asked = fields.get("at", "")
         return cls(
@@ -69,5 +68,5 @@ async def audit_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Audit
 
 
 def named(kind: str, id_: object, name: str = "") -> str:
-    """Name what an act was about: ``agent 7 Support``."""
+    """Name the subject of an act: ``agent 7 Support``."""
     return f"{kind} {id_} {name}".rstrip()

@@ -1,8 +1,8 @@
-"""Dead letters: work that could not be finished, kept with its texts for 30 days so that somebody may decide.
+"""Dead letters: turns that couldn't be finished, stored with their text for 30 days.
 
-`retry` queues one again at the end of its lane, in one script, at most once for each death. What the journal knows
-decides what that means: an answer that was recorded is shown, and nobody is asked again; what was never sent is sent;
-and where nobody knows whether it had arrived, this is the explicit wish to send it again, as a new turn.
+`retry` queues one again at the end of its lane, in one script, once per death. What happens then depends on its step: a
+recorded outcome is posted, a request that was never sent starts over, and one that may have been sent is sent again on
+purpose, as a new turn.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from bridge.queue.scripting import Scripts, epoch_ms
 class Retried(StrEnum):
     """What a retry did."""
 
-    QUEUED = "queued"  # it is done from the beginning
-    SHOWING = "showing"  # its recorded outcome is shown; nobody is asked
-    ASKING = "asking"  # it is sent again, in a turn of its own: nobody knows whether it arrived the first time
-    UNKNOWN = "unknown"  # there is no such dead letter, or no longer
-    GONE = "gone"  # its texts have expired; it was taken off the list
-    FULL = "full"  # too many wait in its lane
+    QUEUED = "queued"  # it starts over
+    SHOWING = "showing"  # its recorded outcome is posted; nothing is sent
+    ASKING = "asking"  # it's sent again in a new turn; it may have arrived the first time
+    UNKNOWN = "unknown"  # no such dead letter
+    GONE = "gone"  # its text has expired; it was removed from the list
+    FULL = "full"  # too many are waiting in its lane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """One turn that could not be finished, for *reason*; *step* is how far it was, *what* what its outcome was.
+    """A turn that failed for *reason*; *step* is how far it got, *what* its outcome.
 
-    Of a body that can't be read *channel* and *user* are ``""``. *ts* is of the message that it is about.
+    *channel* and *user* are ``""`` if its body can't be read. *ts* is its message's.
     """
 
     id: TurnId
@@ -53,12 +53,12 @@ class DeadLetter:
 
     @property
     def asks_again(self) -> bool:
-        """Whether a retry may do a second time what was perhaps done already."""
+        """Whether a retry may repeat what was already done."""
         return self.step == "sent" or (self.step == "posting" and self.what == "unknown")
 
 
 class DeadLetters:
-    """The dead letters of one namespace. Every method may raise `StoreUnavailable`."""
+    """One namespace's dead letters. Methods may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts, now: Callable[[], datetime]) -> None:
         self._scripts = scripts
@@ -76,14 +76,14 @@ class DeadLetters:
         return [_letter(TurnId(turn), died_at, fields) for (turn, died_at), fields in zip(found, records, strict=True)]
 
     async def retry(self, turn: TurnId) -> tuple[Retried, int]:
-        """Queue one again; says what became of that, and how many are before it."""
+        """Queue one again; returns the result, and how many are ahead of it."""
         answer = await self._scripts.run(
             "retry", turn, epoch_ms(self._now()), WAITING_LIMIT, new_turn_id(), milliseconds(TRACE), confirmed=True
         )
         return Retried(answer[0]), int(answer[1]) if len(answer) > 1 else 0
 
     async def drop(self, turn: TurnId) -> bool:
-        """Give one up, and delete its texts; False where there is none of this id."""
+        """Drop one and delete its text; False if there's no such letter."""
         now = epoch_ms(self._now())
         return bool(await self._scripts.run("drop", turn, now, milliseconds(TRACE), confirmed=True) == "dropped")
 

@@ -1,16 +1,14 @@
-"""What is noted at the door about deliveries: how a message came in, why it was or was not kept, what was refused.
+"""What is recorded about deliveries: how a message arrived, why it was or wasn't queued, what was refused.
 
-What became a turn has a line for each delivery in the turn's own record, written by the script that takes it in. What
-did not is written down aside, for one channel and day in one list: that is compact, and bounded however much is said
-there. Nobody waits for it: a message that is none of our business is acknowledged as fast as before, and also while
-Redis is away; what a process has not written when it ends is not known then.
+A turn's record has a line per delivery, written by the script that queues it. Deliveries that became no turn are
+recorded in one bounded list per channel and day, in the background, so that messages for others are acknowledged at
+once, even while Redis is away. Lines not yet written when a process ends are lost.
 
-What a process refuses while Redis is away matters for what comes later. Slack sends a refused event again at once,
-after a minute and after five. Meanwhile others are taken in that hang on it: a reply to a message that was refused, or
-that message once more, in spite of its deletion. So it is noted what was refused: when (in Slack's own time, from the
-first ``ts`` to the last), which messages were deleted, and which have a newer text; never a text itself. It is written
-to Redis, for every process, as soon as that is back: before this process takes anything else in, or else shortly after.
-What a process that dies has not written is not known then.
+Refusals while Redis is away matter later, because Slack resends a refused event at once, after a minute and after five.
+In between, related ones may arrive: a reply to a refused message, or that message although it was deleted. So it's
+recorded what was refused: when (by Slack's clock, from the first ``ts`` to the last), which messages were deleted, and
+which have a newer text; never a text itself. It's written for every process as soon as Redis is back, before or shortly
+after this process accepts anything else; what a dying process hasn't written is lost.
 """
 
 from __future__ import annotations
@@ -31,20 +29,20 @@ from bridge.queue.scripting import Scripts
 NOT_YET: Final = "not yet: "
 """How the reason begins where a message may become a turn after all, when it comes again."""
 
-_GATHER: Final = 0.05  # seconds: what is passed over meanwhile goes out in one round trip
+_GATHER: Final = 0.05  # seconds; deliveries in between share a round trip
 _MOST_WAITING: Final = 1000
 _DAY: Final = 86_400  # seconds
-_PAUSE: Final = 0.1  # seconds between two tries
+_PAUSE: Final = 0.1  # seconds between attempts
 _MOST_CHANGED: Final = 1000  # edits and deletions
 
 
 def _key(scripts: Scripts, message: MessageKey) -> str:
-    """Where the messages that became no turn stand together with *message*: those of its channel and day."""
+    """Return the list for *message*: of its channel and day."""
     return scripts.keys.passed(message.team, message.channel, int(message.ts.partition(".")[0]) // _DAY)
 
 
 class PassedOver:
-    """Writes down the deliveries that became no turn, shortly after, many in one round trip."""
+    """Records the deliveries that became no turn, shortly after, many per round trip."""
 
     def __init__(self, scripts: Scripts, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._scripts = scripts
@@ -53,7 +51,7 @@ class PassedOver:
         self._writer: asyncio.Task[None] | None = None
 
     def add(self, message: MessageKey, delivery: Delivery) -> None:
-        """Write *delivery* down soon, or forget it where Redis is away."""
+        """Record *delivery* soon; it's lost if Redis is away."""
         self._waiting.append((message, delivery))
         if self._writer is None:
             self._writer = asyncio.create_task(self._write_soon())
@@ -86,7 +84,7 @@ async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:
 
 
 class Refusals:
-    """Notes what is refused, and writes it down."""
+    """Collects what is refused, and records it."""
 
     def __init__(self, scripts: Scripts, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self._scripts = scripts
@@ -94,10 +92,10 @@ class Refusals:
         self._stretch: tuple[str, str] | None = None
         self._repeated: set[str] = set()
         self._changed: dict[MessageKey, str] = {}
-        self.writer: asyncio.Task[None] | None = None  # while something is not written yet
+        self.writer: asyncio.Task[None] | None = None  # while something isn't recorded yet
 
     def message(self, ts: str, *, is_repeated: bool = False) -> None:
-        """Note that a message of this *ts* was refused; one that *is_repeated* was written some time ago."""
+        """Note that a message with this *ts* was refused; *is_repeated*: it was written some time ago."""
         if not is_repeated:
             first, last = self._stretch or (ts, ts)
             self._stretch = min(first, ts, key=float), max(last, ts, key=float)
@@ -106,7 +104,7 @@ class Refusals:
         self._write_later()
 
     def edited(self, message: MessageKey, version: str) -> None:
-        """Note that the edit was refused by which *message* has got its newest text, as of *version*."""
+        """Note that an edit of *message*, to its text as of *version*, was refused."""
         if self._changed.get(message, version) and len(self._changed) < _MOST_CHANGED:
             self._changed[message] = max(self._changed.get(message, version), version, key=float)
         self._write_later()
@@ -118,7 +116,7 @@ class Refusals:
         self._write_later()
 
     async def write(self) -> None:
-        """Write down what is not written yet. Raises `StoreUnavailable`."""
+        """Record what isn't recorded yet. Raises `StoreUnavailable`."""
         if not self._is_pending:
             return
         stretch, repeated, changed = self._stretch, set(self._repeated), dict(self._changed)

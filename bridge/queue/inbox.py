@@ -42,24 +42,24 @@ from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
 
 _BATCH = 64
-_IN_LINE = 3  # what put answers about a turn whose lane it hands to nobody
+_IN_LINE = 3  # put's answer about a turn whose lane isn't handed over
 _SEEN_MS = milliseconds(SEEN)
 _MARKED_MS = milliseconds(MARKED)
 
 
 class Condition(StrEnum):
-    """What must be true of the thread for a turn to be queued."""
+    """What must be true of the thread to queue a turn."""
 
-    NONE = "none"  # it has no thread, or the thread does not matter
-    START = "start"  # bind it, if it is not bound yet
+    NONE = "none"  # it has no thread, or any
+    START = "start"  # bind it if it isn't bound yet
     BOUND = "bound"  # it must be bound
     MISSED = "missed"  # it must be bound, and messages must have been refused when this one was written
-    SEARCH = "search"  # it is not bound, and nobody has searched it for a lost binding yet
+    SEARCH = "search"  # it isn't bound, and wasn't searched for a lost binding yet
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """It is safe now, as *turn*, behind *waiting* others. *ahead* are those and the one that is in work."""
+    """Stored as *turn*, after *waiting* others. *ahead* also counts the one being worked on."""
 
     turn: TurnId
     waiting: int
@@ -68,31 +68,31 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """It was here before, and became turn *of*."""
+    """It was already received, and became turn *of*."""
 
     of: TurnId
 
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """Too many wait in this thread; nothing was kept."""
+    """Too many are waiting in this thread; nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unbound:
-    """The thread is not bound; nothing was kept."""
+    """The thread isn't bound; nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Muted:
-    """Nothing said in this thread is for the agent at the moment; nothing was kept."""
+    """The thread is muted; nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The *limited* (``thread`` or ``person``) has begun as much as it may; nothing was kept.
+    """The *limited* (``thread`` or ``person``) reached its limit; nothing was stored.
 
-    It goes on in *wait*. *is_first*: it is the first that is refused for this.
+    It ends in *wait*. *is_first*: it's the first one refused for this.
     """
 
     limited: str
@@ -102,36 +102,36 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """It was *deleted*, or has a later text since (*edited*), which was taken in already; nothing was kept."""
+    """It was *deleted*, or *edited* and the later text is already stored; nothing was stored."""
 
     because: str
 
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """What was refused, and comes again, has to come first: the *root* of its thread, or its own newer *text*."""
+    """Something refused must arrive first, and will: the *root* of its thread, or its own newer *text*."""
 
     before: str
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Its ``ts`` is kept, until the root of its thread comes (`Turn.follows`)."""
+    """Its ``ts`` is stored until the root of its thread arrives (`Turn.follows`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """The ``if`` that its writes begin with does not hold any more; nothing was kept."""
+    """The ``if`` its writes start with no longer holds; nothing was stored."""
 
 
 Put = Queued | Duplicate | Full | Unbound | Muted | Paused | Void | Early | Kept | Stale
 
 
 class Inbox:
-    """Put turns in, and hand their lanes out to the *consumer*, this process.
+    """Stores turns, and hands out their lanes to the *consumer*, this process.
 
-    *session_lifetime* is how long an idle thread stays bound; *now* the clock, as aware datetimes; *limits* how much
-    may be begun.
+    *session_lifetime* is how long an idle thread stays bound; *now* is the clock, with aware datetimes; *limits* are
+    the rate limits.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Inbox:
         self.refusals = Refusals(scripts)
 
     def hand_to(self, who_is_free: Callable[[], Offer | None]) -> None:
-        """Let *who_is_free* be asked for each message; whoever is gets its lane at once, where that was empty."""
+        """Ask *who_is_free* for each message: a free worker gets its lane at once if that was empty."""
         self._who_is_free = who_is_free
 
     async def put(
@@ -177,16 +177,15 @@ class Inbox:
         why: str = "",
         writes: Sequence[Write] = (),
     ) -> Put:
-        """Keep *inbound*, once for each *event* identity and *message*. Raises `StoreUnavailable`.
+        """Store *inbound*, once per *event* identity and *message*. Raises `StoreUnavailable`.
 
-        *thread* is what the *condition* speaks of and, if *in_order*, where it waits for those before it; else it
-        gets a lane of its own. *agent* binds the thread to that agent if it has none. With *within*, it is not kept
-        after that time, not even by a Redis that wakes up later with the command in its ear: its sender was told so.
-        With *is_limited* it counts as a turn of its thread and its person, and is `Paused` where they have had enough.
-        *version* is when the message got this text, where that is not its first; *is_last*: Slack sends it no more.
-        What an *app* posted counts for that app in its channel, and for no person. One that *was_found* in Slack's
-        history waits for no others that are. *why* it was decided so is for the trace. *writes* are made in the same
-        step, where it is queued; if the first is an ``if`` that does not hold, it is `Stale`.
+        *thread* is what *condition* is about and, with *in_order*, its lane; otherwise it gets a lane of its own.
+        *agent* binds the thread to that agent if it has none. After *within*, it isn't stored, not even by a Redis that
+        runs the command late: its sender was already told so. With *is_limited* it counts as a turn of its thread and
+        its person, and is `Paused` at their limit. *version* is when the message got this text, if that isn't its
+        first; *is_last*: Slack won't resend it. An *app*'s post counts for that app in its channel, and for no person.
+        One that *was_found* in Slack's history doesn't wait for others that aren't. *why* is for the trace. *writes*
+        are made in the same step if it's queued; if the first is an ``if`` that doesn't hold, it's `Stale`.
         """
         turn, now = new_turn_id(), self._now()
         said = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
@@ -216,7 +215,7 @@ class Inbox:
                 self._scripts.redis_time(now, within) if within else "",
                 inbound.kind,
                 self._limits.thread_turns if is_limited and thread else 0,
-                str(PersonKey(inbound.team, who)),  # under whom it is counted
+                str(PersonKey(inbound.team, who)),  # whose limit it counts for
                 turns if is_limited else 0,
                 delivery.to_line(),
                 _MARKED_MS,
@@ -236,7 +235,7 @@ class Inbox:
                     held = Held(entry, Lane(lane))
                     handed = read_head(held, head[0]) if head else held
                 offer.accept(handed)
-        except BaseException:  # whoever waited for it may also have given up
+        except BaseException:  # the caller may have given up, too
             if offer:
                 offer.accept(InDoubt(turn))
             raise
@@ -255,29 +254,29 @@ class Inbox:
                 return _PLAINLY[answer[0]]
 
     async def settle(self, doubt: InDoubt) -> Head | None:
-        """Find out what came of a put that may have handed its lane to us; if it did, its lease is renewed.
+        """Find out the result of a put that may have handed its lane to us; if it did, renew the lease.
 
-        A put that has not reached Redis yet is refused when it does.
+        A put that hasn't reached Redis yet will be refused.
         """
         how = (epoch_ms(self._now()), 0)
         answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
         return read_head(Held(answer[0], Lane(answer[1])), answer[2]) if answer else None
 
     async def write(self, *writes: Write) -> list[str]:
-        """Make *writes* in one step, which may be repeated. Returns what Redis answered to each."""
+        """Make *writes* in one step, which may be repeated. Returns Redis's answers."""
         return [str(answer) for answer in await self._scripts.run("write", json.dumps(writes), confirmed=True)]
 
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
-        """Note for the trace *why* a message became no turn; nobody waits for that."""
+        """Record in the background *why* a message became no turn."""
         self._passed.add(message, Delivery(self._now(), self.consumer, event, retry, why))
 
     async def edit(self, message: InboundMessage, *, is_young: bool = False) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
-        ``asked``: an agent has got the earlier text; the new one is kept for `ask_edited`. ``known``: this text or a
-        later one is. ``late``: it is too late for another reason. A message that was refused is ``unknown``: its new
-        text is as little for the agent as the first. With *is_young* Slack may be about to send an earlier text of an
-        unknown message again, which is void from now on.
+        ``asked``: an agent has the earlier text; the new one is stored for `ask_edited`. ``known``: this text or a
+        later one is stored. ``late``: it's too late for another reason. A refused message is ``unknown``, as is its new
+        text. With *is_young*, Slack may be about to resend an earlier text of an unknown message, which is void from
+        now on.
         """
         marked = milliseconds(SENT_AGAIN) if is_young else ""
         return str(
@@ -287,7 +286,7 @@ class Inbox:
         )
 
     async def ask_edited(self, message: str) -> str:
-        """Queue the text that the *message* of this identity got after an agent had the earlier one.
+        """Queue the new text of the *message* whose earlier text an agent received.
 
         Returns ``queued``, ``already``, ``gone`` or ``full``.
         """
@@ -299,36 +298,36 @@ class Inbox:
         )
 
     async def withdraw(self, message: MessageKey, *, is_young: bool = False) -> str:
-        """Take a waiting message back. Returns ``withdrawn``, ``late`` (sent already) or ``unknown``.
+        """Withdraw a waiting message. Returns ``withdrawn``, ``late`` (already sent) or ``unknown``.
 
-        With *is_young* Slack may be about to send an unknown one again: it is marked as deleted.
+        With *is_young*, Slack may be about to resend an unknown one: it's marked as deleted.
         """
         marked = milliseconds(SENT_AGAIN) if is_young else ""
         return str(await self._scripts.run("withdraw", str(message), marked, confirmed=True))
 
     async def again(self, turn: TurnId) -> str:
-        """Queue the text of a finished turn once more. Returns ``queued``, ``already``, ``gone`` or ``full``."""
+        """Queue a finished turn's text again. Returns ``queued``, ``already``, ``gone`` or ``full``."""
         now = epoch_ms(self._now())
         return str((await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, confirmed=True))[0])
 
     async def kept(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
-        """Give the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.
+        """Return the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.
 
-        The turn *by* of a click gets it as often as it asks; any other on the message *button* (``ts``) gets ``""``.
-        None where it is not kept.
+        The turn *by* of a click gets it whenever it asks; any other on the message *button* (``ts``) gets ``""``. None
+        if it isn't stored.
         """
         how, *outcome = await self._scripts.run("kept", turn, by, button, confirmed=True)
         return str(outcome[0]) if how == "kept" else "" if how == "already" else None
 
     async def drop_kept(self, turn: TurnId) -> None:
-        """Keep it no longer: it was shown. A dead letter keeps it, for whoever retries that."""
+        """Delete it once it was shown. A dead letter stays, for a retry."""
         key = self._scripts.keys.turn(turn)
         with translated():
             if await self._scripts.redis.hget(key, "step") == "done":
                 await self._scripts.redis.hdel(key, "outcome")
 
     async def wait_for_lanes(self, connection: Redis, *, most: int, block: timedelta) -> list[Held]:
-        """Wait up to *block* for lanes with new work, at most *most*; *connection* is blocked meanwhile.
+        """Wait up to *block* for at most *most* lanes with new work; *connection* is blocked meanwhile.
 
         Raises `StoreWiped` and `StoreUnavailable`.
         """
@@ -348,10 +347,10 @@ class Inbox:
         return [held for groups in lists for entries in groups for held in _held(entries)]
 
     async def claim_from_the_dead(self, *, lease: timedelta, most: int) -> list[Held]:
-        """Take over lanes whose holder has not renewed for longer than *lease*; about *most* of them."""
+        """Take over about *most* lanes whose holder hasn't renewed them for longer than *lease*."""
         claimed: list[Held] = []
         cursor = "0-0"
-        while len(claimed) < most:  # one call looks at ten times COUNT entries, and more may be in work
+        while len(claimed) < most:  # one call looks at ten times COUNT entries; more may be pending
             try:
                 with _noticing_a_wipe():
                     cursor, entries, *_deleted = await self._scripts.redis.xautoclaim(
@@ -370,20 +369,20 @@ class Inbox:
         return claimed
 
     async def renew(self, entries: Sequence[str]) -> list[str]:
-        """Renew the leases of *entries*; returns those that another consumer holds by now."""
+        """Renew the leases of *entries*; returns those that another consumer holds."""
         if not entries:
             return []
         return list(await self._scripts.run("renew", self.consumer, *entries))
 
     async def depth(self) -> int:
-        """How many lanes have work."""
+        """Count the lanes with work."""
         with translated():
             return int(await self._scripts.redis.xlen(self._ready))
 
 
 @contextmanager
 def _noticing_a_wipe() -> Iterator[None]:
-    """Turn what redis-py raises into `StoreWiped` where the consumer group is gone, else as `translated` does."""
+    """Raise `StoreWiped` if the consumer group is gone, else as `translated` does."""
     with translated():
         try:
             yield
@@ -405,5 +404,5 @@ _PLAINLY: dict[str, Put] = {
 
 
 def _held(entries: Any) -> list[Held]:
-    # An entry that was deleted while it was pending has no fields (Redis 6.2 still hands it out).
+    # Redis 6.2 returns entries deleted while pending, without fields.
     return [Held(entry, Lane(fields["lane"])) for entry, fields in entries if fields]

@@ -1,4 +1,4 @@
-"""The namespace: whose it is, since when the store knows anything, and how safe a write is."""
+"""The namespace: who owns it, since when the store has data, and how safe a write is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bridge.queue.wipe import Wipe
 
 _CONSUMER_GONE = timedelta(hours=1)
 _HEARTBEAT_MISSED = timedelta(seconds=12)  # there is one every 5 s
-_UNHEARD = timedelta(minutes=1)  # what Slack could not deliver for so long, it may not send again
+_UNHEARD = timedelta(minutes=1)  # Slack may not resend what it couldn't deliver for so long
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Namespace:
 
         With *hears_slack* this process is about to, whatever else it is asked.
         """
-        # A process that starts was not there, however short that was.
+        # A starting process was away, however briefly.
         gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
         now = self._now()
         about = self._team, self._bot, epoch_ms(now), self._workspace, gap, milliseconds(SENT_AGAIN), REFUSING_LENGTH
@@ -97,7 +97,7 @@ class Namespace:
         self.is_held = True
 
     def _look_for_a_wipe(self, since: datetime, settings_kept: tuple[int, int]) -> None:
-        """Tell the operators what is gone where the store was emptied under us: people have to set it up again."""
+        """Tell the operators what's lost after a wipe, because people have to set it up again."""
         if self.since is not None and since != self.since:
             reports, channels = self._settings_kept
             log.error(
@@ -108,7 +108,7 @@ class Namespace:
         self.since, self._settings_kept = since, settings_kept
 
     async def prune_dead_consumers(self) -> int:
-        """Drop consumers of processes that ended long ago and hold nothing, old entries of the audit, and idle threads.
+        """Drop idle consumers of processes that ended long ago, old audit entries, and idle threads.
 
         Returns how many consumers were dropped.
         """

@@ -1,4 +1,4 @@
-"""Waiting: for Redis to come back, for the service, for Slack; and giving up the wait when the process drains."""
+"""Waiting for Redis, the service or Slack, and giving up when the process drains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Draining(Exception):
-    """The process ends; what only waits is given back for another to go on with."""
+    """The process is ending; what only waits is left to another process."""
 
 
 class Patience:
@@ -45,9 +45,9 @@ class Patience:
             draining.cancel()
 
     async def through_outages(self, step: Callable[[], Awaitable[T]]) -> T:
-        """Do *step*, again and again while Redis is away. It has to be one that may be repeated.
+        """Repeat *step* while Redis is away; it must be repeatable.
 
-        It does not end with draining, but with the process: what was answered is worth more than a quick end.
+        Draining doesn't end this: an agent's answer is worth more than a quick end.
         """
         while True:
             try:
@@ -56,5 +56,5 @@ class Patience:
                 await self.wait_for_redis()
 
     async def wait_for_redis(self) -> None:
-        """Wait a moment before the next try; its caller comes back until Redis is there."""
+        """Wait a moment before the next attempt."""
         await self._sleep(_STORE_RETRY.total_seconds())

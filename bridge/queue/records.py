@@ -29,21 +29,21 @@ A turn of a later version is left to the processes that know it, and its lane wi
 
 
 class Step(StrEnum):
-    """How far a turn is. Each change is one script, behind the fence (`bridge.queue.turn`)."""
+    """How far a turn is. Each change is one script behind the fence (`bridge.queue.turn`)."""
 
-    QUEUED = "queued"  # nothing has happened; the text may still be edited or withdrawn
-    SENT = "sent"  # a request may have gone out
-    POSTING = "posting"  # the outcome is recorded, and a post may have gone out
+    QUEUED = "queued"  # nothing was sent; the text may be edited or withdrawn
+    SENT = "sent"  # a request may have been sent
+    POSTING = "posting"  # the outcome is recorded, and may have been posted
     DONE = "done"
     DEAD = "dead"
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a thread is bound to: the *agent* once it is chosen, the *session* once there was an answer.
+    """What a thread is bound to: the *agent* once it's chosen, the *session* after the first answer.
 
-    *is_several*: more than one person has spoken to the agent. *heard* is the ``ts`` of the newest message that it has
-    answered. While it *is_muted*, nothing said there is for the agent.
+    *is_several*: more than one person has written to the agent. *heard* is the ``ts`` of the newest message it has
+    answered. *is_muted*: nothing goes to the agent.
     """
 
     agent: int | None = None
@@ -86,20 +86,20 @@ class Record:
     handed_out: int = 1
     edits: int = 0
     outcome: str = ""
-    note: str = ""  # what the effect was that SENT stands for, for whoever finds its outcome unknown
+    note: str = ""  # the effect behind SENT, in case its outcome is unknown
     card: str = ""  # ts of the message that shows its progress
     is_withdrawn: bool = False
-    is_stopped: bool = False  # whatever comes of it is not shown
+    is_stopped: bool = False  # its result isn't shown
     starts: bool = False
     searches: bool = False
     is_behind: bool = False
-    is_again: bool = False  # somebody has asked for it, however old it is
+    is_again: bool = False  # someone asked to send it despite its age
     follows: tuple[str, ...] = ()
-    has_queued_reaction: bool = False  # people were shown that it waits
+    has_queued_reaction: bool = False  # people see that it waits
     waits: bool = False  # its outcome waits for Slack, and a stop may end it
-    went_by_url: bool = False  # its outcome may be in Slack, where nobody can look for it
-    is_doubtful: bool = False  # nobody can tell whether its outcome is in Slack, and that is what is shown
-    is_card_in_doubt: bool = False  # whether its card was posted, this worker does not know
+    went_by_url: bool = False  # its outcome may be in Slack, where it can't be looked for
+    is_doubtful: bool = False  # whether its outcome is in Slack is unknown, and people were told
+    is_card_in_doubt: bool = False  # this worker doesn't know whether its card was posted
 
     @classmethod
     def from_redis(cls, id_: str, fields: Mapping[str, str], *, handed_out: int = 1) -> Record:
@@ -169,7 +169,7 @@ how many ms that lives from then on (0: unchanged). Then come, for
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lane that this process works on, by the *entry* that is pending for it."""
+    """A lane that this process works on, with its pending *entry*."""
 
     entry: str
     lane: Lane
@@ -190,7 +190,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The head of a lane is a record that this release cannot read; *is_newer*: a later one wrote it, and can."""
+    """The head of a lane is a record this version can't read; *is_newer*: a later one wrote it, and can."""
 
     held: Held
     turn: TurnId
@@ -202,29 +202,29 @@ Head = Taken | Unreadable
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """Nobody knows whether *turn* was put in: the answer was lost, or nobody waited for it."""
+    """Whether *turn* was stored is unknown: the answer was lost, or its caller gave up."""
 
     turn: TurnId
 
 
 class Offer:
-    """A worker that is free.
+    """A free worker.
 
-    *answer* is what came of it: the head of the lane that it has now; a lane that had waited for longer; nothing for
-    it; or a doubt, which it has to settle (`Inbox.settle`).
+    *answer* is the result: the head of the lane it has now, a lane that had waited longer, nothing, or a doubt that it
+    has to settle (`Inbox.settle`).
     """
 
     def __init__(self) -> None:
         self.answer: asyncio.Future[Head | Held | InDoubt | None] = asyncio.get_running_loop().create_future()
 
     def accept(self, handed: Head | Held | InDoubt | None) -> None:
-        """Tell the worker; it may have ended by now, and then its lease will."""
+        """Tell the worker. If it has ended, its lease will end, too."""
         if not self.answer.done():
             self.answer.set_result(handed)
 
 
 def read_head(held: Held, answer: Sequence[Any]) -> Head:
-    """Read what ``look_at_head`` of the scripts' prelude gives."""
+    """Read what ``look_at_head`` of the scripts' prelude returns."""
     if answer[0] == "newer":
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
     _, turn_id, record, conversation, handed_out = answer
@@ -239,9 +239,9 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits; 0 stands for none. *user_runs* is for an hour, the others are for a minute.
+    """The rate limits; 0 means none. *user_runs* is per hour, the others are per minute.
 
-    *app_turns* is how much an app may begin in one channel.
+    *app_turns* is for one app in one channel.
     """
 
     thread_turns: int = 0
@@ -255,7 +255,7 @@ UNLIMITED: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One delivery by Slack, taken in by *process*: *retry* counts its repetitions, *why* says what was decided."""
+    """One delivery by Slack, received by *process*: *retry* counts its repetitions, *why* is the decision."""
 
     at: datetime
     process: str
@@ -264,13 +264,13 @@ class Delivery:
     why: str = ""
 
     def to_line(self) -> str:
-        """The stored form; `from_line` reads it."""
+        """Return the stored form."""
         facts = [int(self.at.timestamp() * 1000), self.process, self.event, self.retry, self.why]
         return json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
     def from_line(cls, line: str) -> Delivery | None:
-        """Read what `to_line` made; None for anything else."""
+        """Read a stored form; None for anything else."""
         try:
             ms, process, event, retry, why, *_later = json.loads(line)
             return cls(datetime.fromtimestamp(int(ms) / 1000, UTC), str(process), str(event), int(retry), str(why))

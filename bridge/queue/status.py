@@ -1,4 +1,4 @@
-"""What every process does now, read from the queue itself: who reads the ready stream, and which lanes each has.
+"""What every process is doing, from the queue itself: who reads the ready stream, and their lanes.
 
 Nothing is written, and no text is read.
 """
@@ -17,12 +17,12 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.wipe import FIELDS, Wipe
 
-_MOST: Final = 1000  # turns in work that are looked at
+_MOST: Final = 1000  # of running turns
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One turn in work: its *lane*, how far it is (*step*), and since when it was accepted."""
+    """A turn being worked on: its *lane*, its *step*, and when it was accepted."""
 
     turn: str
     lane: Lane
@@ -32,7 +32,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One bridge that has the queue open: its *name*, when it was last heard of, and what it works on."""
+    """A bridge with the queue open: its *name*, when it was last heard of, and its work."""
 
     name: str
     last_heard: timedelta
@@ -43,7 +43,7 @@ class Process:
 class Status:
     """All *processes*, and how many lanes have work, are *parked* for a choice or *held* by a stop; dead letters.
 
-    *wipe*: the store was emptied of late.
+    *wipe*: the store was emptied recently.
     """
 
     processes: tuple[Process, ...] = ()
@@ -61,7 +61,7 @@ async def status_of(scripts: Scripts) -> Status:
         try:
             consumers: list[dict[str, Any]] = await redis.xinfo_consumers(keys.ready(), GROUP)
             pending: list[dict[str, Any]] = await redis.xpending_range(keys.ready(), GROUP, "-", "+", _MOST)
-        except ResponseError:  # nobody has used it
+        except ResponseError:  # it's unused
             consumers, pending = [], []
         work: dict[str, list[Work]] = {}
         for one in pending:

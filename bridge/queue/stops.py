@@ -1,15 +1,15 @@
-"""Stops: the mark in Redis that ends a turn, the word to whoever works on it, and what waits behind.
+"""Stops: the mark in Redis that ends a turn, the signal to its worker, and what waits behind it.
 
-The mark is made by one script, whichever process was asked, past the thread's queue, and it is what counts: every step
-of the journal looks at it. The process that works on the turn is told by pub/sub as well, so that it closes its call to
-the service at once. That word may be lost; then the answer is recorded when it comes, and not shown. What waits behind
-a stopped turn is held until somebody lets it go on, drops it, or writes on.
+Any process makes the mark, in one script that ignores the thread's queue; every step of the journal checks it. The
+process that works on the turn also gets a signal by pub/sub, to close its call to the service at once. If that is lost,
+the answer is recorded when it arrives, and not shown. What waits behind a stopped turn is held until someone sends it,
+discards it, or writes again.
 
-The process that works on a turn has one subscription for all of its turns (`bridge.queue.turn.Watches`). Where that
-broke, the marks are looked at when it is open again, so that at most a word that came meanwhile is late.
+A process has one subscription for all of its turns (`bridge.queue.turn.Watches`). After a break, it checks the marks
+when it reopens, so that a signal is late at worst.
 
-A stop carries the ``ts`` at which it was given, by Slack's clock, and never touches a turn that was begun after it. A
-message that was written before a stop and that Slack delivers after it is not stopped.
+A stop carries its ``ts`` by Slack's clock, and never touches a turn that started later. A message written before a stop
+but delivered after it isn't stopped.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from bridge.queue.scripting import Scripts, epoch_ms
 SETTINGS = TurnId("channels")
 """The word that what is set for a channel may have changed: no turn is called that."""
 
-_WAIT = timedelta(seconds=1)  # then it is asked again
+_WAIT = timedelta(seconds=1)  # before it's checked
 _CONFIRMED_IN = 5.0  # seconds
 
 
 class Met(StrEnum):
-    """What a stop met."""
+    """What a stop found."""
 
-    QUEUED = "queued"  # a turn whose message had not gone out, and will not
-    SENT = "sent"  # a turn whose message may have reached the agent
-    ANSWERED = "posting"  # a turn whose answer waited for Slack, and will not be posted
-    LATE = "late"  # a turn whose answer is on its way to Slack
-    WITHDRAWN = "withdrawn"  # the message waited, and is taken back
-    NOTHING = "nothing"  # nothing that it may stop
+    QUEUED = "queued"  # its message wasn't sent, and won't be
+    SENT = "sent"  # its message may have reached the agent
+    ANSWERED = "posting"  # its answer was waiting for Slack, and won't be posted
+    LATE = "late"  # its answer is being posted
+    WITHDRAWN = "withdrawn"  # the message was waiting, and is withdrawn
+    NOTHING = "nothing"  # nothing to stop
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A stop has *met* the turn *turn* (``""``: none) of *thread*, behind which *waiting* messages are held."""
+    """A stop *met* the turn *turn* (``""``: none) of *thread*, behind which *waiting* messages are held."""
 
     met: Met
     turn: TurnId
@@ -52,7 +52,7 @@ class Stopped:
 
 
 class Stops:
-    """Marks turns as stopped. Every method may raise `StoreUnavailable`."""
+    """Marks turns as stopped. Methods may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts, *, now: Callable[[], datetime]) -> None:
         self._scripts = scripts
@@ -61,10 +61,10 @@ class Stops:
     async def stop(
         self, lane: Lane, given: str, *, by: TurnId | None = None, only: MessageKey | None = None
     ) -> Stopped:
-        """Stop the turn that is in work in *lane*, or the turn of the one message that is meant with *only*.
+        """Stop the running turn of *lane*, or with *only* the turn of that message.
 
-        *given* is Slack's ts of when that was asked for. The turn *by* that it was asked for with remembers what it
-        met, so that the call may be repeated.
+        *given* is Slack's ts of the request. The turn *by* that requested it remembers the result, so that the call may
+        be repeated.
         """
         met, turn, waiting, thread = await self._scripts.run(
             "stop", by or "", lane, str(only or ""), given, epoch_ms(self._now()), confirmed=True
@@ -72,25 +72,25 @@ class Stops:
         return Stopped(Met(met), TurnId(turn), int(waiting), ThreadKey.parse(thread) if thread else None)
 
     async def resume(self, lane: Lane, *, by: TurnId, drop: bool) -> int | None:
-        """Let what a stop holds in *lane* go on, or take it back with *drop*.
+        """Continue with what a stop holds in *lane*, or withdraw it with *drop*.
 
-        Returns how many waited, None where nothing is held. The turn *by* that decided remembers that, so that the call
-        may be repeated.
+        Returns how many were waiting, None if nothing is held. The turn *by* that decided remembers that, so that the
+        call may be repeated.
         """
         count = int(await self._scripts.run("resume", lane, int(drop), by, confirmed=True))
         return None if count < 0 else count
 
     async def heard(self, watched: Callable[[], Sequence[TurnId]]) -> AsyncGenerator[TurnId]:
-        """Give each turn that is stopped, as heard on a connection of its own, until Redis is away.
+        """Yield each turn that is stopped, heard on a connection of its own, until Redis is away.
 
-        First come those of the *watched* that were stopped before. `SETTINGS` comes when this begins, too.
+        First those of the *watched* that were stopped before. `SETTINGS` is yielded at the start, too.
         """
         redis, keys = self._scripts.redis, self._scripts.keys
         pubsub = redis.pubsub(ignore_subscribe_messages=True)
         try:
             with translated():
                 await pubsub.subscribe(keys.stops())
-                await pubsub.get_message(timeout=_CONFIRMED_IN)  # from now on nothing is missed
+                await pubsub.get_message(timeout=_CONFIRMED_IN)  # nothing is missed from now on
                 turns = watched()
                 async with redis.pipeline(transaction=False) as pipe:
                     for turn in turns:

@@ -1,4 +1,4 @@
-"""Who uses a Redis: the namespaces in it, each of one bot. Nothing is written."""
+"""The namespaces in a Redis, each of one bot. Nothing is written."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bridge.queue.redis.connection import translated
 _AT_WORK: Final = timedelta(seconds=20)  # a worker asks for work every five
 _SCAN: Final = 10_000  # keys at a time, of which a server looks through millions in a second
 _ROUNDS: Final = 300
-_MOST: Final = 200  # namespaces that are asked
+_MOST: Final = 200  # namespaces that are looked up
 
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A *namespace* that a bridge has used: when it last took something in, and whether one is running there now."""
+    """A *namespace* that a bridge has used: when it was last used, and whether a bridge is running."""
 
     namespace: str
     last_used: timedelta
@@ -30,7 +30,7 @@ class Tenant:
 
 
 async def tenant(redis: Redis, namespace: str) -> Tenant | None:
-    """Look who uses *namespace*; None: nobody has. Raises `StoreUnavailable`."""
+    """Look up *namespace*; None if nobody has used it. Raises `StoreUnavailable`."""
     keys = Keys(namespace)
     with translated():
         since = await redis.hget(keys.owner(), "since")
@@ -40,7 +40,7 @@ async def tenant(redis: Redis, namespace: str) -> Tenant | None:
             # The ids of a stream are times of this server, and outlive its restarts.
             latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
             consumers: list[dict[str, Any]] = await redis.xinfo_consumers(keys.ready(), GROUP)
-        except ResponseError:  # wiped, and not set up again yet
+        except ResponseError:  # wiped and not set up again yet
             latest, consumers = 0, []
         seconds, _ = await redis.time()
     used = timedelta(seconds=max(0, seconds - max(int(since), latest) // 1000))
@@ -48,7 +48,7 @@ async def tenant(redis: Redis, namespace: str) -> Tenant | None:
 
 
 async def all_tenants(redis: Redis) -> list[Tenant]:
-    """Find every tenant, the latest first: of a cluster those of one node, of a huge Redis those of the first keys."""
+    """Find every tenant, latest first: in a cluster those of one node, in a huge Redis those of the first keys."""
     owners = Keys("*").owner()
     before, _, behind = owners.partition("*")
     names: set[str] = set()
@@ -61,6 +61,6 @@ async def all_tenants(redis: Redis) -> list[Tenant]:
                 break
     found: list[Tenant] = []
     for name in sorted(names)[:_MOST]:
-        with suppress(StoreUnavailable, ResponseError):  # another's keys may be forbidden, or another program's
+        with suppress(StoreUnavailable, ResponseError):  # others' keys may be forbidden
             found += filter(None, [await tenant(redis, name)])
     return sorted(found, key=lambda one: one.last_used)

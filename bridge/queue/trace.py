@@ -1,7 +1,7 @@
-"""What is known of one Slack message: the turns that it became or shows, and the deliveries that became none.
+"""What is known about one Slack message: its turns, and the deliveries that became none.
 
-Nearly all of it stands in the turn's own record anyway, written by the scripts of the journal. What is read here is
-without words of people; a line that can't be read is left out.
+Most of it is in the turn's own record, written by the journal's scripts. No text is read; unreadable lines are left
+out.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose namespace it is: the *team*, and the address of its *workspace* (``""``: not known yet)."""
+    """A namespace's owner: the *team*, and the address of its *workspace* (``""`` if it isn't known yet)."""
 
     team: str
     workspace: str = ""
 
     def permalink(self, channel: str, ts: str, thread_ts: str = "") -> str:
-        """The address of a message, as Slack gives it; ``""`` where it can't be known."""
+        """Return a message's address, as Slack has it; ``""`` if it's unknown."""
         if not (self.workspace and channel and ts):
             return ""
         address = f"{self.workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
@@ -43,7 +43,7 @@ def _moment(ms: str) -> datetime | None:
 
 
 def _moments(lines: str) -> list[tuple[datetime, str]]:
-    """Read lines of a moment and what is noted about it."""
+    """Read lines of a time and a note."""
     split = (line.partition(" ") for line in lines.split("\n"))
     return [(moment, words) for ms, _, words in split if (moment := _moment(ms))]
 
@@ -55,12 +55,12 @@ _Moments = Annotated[Sequence[tuple[datetime, str]], PlainValidator(_moments)]
 
 
 class TurnTrace(BaseModel):
-    """What the record of a turn says of its way. Moments that did not come are None.
+    """What a turn's record says about its steps; times that haven't come are None.
 
-    *takes* name the processes that had it, *deaths* the reasons why it could not be finished. *behind* others it was
-    queued, and before those that it *overtakes*, because they were written later; *ahead* of it there are now so many
-    (None: it does not wait). *unsent* counts requests that surely did not arrive. *again* is the turn that its message
-    became when it was sent again; there *of* is the one that it was before. *was* is the outcome of a dead one.
+    *takes* name the processes that had it, *deaths* the reasons it couldn't be finished. It was queued *behind* so many
+    others, before so many that it *overtakes* because they were written later; now so many are *ahead* (None: it isn't
+    waiting). *unsent* counts requests that certainly didn't arrive. *again* is the turn that resent its message, *of*
+    the one that this turn resends. *was* is a dead one's outcome.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -98,7 +98,7 @@ class TurnTrace(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class MessageTrace:
-    """What is known of one message."""
+    """What is known about one message."""
 
     turns: Sequence[TurnTrace] = ()
     passed_over: Sequence[Delivery] = ()
@@ -109,7 +109,7 @@ class MessageTrace:
 
 
 async def owner_of(scripts: Scripts) -> Owner | None:
-    """Say whose namespace it is; None where no bridge has used it. Raises `StoreUnavailable`."""
+    """Return the namespace's owner; None if no bridge has used it. Raises `StoreUnavailable`."""
     with translated():
         found: Any = await scripts.redis.hmget(scripts.keys.owner(), ["team", "url"])
     team, workspace = found
@@ -117,7 +117,7 @@ async def owner_of(scripts: Scripts) -> Owner | None:
 
 
 async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
-    """Find everything about *message*, be it a person's or the bridge's own. Raises `StoreUnavailable`."""
+    """Find everything about *message*, a person's or the bridge's own. Raises `StoreUnavailable`."""
     keys = scripts.keys
     redis: Any = scripts.redis
     turns: dict[str, TurnTrace] = {}

@@ -58,26 +58,26 @@ SLACK_TIMEOUT = timedelta(seconds=10)
 """The longest that one post may take. When a successor looks into the thread, an earlier post has to be over, one
 way or the other: so a post begins only while the lease has at least this long to go."""
 
-_REMEMBERED = 1000  # a word may come before the take that it is about has been answered
+_REMEMBERED = 1000  # a signal may arrive before the answer to its take
 
 
 class NothingBegins(Exception):
-    """Nothing may begin at the moment: the turn stays queued, for whoever may."""
+    """Nothing may start right now: the turn stays queued."""
 
 
 class TurnChanged(Exception):
-    """A message was edited, withdrawn or given to another agent since it was taken: look at it again."""
+    """A message was edited, withdrawn or given to another agent since it was taken: look again."""
 
 
 class TurnStopped(Exception):
-    """The turn was stopped: it is done with, and shows nothing."""
+    """The turn was stopped: it's over, and shows nothing."""
 
 
 class Turn:
-    """One message, command, click or form in work: its *record*, its *body*, and what its thread is bound to.
+    """A message, command, click or form being handled: its *record*, its *body*, and its thread's binding.
 
-    *response_url* and *trigger_id* are ``""`` where Slack gave none. *thread* is set for what was said or pressed in a
-    thread. What is entered into *until_shown* ends when its outcome is shown, or the handler runs again.
+    *response_url* and *trigger_id* are ``""`` if Slack gave none. *thread* is set for anything in a thread. What is
+    entered into *until_shown* ends when the outcome is shown, or the handler runs again.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Turn:
         self._result: list[Any] = []
 
     async def begin(self) -> None:
-        """Forget what an earlier run of the handler staged; what `once` gave is remembered."""
+        """Forget what an earlier run of the handler staged, but not what `once` returned."""
         self.staged.clear()
         self._is_used = False
         await self.until_shown.aclose()
@@ -119,12 +119,12 @@ class Turn:
         self.staged += writes
 
     async def once(self, effect: Callable[[], Awaitable[T]], *, note: str = "", first_agent: int | None = None) -> T:
-        """Do *effect* at most once, whoever is killed: SENT is written before it.
+        """Do *effect* at most once, whatever is killed: SENT is written before it.
 
-        Whoever finds SENT on taking over does not do it again; *note* is what they know of it. A handler that runs
-        again in this process gets the same answer, or error. *first_agent* is the agent of the thread from now on, if
-        it has none. Raises `TurnChanged`, `TooOften`, `NothingBegins`, `TurnStopped` and `LaneLost`; where *effect*
-        raises one of `DID_NOT_ARRIVE`, the turn is queued as before.
+        A worker that takes over and finds SENT doesn't repeat it; *note* is what it knows about it. A handler that runs
+        again in this process gets the same answer or error. *first_agent* becomes the thread's agent, if it has none.
+        Raises `TurnChanged`, `TooOften`, `NothingBegins`, `TurnStopped` and `LaneLost`; if *effect* raises one of
+        `DID_NOT_ARRIVE`, the turn is queued as before.
         """
         if self._is_used:
             raise RuntimeError("a turn has one effect only")
@@ -152,9 +152,9 @@ class Turn:
 
 
 class Lease:
-    """The lease of one *held* lane, last renewed at *renewed_at* (seconds of *monotonic*); *renew* renews it now.
+    """The lease of a *held* lane, last renewed at *renewed_at* (seconds of *monotonic*); *renew* renews it now.
 
-    *head* is what was found in it, where it was handed over with its head taken.
+    *head* is the lane's head, if it was handed over with it.
     """
 
     def __init__(
@@ -175,21 +175,21 @@ class Lease:
         self._renew = renew
 
     def was_outlived(self, since: float) -> bool:
-        """Whether what began at *since* took longer than a lease lasts, and so longer than it may."""
+        """Whether something begun at *since* took longer than a lease, and so too long."""
         return self.monotonic() - since > LEASE.total_seconds()
 
     def renewed(self, at: float) -> None:
-        """It was renewed by a command that began at *at*."""
+        """Note that a command begun at *at* renewed it."""
         self._renewed_at = max(self._renewed_at, at)
 
     def check(self, needs: timedelta = timedelta(0)) -> None:
-        """Raise `LaneLost` if it is over: to be called with nothing between this and the effect outside."""
+        """Raise `LaneLost` if it's over; call this immediately before the outside effect."""
         age = self.monotonic() - self._renewed_at
         if self.is_lost or age + needs.total_seconds() > LEASE.total_seconds():
             raise LaneLost(self.lane)
 
     async def ensure(self, needs: timedelta) -> None:
-        """See to it that it lasts for *needs*, renewing it where it has to. Raises `LaneLost`."""
+        """Make it last for *needs*, renewing it if necessary. Raises `LaneLost`."""
         try:
             self.check(needs)
         except LaneLost:
@@ -198,7 +198,7 @@ class Lease:
 
 
 class Journal:
-    """The steps, for one *consumer*. Every method may raise `LaneLost`; while Redis is away they wait."""
+    """The steps, for one *consumer*. Methods may raise `LaneLost`, and wait while Redis is away."""
 
     def __init__(
         self,
@@ -218,19 +218,19 @@ class Journal:
         self._limits = limits
 
     async def take(self, held: Held, *, begins: bool = True) -> Head | None:
-        """Read the head of a lane; None where it is empty.
+        """Read the head of a lane; None if it's empty.
 
-        With *begins* it counts as a take; a worker that has waited and looks again says False.
+        With *begins* it counts as a take; a worker that looks again after waiting passes False.
         """
         answer = await self._run("take", held, epoch_ms(self._now()), int(begins))
         return None if answer[0] == "empty" else read_head(held, answer)
 
     async def sent(self, taken: Taken, *, note: str = "", first: tuple[ThreadKey, int] | None = None) -> None:
-        """Write SENT: now the request may go out. Raises `TurnChanged` where it is no longer as it was taken.
+        """Write SENT: the request may now be sent. Raises `TurnChanged` if the turn changed since it was taken.
 
-        *note* says what the request is, for whoever finds its outcome unknown; only what has one counts as a run.
-        Raises `TooOften` where the person has started as many as they may; then nothing was written. *first* is a
-        thread, and the agent that it has from now on, if it has none yet.
+        *note* describes the request, in case its outcome is unknown; only requests with one count as runs. Raises
+        `TooOften` at the person's limit, and then writes nothing. *first* is a thread, and its agent from now on if it
+        has none yet.
         """
         record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
         person = PersonKey(record.body.team, record.body.user)
@@ -244,14 +244,14 @@ class Journal:
             raise TurnChanged
 
     async def unsent(self, taken: Taken) -> None:
-        """Take SENT back: the request surely did not arrive."""
+        """Take SENT back: the request certainly didn't arrive."""
         await self._run("unsent", taken.held, taken.record.id)
 
     async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
         """Record what will be shown, and what belongs to it. *what* names it for the trace.
 
-        Raises `TurnStopped` where somebody has stopped the turn meanwhile: it is recorded, and not to be shown; and
-        `TurnChanged` where nothing was sent and the message is no longer as it was taken: nothing is recorded.
+        Raises `TurnStopped` if the turn was stopped meanwhile: it's recorded, but mustn't be shown; and `TurnChanged`
+        if nothing was sent and the message has changed: nothing is recorded.
         """
         answer = await self._run(
             "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, _as_json(writes),
@@ -263,22 +263,22 @@ class Journal:
             raise TurnStopped(taken.record.id)
 
     async def goes(self, taken: Taken) -> None:
-        """The outcome goes out to Slack once more, after it has waited. Raises `TurnStopped` where it is not to."""
+        """The outcome is sent to Slack again after waiting. Raises `TurnStopped` if it mustn't be."""
         await self._posting(taken, "goes")
 
     async def goes_by_url(self, taken: Taken) -> bool:
-        """It goes out by response_url. False: it may have done so before, and must not again. Raises `TurnStopped`."""
+        """It's sent by response_url. False: it may have been already, and mustn't be again. Raises `TurnStopped`."""
         return await self._posting(taken, "goes by url") != "again"
 
     async def waits(self, taken: Taken, *, has_begun: bool) -> None:
-        """It waits for Slack, and until it `goes` a stop may end it. Raises `TurnStopped` where one has.
+        """It waits for Slack; until it `goes`, a stop may end it. Raises `TurnStopped` if one did.
 
-        What *has_begun* to go out by response_url stays marked.
+        If it *has_begun* to go out by response_url, it stays marked.
         """
         await self._posting(taken, "waits" if has_begun else "waits unsent")
 
     async def in_doubt(self, taken: Taken) -> bool:
-        """Nobody can tell whether it is in Slack: it is kept for a button. Returns whether it went by response_url."""
+        """It may be missing in Slack: store it for a button. Returns whether it went by response_url."""
         return await self._posting(taken, "in doubt") == "by url"
 
     async def _posting(self, taken: Taken, how: str) -> str:
@@ -290,9 +290,9 @@ class Journal:
     async def done(
         self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, writes: Iterable[Write] = ()
     ) -> list[str]:
-        """The turn is over: the texts leave, unless a button may still send them again.
+        """The turn is over: delete its text, unless a button may send it again.
 
-        *posted* is the ``ts`` of the message that shows it. Returns what Redis answered to each of the *writes*.
+        *posted* is the ``ts`` of the message that shows it. Returns Redis's answers to the *writes*.
         """
         body = taken.record.body
         shown = str(MessageKey(body.team, body.channel, posted)) if posted else ""
@@ -301,7 +301,7 @@ class Journal:
         return [str(answer) for answer in answers]
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Iterable[Write] = ()) -> None:
-        """The turn cannot be finished: a dead letter with its *reason*; the lane goes on."""
+        """The turn can't be finished: make it a dead letter with its *reason*, and continue with the lane."""
         how = ("dead", reason, "", 1, milliseconds(DEAD), _as_json(writes))
         await self._run("finish", held, turn, epoch_ms(self._now()), *how)
 
@@ -334,16 +334,16 @@ class Journal:
 
 
 def _as_json(writes: Iterable[Write]) -> str:
-    """The form in which a script takes them; ``""`` for none. Half a character becomes a question mark."""
+    """Write *values* for a script; ``""`` for none. Lone surrogates become question marks."""
     listed = list(writes)
     return json.dumps(listed, ensure_ascii=False).encode(errors="replace").decode() if listed else ""
 
 
 class Watches:
-    """The turns in work here that a stop can end.
+    """The turns running here that a stop can end.
 
-    The subscription tells of channels' settings, too: *settings_heard* is called when they may have changed, and with
-    ``is_open=False`` when no change will be heard of from then on.
+    The subscription also hears of channel settings: *settings_heard* is called when they may have changed, and with
+    ``is_open=False`` when changes will no longer be heard of.
     """
 
     def __init__(self, settings_heard: Callable[..., None] = lambda **_: None) -> None:
@@ -353,8 +353,8 @@ class Watches:
 
     @asynccontextmanager
     async def ends_when_stopped(self, turn: TurnId) -> AsyncIterator[None]:
-        """End the block where *turn* is stopped. Raises `TurnStopped`."""
-        limit = asyncio.timeout(None)  # what a time-out does is what is wanted here; only its moment is a stop
+        """End the block when *turn* is stopped. Raises `TurnStopped`."""
+        limit = asyncio.timeout(None)  # works like a time-out, triggered by a stop
         self._limits[turn] = limit
         try:
             async with limit:
@@ -369,7 +369,7 @@ class Watches:
             self._limits.pop(turn, None)
 
     def stop(self, turn: TurnId) -> None:
-        """End what is done about *turn* here, now or when it begins."""
+        """End the work on *turn* here, now or when it starts."""
         self._stopped[turn] = None
         if len(self._stopped) > _REMEMBERED:
             self._stopped.popitem(last=False)
@@ -378,7 +378,7 @@ class Watches:
             _end(limit)
 
     async def listen(self, stops: Stops) -> None:
-        """Hear of stops until Redis is away. Raises `StoreUnavailable`."""
+        """Listen for stops until Redis is away. Raises `StoreUnavailable`."""
         try:
             async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
                 async for turn in heard:

@@ -1,12 +1,12 @@
 """The worker of a process: takes lanes from the inbox, and works on each in a task of its own.
 
-Five loops in one TaskGroup: new lanes (a blocking read), lanes of the dead (every second), renewal of the leases
-held here (every quarter of the lease), the heartbeat of the namespace, and a subscription to stops. Redis being away
-ends none of them: each waits and goes on by itself. Most lanes come another way: while a place is free, whoever takes
-a message in, in this process, hands its lane over (`bridge.queue.records.Offer`).
+Five loops in one TaskGroup: new lanes (a blocking read), abandoned lanes (every second), renewal of leases (every
+quarter of a lease), the namespace's heartbeat, and a subscription to stops. Each waits while Redis is away. Most lanes
+come another way: while a place is free, this process hands a message's lane over as it accepts it
+(`bridge.queue.records.Offer`).
 
-Turns that wait for the service are let go in the order in which their messages were accepted (`Line`), and lend their
-place among the turns in flight to others meanwhile (`Slots`).
+Turns that wait for the service continue in the order their messages were accepted (`Line`), and lend out their place
+among the running turns meanwhile (`Slots`).
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ Work = Callable[[Lease], Awaitable[None]]
 
 
 class Slots:
-    """A count of *free* places. A turn that only waits for the service lends its place to others meanwhile.
+    """A count of *free* places. A turn that waits for the service lends out its place.
 
-    It falls below zero where lanes were taken over from the dead, which are not turned away.
+    It's negative after taking over abandoned lanes, which aren't turned away.
     """
 
     def __init__(self, most: int) -> None:
@@ -68,7 +68,7 @@ class Slots:
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[None]:
-        """Lend the own place to others for a while, and wait for one afterwards."""
+        """Lend out one's place for a while, and wait for one afterwards."""
         self.give()
         try:
             yield
@@ -86,14 +86,14 @@ class _Place:
 
 
 class Line:
-    """Lets go the oldest first."""
+    """Continues with the oldest first."""
 
     def __init__(self) -> None:
         self._places: list[_Place] = []
         self._count = 0
 
     async def wait(self, accepted_at: datetime, is_over: Callable[[], Awaitable[None]]) -> None:
-        """Return when *is_over* has, and nobody who waits was accepted earlier."""
+        """Return when *is_over* has, and nothing accepted earlier is waiting."""
         self._count += 1
         place = _Place(accepted_at, self._count)
         heapq.heappush(self._places, place)
@@ -112,9 +112,9 @@ class Line:
 class Worker:
     """Works on lanes until `draining` is set.
 
-    *blocking* is a Redis connection of its own, for reads that wait. *drain* is how long turns in flight may take
-    to finish after that; *block* how long one such read waits; *watches* are told of what is stopped. While it
-    *may_begin* nothing, because Slack does not accept the bot's token, it takes no lane: another process may.
+    *blocking* is a Redis connection for reads that wait. *drain* is how long running turns may take to finish after
+    that; *block* how long one read waits; *watches* are told what is stopped. While it may not begin anything
+    (*may_begin*), because Slack rejects the bot's token, it takes no lanes: another process may.
     """
 
     def __init__(
@@ -145,22 +145,22 @@ class Worker:
         self._block = block
         self._watches = watches or Watches()
         self._may_begin = may_begin
-        self.depth = 0  # lanes that have work, anywhere
+        self.depth = 0  # lanes with work, anywhere
         self._held: dict[str, Lease] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._work: Work
 
     async def run(self, work: Work, *, offers: bool = True) -> None:
-        """Do *work* on one lane after the other until draining, then finish what is in flight.
+        """Do *work* on one lane after another until draining, then finish what is running.
 
-        With *offers*, lanes are also taken from the hand of whoever takes messages in.
+        With *offers*, lanes are also handed over as messages are accepted.
         """
         self._work = work
         context = copy_context()
         async with asyncio.TaskGroup() as group:
 
             def start(task: Coroutine[None, None, None]) -> None:
-                # In a context of its own: whoever takes a message in must not lend its facts to all that follows.
+                # In a context of its own, so that one message's log facts don't stick to later ones.
                 self._slots.free -= 1  # also beyond the last: what was taken over from the dead is not turned away
                 started = group.create_task(task, context=context.copy())
                 self._tasks.add(started)
@@ -235,18 +235,18 @@ class Worker:
             return
         try:
             async with asyncio.timeout(self._block.total_seconds()):
-                room = await self._slots.room()  # first a free place, so that what is taken is begun at once
+                room = await self._slots.room()  # first a free place, so that a lane taken is begun at once
         except TimeoutError:
             return
         began = self._monotonic()
         try:
             lanes = await self._inbox.wait_for_lanes(self._blocking, most=room, block=self._block)
         except StoreWiped:
-            await self._namespace.hold()  # whoever waits now shall not wait for the heartbeat
+            await self._namespace.hold()  # don't wait for the heartbeat
             return
         for held in lanes:
-            if self._draining.is_set() or self._slots.free <= 0:  # the room was given to what was handed over meanwhile
-                with suppress(LaneLost):  # this process was suspended since, and another one has it
+            if self._draining.is_set() or self._slots.free <= 0:  # the place was given to a lane handed over meanwhile
+                with suppress(LaneLost):  # this process was suspended, and another one has it
                     await self._journal.release(held)
             else:
                 begin(held, began)
@@ -281,7 +281,7 @@ class Worker:
         return lease
 
     async def _accepted(self, offer: Offer, began: float) -> Lease | None:
-        """Wait for the lane that is handed over for *offer*; None where none is."""
+        """Wait for the lane handed over for *offer*; None if there is none."""
         try:
             handed = await offer.answer
             while isinstance(handed, InDoubt):
@@ -299,7 +299,7 @@ class Worker:
         return self._lease(held, began, head)
 
     async def _one(self, given: Lease | Offer, began: float) -> None:
-        """Work on the lane of a lease, or on what is handed over for an offer; its place is taken."""
+        """Work on a lease's lane, or on what is handed over for an offer; its place is taken."""
         lease = given if isinstance(given, Lease) else None
         try:
             if isinstance(given, Offer):
@@ -309,8 +309,8 @@ class Worker:
                     await self._work(lease)
         except LaneLost as exc:
             log.warning("lost a lane to another worker", extra={"lane": str(exc)})
-        except Exception:  # the one net of the product: whatever was forgotten ends one turn, not the process
-            # The lane is not renewed any more, so it is taken again when its lease is over, and buried if it
+        except Exception:  # the only catch-all: an unexpected error ends one turn, not the process
+            # Without renewal, the lane is taken again when its lease is over, and buried if it
             # fails time after time (`bridge.features.turns`).
             log.exception("a turn failed unexpectedly", extra={"reference": new_reference()})
         finally:

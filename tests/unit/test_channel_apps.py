@@ -45,20 +45,20 @@ def has_posted(harness: Harness, app: str, name: str) -> None:
         ({"app": ITS_BOT}, QUEUED),
         ({"text": "", "parts": (Alert(text="disk full"),)}, QUEUED),
         ({"text": f"<@{BOT}> !stop"}, QUEUED),
-        ({"app": "A0OTHER"}, Received("ignored", "written by an app that doesn't count here (A0OTHER)")),
-        ({"app": "B0OTHER"}, Received("ignored", "written by an app that doesn't count here (B0OTHER)")),
+        ({"app": "A0OTHER"}, Received("ignored", "posted by an app without a rule here (A0OTHER)")),
+        ({"app": "B0OTHER"}, Received("ignored", "posted by an app without a rule here (B0OTHER)")),
         (
             {"channel": RANDOM, "app": ITS_BOT},
-            Received("ignored", f"written by an app that doesn't count here ({ITS_BOT})"),
+            Received("ignored", f"posted by an app without a rule here ({ITS_BOT})"),
         ),
-        ({"ts": ts(1)}, Received("ignored", "written by an app, in a thread")),
+        ({"ts": ts(1)}, Received("ignored", "posted by an app in a thread")),
         (
             {"ts": ts(1), "text": f"<@{BOT}> hi", "is_mention": True},
-            Received("ignored", "written by an app, in a thread"),
+            Received("ignored", "posted by an app in a thread"),
         ),
         ({"text": " "}, Received("ignored", "no text")),
-        ({"is_shared": True}, Received("ignored", "written by an app of another workspace")),
-        ({"is_shared": True, "user_team": "T2"}, Received("ignored", "written by an app of another workspace")),
+        ({"is_shared": True}, Received("ignored", "posted by an app from another workspace")),
+        ({"is_shared": True, "user_team": "T2"}, Received("ignored", "posted by an app from another workspace")),
         ({"is_shared": True, "user_team": TEAM}, QUEUED),
     ],
 )
@@ -83,7 +83,7 @@ async def test_apps_do_not_count_where_the_bridge_is_not_open(harness: Harness) 
     harness.configure(BRIDGE_ALLOWED_CHANNELS=RANDOM)
     await harness.store.set_channel(apps={APP: RUNS})
 
-    assert await posted(harness) == Received("ignored", "the bridge is not open in its channel")
+    assert await posted(harness) == Received("ignored", "the bridge isn't enabled in this channel")
 
 
 async def test_people_who_may_not_talk_do_not_keep_apps_out(harness: Harness) -> None:
@@ -107,7 +107,7 @@ async def test_an_app_beyond_its_limit_starts_nothing_and_the_channel_is_told_on
 
     received = [await posted(harness, ts=f"1700000{number}00.000100") for number in range(6)]
 
-    held = Received("ignored", f"its app, {APP}, has posted more in a minute than may count")
+    held = Received("ignored", f"its app, {APP}, is posting too fast")
     assert received == [QUEUED] * 3 + [held] * 3
     assert await posted(harness, ts="1700000900.000100", app="A2") == QUEUED
     process = harness.store.process()

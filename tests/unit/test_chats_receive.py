@@ -20,8 +20,8 @@ from support.harness import NOT_NOW, Harness, a_harness
 from support.store import BOT, CHANNEL, LANE, ROOT, START, TEAM, THREAD, USER, message, ts
 
 QUEUED = Received("queued")
-UNBOUND = Received("unbound", "its thread is not bound")
-OTHERS = Received("ignored", "begins by mentioning somebody else")
+UNBOUND = Received("unbound", "its thread has no conversation")
+OTHERS = Received("ignored", "starts by mentioning someone else")
 
 
 @pytest.fixture
@@ -109,13 +109,13 @@ async def test_a_reply_is_queued_only_with_a_mention_where_one_is_needed(
         ("hello", "a bound thread", {}, QUEUED),
         ("hello", "an unbound thread", {}, UNBOUND),
         ("hello", "another channel", {}, Received("ignored", "not addressed to the bot")),
-        ("hello", "the top", {"user_team": "T2"}, Received("ignored", "its author has no access: stranger")),
+        ("hello", "the top", {"user_team": "T2"}, Received("ignored", "its author doesn't have access: stranger")),
         (f"<@{BOT}> hello", "the top", {"user_team": "T2"}, Received("refused", "stranger")),
         (
             "hello",
             "the top",
             {"is_typed": False, "user": OTHER_BOT},
-            Received("ignored", "written by another app's bot"),
+            Received("ignored", "posted by another app's bot"),
         ),
     ],
 )

@@ -262,7 +262,7 @@ async def test_an_edit_of_an_unknown_mention_starts_it_once_while_it_would_be_re
 async def test_the_trace_says_why_an_edit_of_an_old_mention_starts_nothing(door: FrontDoor) -> None:
     await sent(door, mentioned_again("new", after=WEEK + 1))
 
-    assert await traced(door, ROOT) == ["not for an agent: changed more than seven days after it was written"]
+    assert await traced(door, ROOT) == ["not for an agent: edited more than seven days after it was written"]
 
 
 async def test_a_stranger_cannot_start_anything_by_an_edit(door: FrontDoor) -> None:
@@ -284,7 +284,7 @@ async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_i
 
     assert door.harness.service.messages == []
     assert await traced(door, ROOT) == [
-        "not for an agent: it was edited before Slack sent it again, and this is an earlier text"
+        "not for an agent: it was edited before Slack resent it, and this is the earlier text"
     ]
 
 
@@ -353,7 +353,7 @@ async def test_a_message_that_is_deleted_before_slack_repeats_it_is_dropped(door
     await door.harness.work()
 
     assert "oh no" not in door.harness.service.messages
-    assert await traced(door, at) == ["not for an agent: it was deleted before Slack sent it again"]
+    assert await traced(door, at) == ["not for an agent: it was deleted before Slack resent it"]
 
 
 async def test_a_deletion_that_was_refused_too_counts_before_the_message_comes_again(door: FrontDoor) -> None:
@@ -429,8 +429,8 @@ async def test_a_reply_that_slack_repeats_no_more_is_read_again_when_the_root_co
     (asked,) = (call.args for call in door.harness.seen.called(READ))
     assert (asked["ts"], asked["oldest"], asked["latest"]) == (ROOT, ts(1), ts(2))
     assert await traced(door, ts(2), 2) == [
-        "not yet: it is read again when the root of its thread comes, within ten minutes",
-        "a reply in a thread where the bot talks",
+        "not yet: it's read again once its thread's first message arrives, within ten minutes",
+        "a reply in a thread with a conversation",
     ]
 
 
@@ -531,7 +531,7 @@ async def test_another_reply_in_an_unbound_thread_is_passed_over(door: FrontDoor
 
     assert await sent(door, said("just talk", reply, thread_ts=root)) == 200
 
-    assert await traced(door, reply) == ["not for an agent: its thread is not bound"]
+    assert await traced(door, reply) == ["not for an agent: its thread has no conversation"]
     assert not [key for key in await door.keys() if ":kept:" in key]
 
 

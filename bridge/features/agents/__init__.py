@@ -1,1 +1,1 @@
-"""``/agents``, the form to ask one, and who answers in a channel."""
+"""``/agents``, the form to ask one, and default agents."""

@@ -1,4 +1,4 @@
-"""The form that begins a conversation with an agent."""
+"""The form that starts a conversation with an agent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DIRECT: Final = "direct"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A form that was filled in well: what to ask which agent, and the words of others that it is about."""
+    """A valid form: what to ask which agent, and the messages it's about."""
 
     agent: int
     message: str
@@ -51,7 +51,7 @@ class Question:
 
 
 def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None) -> View:
-    """Draw the form that begins a conversation; *about* are the words of a message whose shortcut was used."""
+    """Draw the form that starts a conversation; *about* is the message whose shortcut was used."""
     fields = [
         _agent_field("Agent", CHOOSE_AN_AGENT, agent),
         kit.input_block(MESSAGE, "Your question", text_input(MESSAGE)),
@@ -83,7 +83,7 @@ def read_ask_form(values: Mapping[str, Any]) -> Question | FormErrors:
 
 
 def place_of(form: str, values: Mapping[str, Any], origin: Origin) -> Place:
-    """Find where what comes of a form is to be shown."""
+    """Return where the form's result is shown."""
     where = str(values.get(WHERE if form == ASK else CHANNEL) or "")
     match where:
         case "":
@@ -97,7 +97,7 @@ def place_of(form: str, values: Mapping[str, Any], origin: Origin) -> Place:
 
 
 def question_text(question: Question, author: str) -> str:
-    """Write what the agent gets: the question, and marked as a quotation what it is about."""
+    """Write what the agent gets: the question, and what it's about as a quotation."""
     if not question.about:
         return question.message
     by = f"This is about a message by {kit.one_line(author, 80)}:" if author else "This is about a message:"
@@ -105,7 +105,7 @@ def question_text(question: Question, author: str) -> str:
 
 
 def question_shown(agent: Agent, question: Question, asked_by: str, author: str) -> Reply:
-    """Show in the thread, or as its root, what was asked there."""
+    """Show in the thread, or as its root, what was asked."""
     asked = who_asks(agent, asked_by)
     blocks = [kit.rich(kit.quotation(kit.cut(kit.clean(question.message), kit.PLAIN_TEXT_INPUT)))]
     if question.about:
@@ -116,7 +116,7 @@ def question_shown(agent: Agent, question: Question, asked_by: str, author: str)
 
 
 def offer_ask_form(agent: Agent | None = None) -> Reply:
-    """Offer the form with a button, for when it could not be opened by itself."""
+    """Offer the form with a button, for when it couldn't be opened."""
     text = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"
     return kit.ask(text, ask_button(agent, OPEN_THE_FORM))
 

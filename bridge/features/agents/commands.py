@@ -41,7 +41,7 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:  # noqa
     form=ask_button(None, "Ask an agent…"),
 )
 async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:
-    """Ask an agent, in a new thread of this channel; a form asks for what is missing."""
+    """Ask an agent in a new thread of this channel; a form asks for what is missing."""
     if agent is None or not message:
         here = Origin(channel=turn.channel, response_url=turn.response_url)
         return Form(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
@@ -51,7 +51,7 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
 
 @agents.button(*layout.TURNS)
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Turn a page. A list that everybody sees stays as it is, and who turns it gets one of their own."""
+    """Turn a page. A public list stays as it is; the person gets one of their own."""
     reply = await _listed(deps, turn, ListPage.parse(click.value))
     is_own = click.is_ephemeral or click.channel.startswith("D")
     return reply.model_copy(update={"replaces_original": is_own})
@@ -59,26 +59,26 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @agents.button(OPEN_ASK)
 async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Open the form that begins a conversation, with the agent chosen that a button names."""
+    """Open the form that starts a conversation, with the button's agent chosen."""
     agent = await agent_by_id(deps, int(click.value)) if click.value.isdecimal() else None
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
 
 
 @agents.form(asking.ASK, reader=asking.read_ask_form)
 async def question_sent(deps: Deps, turn: Turn, submission: Submission, question: asking.Question) -> Result:
-    """Ask in a new thread, or in that of the message that the question is about."""
+    """Ask in a new thread, or in the thread of the message the question is about."""
     origin, chosen = Origin.parse(submission.private_metadata), question.agent
-    if submission.thread_ts:  # a thread that has its agent already: that one, whoever was chosen
+    if submission.thread_ts:  # a thread's own agent answers, whichever was chosen
         conversation = await deps.sessions.thread(ThreadKey(turn.team, submission.channel, submission.thread_ts))
         chosen = conversation.agent if conversation and conversation.agent is not None else chosen
     agent = await _needed(deps, chosen)
     author = await deps.directory.user_name(origin.author) if origin.author else ""
     text = asking.question_text(question, author)
-    if origin.thread_ts != origin.message_ts and not submission.thread_ts:  # in the thread it is told by itself
+    if origin.thread_ts != origin.message_ts and not submission.thread_ts:  # in a thread, that is shown there
         thread = ThreadKey(turn.team, origin.channel, origin.thread_ts)
         text = await deps.context.quoting(thread, origin.message_ts, text)
     root = asking.question_shown(agent, question, await deps.directory.user_name(turn.user), author)
-    files = tuple(MessageFile(id=file) for file in origin.files)  # what is in them is read when the agent is asked
+    files = tuple(MessageFile(id=file) for file in origin.files)  # their contents are read when the agent is asked
     return _thread_begun(agent, root, text, submission.thread_ts, files)
 
 
@@ -90,7 +90,7 @@ async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 @agents.shortcut("ask_about", "Ask an agent about this", "Ask an agent about this message.", "message")
 async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
-    """Open the form to ask an agent about a message, which is quoted as people read it."""
+    """Open the form to ask an agent about a message, quoted as people read it."""
     names = await deps.directory.names(mentions_in(shortcut.text))
     about = message_text(shortcut.text, bot_user="", names=names)
     if shortcut.parts:
@@ -118,6 +118,6 @@ async def _needed(deps: Deps, id_: int) -> Agent:
 def _thread_begun(
     agent: Agent, root: Reply, message: str, thread_ts: str = "", parts: tuple[MessagePart, ...] = ()
 ) -> Outcome:
-    """Post *root*, and queue *message* below it like one that was typed, which has Slack's escapes."""
+    """Post *root*, and queue *message* below it like a typed one, with Slack's escapes."""
     begins = NewThread(agent=agent.id, text=escape(message), parts=parts, thread_ts=thread_ts)
     return Outcome(what="thread started", reply=root, mark="bridge_root", after=(begins,))

@@ -1,4 +1,4 @@
-"""Agents: the list, and one with its tools."""
+"""Agents: the list, and one agent with its tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TURNS: Final = ("list:agents:previous", "list:agents:next")
 
 
 def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = None, page: int = 0) -> Reply:
-    """Show a page of the agents, the channel's *default* marked; those with the *wanted* words."""
+    """Show a page of the agents matching *wanted*, with the channel's *default* marked."""
     found = by_name(matching(agents, wanted))
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
@@ -39,7 +39,7 @@ def agent_list(agents: Sequence[Agent], wanted: str = "", default: int | None = 
 
 
 def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
-    """Show one agent: what it is for, its model, and the tools that it can use."""
+    """Show one agent: its purpose, model and tools."""
     name = kit.one_line(detail.name or agent.name)
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
@@ -57,8 +57,8 @@ def agent_card(agent: Agent, detail: AgentDetail) -> Reply:
 
 
 def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:
-    """Show a message that was typed in a command, as the root of the thread in which the agent answers."""
-    # The bot posts it, and it must not look like a word of the bot's own.
+    """Show a message typed in a command, as the root of the thread where the agent answers."""
+    # The bot posts it, but it mustn't look like the bot's own words.
     asked, text = who_asks(agent, asked_by), kit.clean(message)[: kit.LIST_TEXT] or "-"
     parts = [text[at : at + kit.SECTION_TEXT] for at in range(0, len(text), kit.SECTION_TEXT)]
     blocks = [kit.rich(kit.quotation(part)) for part in parts]

@@ -1,1 +1,1 @@
-"""What is set for a channel: who answers there, to what, and which apps' messages count."""
+"""Channel settings: which agent answers, to what, and which apps' messages count."""

@@ -1,6 +1,6 @@
-"""``/agents default`` and ``/agents channel``: who answers in a channel, to what, and which apps' messages count.
+"""``/agents default`` and ``/agents channel``: a channel's settings.
 
-That is a change for everybody there, so who may is the rule for runs, and the channel is told.
+They affect everyone there, so only people who may run workflows can change them, and the channel is notified.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bridge.queue.turn import Turn
 from bridge.slack.blockkit.kit import SOMEBODY
 from bridge.slack.blockkit.reply import Reply
 
-_NAMED: Final = 3  # apps, where one is mistyped
+_NAMED: Final = 3  # apps suggested for a mistyped one
 
 channels = Feature("channels")
 channels.notice(layout.CHANGED)(layout.told_of_change)
@@ -128,9 +128,9 @@ async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
 
 
 async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> Result:
-    """Let *rule* be what the messages of an app start, which is *typed* by its name or id; None: nothing.
+    """Set what an app's messages start; it's *typed* by name or ID. None: nothing.
 
-    By its name an app is found that has a rule here, or has posted here lately. Raises `NoSuch`.
+    Names work for apps that have a rule here or posted here recently. Raises `NoSuch`.
     """
     if _is_direct(turn.channel):
         return layout.not_in_direct_messages()
@@ -157,12 +157,12 @@ async def reset(deps: Deps, turn: Turn) -> Result:
 
 @channels.button(OPEN_DEFAULT)
 async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Open the form, for the channel that was chosen or where the button is."""
+    """Open the form for the chosen channel, or for the one the button is in."""
     return await _form(deps, turn, click.value or turn.channel)
 
 
 async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
-    """Open the form for who may change what is set for *channel*, with that filled in."""
+    """Open the settings form of *channel*, if the person may change them."""
     is_direct = _is_direct(channel)
     if not is_direct:
         await check_runner(deps, turn.user, "default")
@@ -184,7 +184,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
 
 
 async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
-    """List the apps that have a rule in *channel*, and those that posted there lately."""
+    """List the apps that have a rule in *channel* or posted there recently."""
     fields = []
     workflows = await deps.catalog.get_workflows() if settings.apps else ()
     for id_, rule in settings.apps.items():
@@ -197,7 +197,7 @@ async def _app_fields(deps: Deps, channel: str, settings: ChannelSettings) -> li
 
 @channels.form(forms.DEFAULT, reader=forms.read_settings_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: forms.Filled) -> Result:  # noqa: ARG001 - every form gets it
-    """Change what the form says otherwise."""
+    """Apply what differs from the current settings."""
     if filled.agent is not None and await agent_by_id(deps, filled.agent) is None:
         raise NoSuch("agent", str(filled.agent))
 
@@ -241,10 +241,10 @@ async def change_settings(
     where: str = layout.HERE,
     about: str = "",
 ) -> Outcome:
-    """Make a *change* of what is set for the channel of *turn*; who asked for that is *told*. *about* is for the audit.
+    """Change the settings of *turn*'s channel; the person is *told*. *about* is for the audit.
 
-    A direct message is its person's own, and nobody else is told. The notice is queued first: whoever runs this again
-    finds nothing to change, or queues the same one again.
+    In a direct message nobody else is notified. The notice is queued first: a second run finds nothing to change, or
+    queues the same notice again.
     """
     is_own = _is_direct(turn.channel)
     if not is_own:
@@ -267,7 +267,7 @@ async def change_settings(
 
 
 async def _changes(deps: Deps, before: ChannelSettings, after: ChannelSettings) -> list[SettingChange]:
-    """List what differs, by the names that people know."""
+    """List the differences, with names instead of IDs."""
     changes = []
     if after.agent != before.agent:
         name = await agent_name(deps, after.agent) if after.agent is not None else ""

@@ -1,4 +1,4 @@
-"""The form *Channel settings*: all that is set for one channel, in one view."""
+"""The form *Channel settings*: all settings of one channel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REPLIES: Final = (kit.option("All replies", "all"), kit.option("Replies that me
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A form that was filled in well: the *agent*'s id, None for nobody. A direct message has no more to set."""
+    """A valid form: the *agent*'s ID or None. A direct message has no other settings."""
 
     agent: int | None
     answers: str = ""
@@ -42,7 +42,7 @@ class Filled:
 
 
 class AppField(NamedTuple):
-    """An app in the form, and what its messages start now: an agent, a workflow or (both None) nothing."""
+    """An app in the form and what its messages start: an agent, a workflow or (both None) nothing."""
 
     id: str
     name: str
@@ -60,9 +60,9 @@ def settings_form(
     is_direct: bool,
     apps: Sequence[AppField] = (),
 ) -> View:
-    """Draw the form for the channel *where*, with what is set there now filled in.
+    """Draw the form for the channel *where* with its current settings.
 
-    *apps* are those that have a rule there or posted there lately; any other one can be named by its id.
+    *apps* have a rule there or posted there recently; others can be entered by ID.
     """
     chosen = agent_option(agent) if agent else kit.option("No default agent", NOBODY)
     fields = [
@@ -106,7 +106,7 @@ def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Bloc
 
 
 def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
-    """Check what `bridge.slack.blockkit.modals.form_values` gave; the form may be of another release."""
+    """Check what `bridge.slack.blockkit.modals.form_values` returned, perhaps from another version's form."""
     agent = str(values.get(AGENT) or "")
     if agent != NOBODY and not _ID.fullmatch(agent):
         return FormErrors({AGENT: "Choose an agent from the list."})
@@ -129,13 +129,13 @@ def _started(value: str) -> tuple[str, int] | None:
 
 
 def agent_choices(agents: Sequence[Agent], query: str) -> list[Block]:
-    """Offer agents, and nobody."""
+    """Offer agents, and none."""
     found = agent_options(agents, query)
     return found if query.strip() else [kit.option("No default agent", NOBODY), *found[: kit.OPTIONS - 1]]
 
 
 def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: str) -> list[Block]:
-    """Offer what the messages of an app may start: a workflow, an agent, or nothing."""
+    """Offer what an app's messages may start: a workflow, an agent, or nothing."""
     starts = [(one.id, one.name, _workflow_option(one)) for one in workflows if one.is_active]
     starts += [(one.id, one.name, _agent_option(one)) for one in agents]
     ranked = [(rank, it) for id_, name, it in starts if (rank := match_rank(id_, name, query)) is not None]
@@ -144,7 +144,7 @@ def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: s
 
 
 def offer_settings_form(channel: str) -> Reply:
-    """Offer the form with a button, for when it could not be opened by itself."""
+    """Offer the form with a button, for when it couldn't be opened."""
     return kit.ask(
         "Change this channel's settings?", kit.button(OPEN_THE_FORM, OPEN_DEFAULT, channel[: kit.BUTTON_VALUE])
     )

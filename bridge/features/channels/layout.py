@@ -1,4 +1,4 @@
-"""What is set for a channel, shown; and what somebody has changed, told."""
+"""Channel settings as people see them, and notices about changes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MOST_SHOWN: Final = 10
 
 
 class SettingChange(NamedTuple):
-    """One setting that has another value: *what* (``agent``, ``answers``, ``replies``, ``app``), and what it is *now*.
+    """A changed setting: *what* (``agent``, ``answers``, ``replies``, ``app``), and what it is *now*.
 
-    *name* is that of the agent or workflow, ``""`` for none; *app* the id of the app, *called* its name.
+    *name* is the agent's or workflow's, ``""`` for none; *app* is the app's ID, *called* its name.
     """
 
     what: str
@@ -32,7 +32,7 @@ class SettingChange(NamedTuple):
 
     @property
     def about(self) -> str:
-        """Name it for the audit: a kind, an id, and a name where there is one."""
+        """Name it for the audit: a kind, an ID, and a name if there is one."""
         return f"{self.what} {self.app or self.now or NONE} {self.name}".rstrip()
 
     def in_words(self, where: str = HERE) -> str:
@@ -64,16 +64,16 @@ class SettingChange(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The settings of a channel, by the names that people know."""
+    """A channel's settings, with names instead of IDs."""
 
     agent: str
     answers_all: bool
     needs_mention: bool
-    apps: Sequence[tuple[str, str]]  # an app, and what its messages do
+    apps: Sequence[tuple[str, str]]  # an app and what its messages start
 
 
 def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
-    """Show what is set."""
+    """Show the settings."""
     facts = [("Default agent", kit.one_line(shown.agent, 100) or "none")]
     if not is_direct:
         facts += [
@@ -95,34 +95,34 @@ def settings_card(shown: Shown, *, may_change: bool, is_direct: bool) -> Reply:
 
 
 def nothing_changed() -> Reply:
-    """Tell who changed something that it was so before."""
+    """Say that the settings were already like that."""
     return kit.reply("That's already set, so nothing changed.")
 
 
 def not_in_direct_messages() -> Reply:
-    """Tell that a setting makes no sense where everything is for the bot."""
+    """Say that a setting has no use in a direct message."""
     return kit.reply("In a direct message, I answer everything. Use this in a channel.")
 
 
 def too_many_apps(most: int) -> Reply:
-    """Tell that no more apps may count."""
+    """Say that no more apps can be added."""
     return kit.reply(
         f"This channel already has {most} apps, which is the limit. Remove one with /agents channel ignore first."
     )
 
 
 def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
-    """Tell who changed something what it is now."""
+    """Confirm a person's changes."""
     return kit.reply(" ".join(change.in_words(where) for change in changes))
 
 
 def change_notice(changes: Sequence[SettingChange], person: str) -> str:
-    """Name, for `told_of_change`, what a *person* has changed."""
+    """Name, for `told_of_change`, a *person*'s changes."""
     return f"{CHANGED}:" + json.dumps([person, *changes])
 
 
 def told_of_change(facts: str = "") -> Reply:
-    """Tell a channel who changed what."""
+    """Notify a channel of who changed what."""
     try:
         person, *changes = json.loads(facts)
         text = " ".join(SettingChange(*map(str, change)).in_words() for change in changes)
@@ -132,10 +132,10 @@ def told_of_change(facts: str = "") -> Reply:
 
 
 def default_set(agent: str) -> Reply:
-    """Tell that an agent answers in the channel from now on."""
+    """Say which agent now answers in the channel."""
     return kit.reply(f"{kit.named(agent, 100)} now answers mentions in this channel.")
 
 
 def default_taken_away() -> Reply:
-    """Tell that no agent is the channel's default any more."""
+    """Say that the channel has no default agent now."""
     return kit.reply("This channel no longer has a default agent.")

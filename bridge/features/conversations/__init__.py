@@ -1,1 +1,1 @@
-"""Conversations in threads: what is for an agent, which agent it goes to, and what is sent."""
+"""Conversations in threads: which messages are for an agent, which agent, and what it gets."""

@@ -1,7 +1,7 @@
-"""Answer a message: ask which agent, with which words.
+"""Answer a message: find its agent and session, and ask.
 
-Everything here may be done again: it looks things up and decides. What it finds again in a thread it binds; the
-agent that is chosen is bound when the message is sent, and the first one wins.
+Everything here may run again. Bindings found in a thread are stored at once; the chosen agent is bound when the message
+is sent, and the first one wins.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SLACK_AWAY = timedelta(seconds=5)
 
 
 async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
-    """Ask the agent of the message's thread, or the one that is chosen where a conversation begins.
+    """Ask the agent of the message's thread or, in a new conversation, the one that's chosen.
 
     Raises `ProjectError`, `StoreUnavailable`, `TryLater`, and what `Turn.once` raises.
     """
@@ -60,7 +60,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             await deps.sessions.rebind(message.thread, expected=None, session=found.session, agent=found.agent)
             conversation = await deps.sessions.thread(message.thread) or Conversation()
         elif turn.record.searches:
-            return Done("its thread is not bound")
+            return Done("its thread has no conversation")
     text = await deps.parts.text(message.text)
     if not (text or message.parts):
         return notices.mention_without_text()
@@ -77,11 +77,11 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         if named and named[0].id == agent:
             text = named[1]
         if not (text or message.parts):
-            await deps.sessions.choose_agent(message.thread, agent)  # only named: what comes next is for that one
+            await deps.sessions.choose_agent(message.thread, agent)  # only a name: the next message goes to that agent
             return notices.mention_without_text()
         name = next((known.name for known in agents if known.id == agent), "")
         title = title_of(text) if message.is_direct and message.is_root else ""
-    # From here on it may take a while: files are fetched, the thread is read, the agent thinks.
+    # This may take a while: files are fetched, the thread is read, the agent thinks.
     await turn.until_shown.enter_async_context(working(deps.indicators, place_of(message), name))
     if message.parts:
         whole = await deps.parts.below(text, message.parts)
@@ -96,7 +96,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         and conversation.session is None
         and (report := await deps.sessions.report_words(message.thread))
     ):
-        text = below_report(report, text)  # the words of the report that its thread is about
+        text = below_report(report, text)  # the report its thread is about
     return await _ask(deps, turn, message, conversation, agent=agent, text=text, title=title)
 
 
@@ -110,10 +110,9 @@ async def _ask(
     text: str,
     title: str,
 ) -> Outcome:
-    """Send the message, once. If the service doesn't know the session any more, a new one begins with it.
+    """Send the message, once. If the service no longer knows the session, start a new one with it.
 
-    That is the one permitted second sending, for where the agent itself is still there; what was said in the thread
-    goes along with it.
+    That is the one permitted second sending, if the agent itself still exists; it includes the thread's messages.
     """
     session = conversation.session
 
@@ -148,7 +147,7 @@ async def _ask(
 
 
 async def tell_what_is_missing(deps: Deps, turn: Turn, message: InboundMessage, unread: Unread) -> None:
-    """Tell its person what of a message does not go along, once for each of its versions, however often this runs."""
+    """Tell the person what of a message couldn't be read, once per version, however often this runs."""
     notice = Notice(
         team=message.team,
         channel=message.channel,
@@ -171,14 +170,14 @@ async def _is_there(deps: Deps, agent: int) -> bool:
 
 
 async def unknown_answer(_deps: Deps, turn: Turn) -> Outcome:
-    """Nobody knows whether the agent got the message: say so, and offer to send it again."""
+    """Say that the agent may have received the message, and offer to send it again."""
     return Outcome(what="unknown", reply=notices.outcome_unknown(turn.id), keeps_text=True)
 
 
 def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
-    """The agent that *text* names before a colon (``Support: hello``), by name or id, and the text after it.
+    """Return the agent *text* names before a colon (``Support: hello``), and the text after it.
 
-    None where it names none: then it is ordinary text, colon or not.
+    None if it names none: then it's ordinary text.
     """
     before, colon, rest = text.partition(":")
     name = before.strip().removeprefix('"').removesuffix('"').strip()
@@ -190,7 +189,7 @@ def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
 
 
 def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
-    """The agent of ``BRIDGE_DEFAULT_AGENT``, by id or name; an id wins over a name that looks like one."""
+    """Return the agent of ``BRIDGE_DEFAULT_AGENT``, by ID or name; an ID wins."""
     by_id = [agent for agent in agents if str(agent.id) == wanted.strip()]
     by_name = [agent for agent in agents if agent.name.strip().casefold() == wanted.strip().casefold()]
     found = by_id or by_name
@@ -198,13 +197,13 @@ def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
 
 
 def default_of(deps: Deps, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
-    """The agent that answers in a channel where nothing else chooses."""
+    """Return the agent that answers in a channel if nothing else picks one."""
     here = next((agent for agent in agents if agent.id == channel_default), None)
     return here or configured(deps.default_agent, agents) or (agents[0] if len(agents) == 1 else None)
 
 
 async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
-    """Read a thread for a binding that Redis has lost: once for each thread. Raises `TryLater`."""
+    """Search a thread for a binding that Redis has lost, once per thread. Raises `TryLater`."""
     thread = message.thread
     if await deps.sessions.was_searched(thread):
         return None
@@ -216,7 +215,7 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
         if thread.is_older_than(deps.store_since()):
             raise TryLater(exc.retry_after or SLACK_AWAY) from exc
         return None
-    except SlackError as exc:  # no permission to read: a new conversation begins
+    except SlackError as exc:  # no permission to read: start a new conversation
         log.info("can't search a thread for its session", extra={"detail": exc.detail})
         read = ThreadRead()
     if read.recalled is None:
@@ -225,10 +224,10 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
 
 
 async def _take_in_what_came_before(deps: Deps, thread: ThreadKey, replies: Sequence[str]) -> None:
-    """Take in replies that came before the refused root of their thread. Raises `TryLater`."""
+    """Accept replies that arrived before the refused root of their thread. Raises `TryLater`."""
     try:
         await deps.follow(thread, replies)
-    except SlackRefused as exc:  # it will not let them be read the next time either
+    except SlackRefused as exc:  # it won't work the next time either
         log.warning("replies that arrived before their root can't be read", extra={"detail": exc.detail})
     except SlackError as exc:
         raise TryLater((exc.retry_after if isinstance(exc, SlackUnreachable) else None) or SLACK_AWAY) from exc

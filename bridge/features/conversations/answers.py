@@ -1,4 +1,4 @@
-"""An agent's answer, with the buttons that ask what people think of it."""
+"""An agent's answer, with feedback buttons."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TOOLS = "Tools used: "
 def answer(
     message: str, tools_used: Any = None, *, notes: Sequence[str] = (), feedback: Answered | None = None
 ) -> Reply:
-    """Show what an agent answered, with the tools that it used and our own *notes* below.
+    """Show an agent's answer, the tools it used, and our own *notes* below.
 
-    With *feedback*, people can say what they think of it.
+    With *feedback*, people can vote on it.
     """
     shown = kit.clean(message) if message.strip() else "_The agent sent an empty answer._"
     small, footer = [*notes], []

@@ -1,6 +1,6 @@
-"""What the buttons of conversations do. The action ids stand beside the blocks that carry them.
+"""Handlers of the buttons in conversations; their action IDs are next to their blocks.
 
-Each of them may run again: what was done is remembered by the turn of the click, or of the answer that is meant.
+Each may run again: what was done is remembered with the turn of the click or of the answer.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ conversations = Feature("conversations")
 
 @conversations.button(notices.SEND_AGAIN)
 async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
-    """Queue the message of an earlier turn once more, at the end of its thread."""
+    """Queue an earlier turn's message again, at the end of its thread."""
     return _queued_again(await deps.inbox.again(TurnId(click.value)), notices.sent_again())
 
 
 @conversations.button(notices.SEND_THEM)
 async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
-    """Queue what was found too old in a thread, once, in the order in which it was written."""
+    """Queue a thread's messages that were found too old, once, in their original order."""
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
     sent = [await deps.inbox.again(one) for one in await deps.sessions.take_offer(thread)]
     if "full" in sent:
@@ -47,7 +47,7 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: AR
 
 @conversations.button(notices.ASK_EDITED)
 async def ask_edited(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
-    """Queue the new text of a message that was changed too late."""
+    """Queue the new text of a message that was edited too late."""
     return _queued_again(await deps.inbox.ask_edited(click.value), notices.asked_edited())
 
 
@@ -63,9 +63,9 @@ def _queued_again(how: str, reply: Reply) -> Outcome:
 
 @conversations.button(notices.SHOW, stops.SHOW)
 async def show_after_all(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Show what was recorded of an earlier turn and perhaps never posted, once for each message with a button.
+    """Show a recorded outcome that may never have been posted, once per message with a button.
 
-    Where only that is asked, its message is replaced; a stop asks for more than that.
+    If nothing else is asked, that message is replaced; a stop asks for more.
     """
     asked_at = click.message_ts if click.action_id == notices.SHOW else ""
     kept = await deps.inbox.kept(TurnId(click.value), by=turn.id, button=click.message_ts)
@@ -79,14 +79,14 @@ async def show_after_all(deps: Deps, turn: Turn, click: Click) -> Result:
             "what": "shown after all",
             "reply": outcome.reply.model_copy(update={"replaces_original": False}),
             "after": (*outcome.after, ShownLate(turn=click.value, notice=asked_at)),
-            "ended": "",  # it was the other turn's person who did that
+            "ended": "",  # the other turn's person did that
         }
     )
 
 
 @conversations.once_posted(ShownLate)
 async def shown_late(deps: Deps, turn: Turn, late: ShownLate, _ts: str) -> None:
-    """Keep it no longer, and take the question away."""
+    """Forget it, and remove the question."""
     await deps.inbox.drop_kept(TurnId(late.turn))
     if not late.notice:
         return
@@ -124,7 +124,7 @@ async def thread_begun(deps: Deps, turn: Turn, begins: NewThread, ts: str) -> No
 
 @conversations.button(notices.SLIP_COMMAND, notices.SLIP_TEXT)
 async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Queue the message as it was meant, once: the command in its place, or the word as text."""
+    """Queue the message the way it was meant, once: as the command, or as text."""
     slip = notices.Slip.parse(click.value)
     if slip is None:
         return Done("unknown action", {"action": click.action_id})
@@ -166,7 +166,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @conversations.button(menu.CHOOSE)
 async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
-    """Choose the agent for the waiting messages of a thread; the first choice wins."""
+    """Choose the agent for a thread's waiting messages; the first choice wins."""
     if not click.value.isdecimal():
         return Done("unknown action", {"action": click.action_id})
     chosen = await deps.sessions.choose_agent(_thread_of(click), int(click.value))
@@ -177,7 +177,7 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa:
 
 @conversations.button(stops.GO_ON, stops.DROP)
 async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Let what waits behind a stopped turn go on, or drop it."""
+    """Continue with what waits behind a stopped turn, or drop it."""
     lane, drop = thread_lane(_thread_of(click)), click.action_id == stops.DROP
     count = await deps.inbox.stops.resume(lane, by=turn.id, drop=drop)
     if count is None:
@@ -186,5 +186,5 @@ async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 def _thread_of(click: Click) -> ThreadKey:
-    """Find the thread of a message with buttons; one that is in none begins its own."""
+    """Return the thread of a message with buttons; outside of a thread, it starts one."""
     return ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)

@@ -1,6 +1,6 @@
-"""What people do with the conversation of a thread: write, stop, mute, begin anew, hand it over, continue another.
+"""Commands for a thread's conversation: stop, mute, new, agent, session.
 
-What its buttons do stands in `buttons`.
+Their buttons are in `buttons`.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ conversations.notices |= {
 
 @conversations.kind(StopRequest)
 async def stop_came(deps: Deps, turn: Turn, request: StopRequest) -> Result:
-    """Say what a stop met that was given at the door."""
+    """Say what a stop did that took effect on arrival."""
     return await stopped(deps, turn, request.thread, request.given, only=request.message_ts)
 
 
 @conversations.event("app_home_opened")
 def messages_tab(event: Mapping[str, Any], team: str) -> MessagesTabOpened | None:
-    """Read that somebody looks at the Messages tab."""
+    """Read that someone opened the Messages tab."""
     channel, user = text(event, "channel"), text(event, "user")
     is_theirs = event.get("tab") == "messages" and channel and user
     return MessagesTabOpened(team=team, channel=channel, user=user) if is_theirs else None
@@ -64,9 +64,9 @@ def messages_tab(event: Mapping[str, Any], team: str) -> MessagesTabOpened | Non
 
 @conversations.kind(MessagesTabOpened)
 async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened) -> Result:
-    """Offer what fits the agents there are; the default one's own words of welcome greet, once.
+    """Suggest prompts for the project's agents, and greet with the default agent's welcome message, once.
 
-    Who only looks is not told that the service is away.
+    People who only look aren't told that the service is away.
     """
     try:
         agents = await deps.catalog.get_agents()
@@ -82,7 +82,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
 
 @conversations.once_posted(Greeted)
 async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
-    """Keep that a person was greeted."""
+    """Remember that a person was greeted."""
     await deps.sessions.greeted(turn.team, what.user)
 
 
@@ -126,7 +126,7 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     if conversation.agent == agent.id:
         return shown(layout.answers_already(agent.name))
     before = await agent_name(deps, conversation.agent) if conversation.agent is not None else ""
-    await deps.sessions.choose_agent(thread, agent.id)  # where none was chosen yet, what waits for that goes on
+    await deps.sessions.choose_agent(thread, agent.id)  # releases what waits for a choice
     if not await deps.sessions.rebind(thread, expected=conversation.session, session=None, agent=agent.id):
         return shown(layout.changed_meanwhile())
     return shown(layout.handed_over(agent.name, before, conversation.session), what="handed over")
@@ -163,7 +163,7 @@ async def _ask_to_continue(
 
 @conversations.button(layout.CONTINUE)
 async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Do what was asked about, if the person may, and the thread still has what it had then."""
+    """Resume the session the person was asked about, if they may and the thread hasn't changed."""
     number, _, before = click.value.partition(":")
     bound = await _bound(deps, turn, number)
     if turn.thread is None or bound is None or bound.agent is None:
@@ -174,7 +174,7 @@ async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _continue(deps: Deps, thread: ThreadKey, session: int, agent: int, before: int | None) -> Result:
     if not await deps.sessions.rebind(thread, expected=before, session=session, agent=agent):
         return shown(layout.changed_meanwhile())
-    await deps.sessions.choose_agent(thread, agent)  # what waited for the choice of one goes on
+    await deps.sessions.choose_agent(thread, agent)  # releases what waits for a choice
     told = layout.continued(session, await agent_name(deps, agent), before)
     return shown(told, what="session continued", about=named("session", session))
 
@@ -184,7 +184,7 @@ def _none() -> Outcome:
 
 
 async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
-    """Find a session that this person may continue here: one of this channel, or of their own direct message."""
+    """Find a session this person may resume here: from this channel, or from their own direct message."""
     if not re.fullmatch(r"[0-9]{1,15}", number):
         return None
     threads = await deps.sessions.bound_to(turn.team, int(number))

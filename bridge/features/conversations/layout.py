@@ -1,4 +1,4 @@
-"""What is said about a conversation: muted, handed over, continued; its title, its greeting, and its prompts."""
+"""Notices about a conversation, its title, its greeting, and suggested prompts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _WELCOME = 2000
 
 
 def muted() -> Reply:
-    """Tell that nothing said here is for the agent."""
+    """Say that the thread no longer goes to the agent."""
     text = "Muted: this thread isn't sent to the agent until someone types !unmute. Commands still work."
     return kit.note(text, audience=Audience.THREAD)
 
 
 def unmuted() -> Reply:
-    """Tell that what is said here is for the agent again."""
+    """Say that the thread goes to the agent again."""
     return kit.note("Unmuted: new messages are sent to the agent again.", audience=Audience.THREAD)
 
 
 def handed_over(agent: str, before: str, session: int | None) -> Reply:
-    """Tell which agent answers from now on, and which did before."""
+    """Say which agent answers from now on, and which did before."""
     text = f"{kit.named(agent, 100)} now answers here, in a new session that doesn't know the earlier one."
     if before:
         of = "" if session is None else f" (session {session})"
@@ -41,12 +41,12 @@ def handed_over(agent: str, before: str, session: int | None) -> Reply:
 
 
 def answers_already(agent: str) -> Reply:
-    """Tell that this agent has the thread."""
+    """Say that this agent already has the thread."""
     return kit.reply(f"{kit.named(agent, 100)} already answers here. Type !new to start a new session.")
 
 
 def ask_to_continue(session: int, agent: str, before: int | None, value: str) -> Reply:
-    """Ask before the session of a thread is replaced."""
+    """Ask before replacing a thread's session."""
     text = f"Resume session {session} with {kit.named(agent, 100)} in this thread?"
     small = f"It replaces session {before}. To go back, type !session {before}."
     if before is None:
@@ -55,19 +55,19 @@ def ask_to_continue(session: int, agent: str, before: int | None, value: str) ->
 
 
 def continued(session: int, agent: str, before: int | None) -> Reply:
-    """Tell which session a thread continues now."""
+    """Say which session the thread is in now."""
     was = "" if before is None else f" It replaces session {before}."
     text = f"This thread is now in session {session} with {kit.named(agent, 100)}.{was}"
     return kit.note(text, audience=Audience.THREAD)
 
 
 def continues_already(session: int) -> Reply:
-    """Tell that this is the thread's session."""
+    """Say that this is already the thread's session."""
     return kit.reply(f"This thread is already in session {session}.")
 
 
 def no_such_session(session: str) -> Reply:
-    """Tell that a session cannot be continued here; not whether it exists elsewhere."""
+    """Say that a session can't be resumed here, but not whether it exists elsewhere."""
     return kit.reply(
         f"Session {kit.one_line(session, 20)} can't be resumed here. "
         "It has to be from this channel or your own direct message with me."
@@ -75,7 +75,7 @@ def no_such_session(session: str) -> Reply:
 
 
 def changed_meanwhile() -> Reply:
-    """Tell that a question was about a session that the thread no longer has."""
+    """Say that the thread no longer has the session that was asked about."""
     return kit.reply("This thread's session changed in the meantime, so nothing was done. Try again.")
 
 
@@ -95,7 +95,7 @@ def greeting(agent: Agent | None) -> Reply:
 
 
 def prompts(agents: Sequence[Agent], default: Agent | None) -> list[dict[str, str]]:
-    """Suggest how to begin: with the default agent, then with others by name, then with a look around."""
+    """Suggest how to start: with the default agent, with other agents by name, then with an overview."""
     others = [agent for agent in agents if default is None or agent.id != default.id]
     first = [*([default] if default else []), *others][: PROMPTS - 1]
     names = [name for agent in first if (name := kit.one_line(agent.name, 100))]
@@ -113,7 +113,7 @@ _JOINS = frozenset({"is", "was", "ist", ":"})  # stand between what a secret is 
 
 
 def title_of(message: str) -> str:
-    """Name a conversation by the first words of its first message, without anything that looks like a secret."""
+    """Name a conversation by the first words of its first message, without anything like a secret."""
     shown: list[str] = []
     for word in kit.one_line(message, 400).split()[:_TITLE_WORDS]:
         is_told = word not in _JOINS and _TELLS.search(" ".join(shown[-2:])) is not None

@@ -1,4 +1,4 @@
-"""The menu that asks which agent is to answer in a thread. Which thread that is, its message tells."""
+"""The menu that asks which agent should answer in a thread, the one its message is in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHOOSE: Final = "agent:choose"
 
 
 def agent_menu(agents: Sequence[Agent]) -> Reply:
-    """Ask for an agent. More agents than a menu holds are looked up as the person types."""
+    """Ask for an agent. If the menu can't hold all, agents are looked up as the person types."""
     if len(agents) > kit.OPTIONS:
         element = kit.external_select(CHOOSE, CHOOSE_AN_AGENT)
     else:
@@ -27,11 +27,11 @@ def agent_menu(agents: Sequence[Agent]) -> Reply:
 
 
 def chosen(agent_name: str) -> Reply:
-    """Take the menu's place."""
+    """Replace the menu."""
     text = f"{kit.named(agent_name, 100)} answers in this thread."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def chosen_before() -> Reply:
-    """Tell who chose second."""
+    """Tell the person who chose second."""
     return kit.reply("Someone has already chosen an agent for this thread.")

@@ -1,7 +1,7 @@
-"""Decide about a message that arrives: whether it is for an agent, and in which lane it waits.
+"""Decide about an incoming message: whether it's for an agent, and in which lane it waits.
 
-This runs at the door, before Slack is told that the message was taken. It ends with one `Inbox.put`, which marks
-the message as seen and queues it in one step; only then is Slack answered.
+This runs before Slack gets its acknowledgement. It ends with one `Inbox.put`, which marks the message as seen and
+queues it in one step; only then is Slack answered.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from bridge.queue.keys import TRACE
 from bridge.slack.contents import summary
 
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<@([UW][A-Z0-9]+)")
-STOP = "/stop"  # what `!stop` is written as here
+STOP = "/stop"  # how `!stop` is written here
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode repeats as often
-YOUNG = timedelta(minutes=10)  # the last repeat comes some six minutes after the event
-REMEMBERED = TRACE - timedelta(hours=1)  # which messages were taken in; the hour is for what is on its way
+YOUNG = timedelta(minutes=10)  # the last repeat comes about six minutes after the event
+REMEMBERED = TRACE - timedelta(hours=1)  # of seen messages; the hour is for what's on its way
 _REPLIES = {
-    Condition.BOUND: "a reply in a thread where the bot talks",
-    Condition.MISSED: "a reply in a thread where the bot talks",
-    Condition.SEARCH: "a reply in a thread where the bot may have talked before its store was lost",
+    Condition.BOUND: "a reply in a thread with a conversation",
+    Condition.MISSED: "a reply in a thread with a conversation",
+    Condition.SEARCH: "a reply in a thread that may have had a conversation before data was lost",
 }
 _IN_ORDER = re.compile(r"/(?:new(?!\S)|agent |session )")  # `!` commands that wait for the messages before them
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What became of a message: *decision* in a word, for metrics and logs."""
+    """The decision about a message, in a word for metrics and logs."""
 
     decision: Literal[
         "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "kept",
@@ -64,9 +64,9 @@ class Received:
 class Receiver:
     """Receives messages into the *inbox*.
 
-    *bot_user* is the bot's own user id. *channels* says what is set for each channel.
-    *store_since* says since when the store knows anything: an older thread may have been bound before it was lost.
-    *waits_behind* is told which message waits behind how many others, and returns at once.
+    *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since* is since when the store has
+    data: older threads may have been bound before it was lost. *waits_behind* is told how many messages a queued one
+    waits for, and returns at once.
     """
 
     inbox: Inbox
@@ -78,16 +78,16 @@ class Receiver:
     waits_behind: Callable[[InboundMessage, TurnId, int], None] | None = None
 
     async def receive(self, message: InboundMessage, *, was_missed: bool = False) -> Received:
-        """Decide about *message*, and keep it if it is for us.
+        """Decide about *message*, and queue it if it's for us.
 
-        One that *was_missed* is known from its edit alone: a reply counts if messages were refused when it was written.
-        Raises `StoreUnavailable` (Slack shall send it again) and `SlackError` where the person cannot be judged.
+        One that *was_missed* is known only from its edit: a reply counts if messages were refused when it was written.
+        Raises `StoreUnavailable` (Slack sends it again) and `SlackError` if the person can't be checked.
         """
         if not message.text.strip() and not message.parts:
             return Received("ignored", "no text")
         if message.app:
             return await self._receive_from_app(message)
-        # In the direct message all is for the bot: a reply there, too, in a thread that is not bound (any more).
+        # In a direct message everything is for the bot, even replies in threads without a conversation.
         is_addressed = message.is_mention or message.is_direct
         settings = NOTHING_SET if is_addressed else await self.channels.get(message.team, message.channel)
         if message.is_root and not (is_addressed or settings.answers == "all"):
@@ -95,17 +95,17 @@ class Receiver:
         if not (message.is_mention or (message.is_direct and message.is_root)):
             begins = _BEGINS_WITH_A_MENTION.match(message.text)
             if begins is not None and begins[1] != self.bot_user:
-                return Received("ignored", "begins by mentioning somebody else")
+                return Received("ignored", "starts by mentioning someone else")
         line = self.features.command_line(message, self.bot_user)
         if not (message.is_root or is_addressed or line) and self.channels.needs_mention(settings):
             return Received("ignored", "replies need a mention here")
-        # Posts of some apps' bots lack their `bot_id`. What people type needs no look-up: Slack's clients mark it.
+        # Some apps' posts lack their `bot_id`. Typed messages need no lookup: Slack's clients mark them.
         if not message.is_typed and await self.access.directory.is_bot(message.user):
-            return Received("ignored", "written by another app's bot")
-        reply = Condition.MISSED if was_missed else Condition.BOUND  # without a mention: if its thread is bound
+            return Received("ignored", "posted by another app's bot")
+        reply = Condition.MISSED if was_missed else Condition.BOUND  # without a mention, only if its thread is bound
         if refusal := await self.access.refusal(message):
             if message.is_root and not is_addressed:  # it wasn't said to the bot
-                return Received("ignored", f"its author has no access: {refusal}")
+                return Received("ignored", f"its author doesn't have access: {refusal}")
             return await self._tell(message, refusal, "refused", Condition.NONE if is_addressed else reply)
         if is_addressed or message.is_root:  # a command starts no conversation
             return await self._keep(message, line, Condition.START if line is None else Condition.NONE)
@@ -115,17 +115,17 @@ class Receiver:
         return received
 
     async def found(self, message: InboundMessage) -> Received:
-        """Decide about *message*, which was found in Slack's history after an outage, as about one that Slack sends.
+        """Decide about *message*, found in Slack's history after an outage, like about any other.
 
-        But no command is carried out so late, and nobody is told that a thread is full or has had enough: ``full`` and
-        ``paused`` are to be tried again. One that is ``outdated`` was edited since it was read: read it again.
+        But commands aren't run that late, and nobody is told about a full or paused thread: ``full`` and ``paused`` are
+        retried. An ``outdated`` one was edited since it was read: read it again.
         """
         return await self.receive(message.model_copy(update={"was_found": True, "retry": LAST_RETRY}))
 
     async def _rule_for(self, message: InboundMessage) -> tuple[str, AppRule] | str:
-        """Find out what the app that posted *message* starts there, and its id; or say why it starts nothing.
+        """Return the app that posted *message* and what it starts there, or why it starts nothing.
 
-        What an app posts in a thread never counts. So no answer leads to another one: answers are in threads.
+        Apps' posts in threads never count, so no answer can lead to another: answers are in threads.
         """
         rules = (await self.channels.get(message.team, message.channel)).apps
         app = message.app
@@ -133,17 +133,17 @@ class Receiver:
             app = await self.access.directory.app_of(app)
         rule = rules.get(app)
         if rule is None:
-            return f"written by an app that doesn't count here ({app or message.app})"
+            return f"posted by an app without a rule here ({app or message.app})"
         if not message.is_root:
-            return "written by an app, in a thread"
+            return "posted by an app in a thread"
         if message.is_shared and message.user_team not in self.access.home:
-            return "written by an app of another workspace"
+            return "posted by an app from another workspace"
         if self.access.allowed_channels and message.channel not in self.access.allowed_channels:
-            return "the bridge is not open in its channel"
+            return "the bridge isn't enabled in this channel"
         return app, rule
 
     async def _receive_from_app(self, message: InboundMessage) -> Received:
-        """Decide about a message of an app: whether it counts in its channel, and what it starts there."""
+        """Decide about an app's message: whether it counts in its channel, and what it starts."""
         found = await self._rule_for(message)
         if isinstance(found, str):
             return Received("ignored", found)
@@ -169,40 +169,40 @@ class Receiver:
         if isinstance(put, Paused):
             if message.was_found:
                 return _received(put)
-            if put.is_first:  # and once an hour, however often that happens
+            if put.is_first:  # at most once an hour
                 what = app_paused(rule.name or message.app_name or app)
                 told = Notice(**about, what=what, of="notice", is_offer=True)
                 hour = int(float(message.ts)) // 3600
                 await self.inbox.put(told, event=f"paused:{message.team}:{message.channel}:{app}:{hour}")
-            return Received("ignored", f"its app, {app}, has posted more in a minute than may count")
+            return Received("ignored", f"its app, {app}, is posting too fast")
         return Received("queued") if isinstance(put, Queued) else _received(put)
 
     async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
-        """Tell the person who mentioned the bot in a canvas that it can't answer there.
+        """Tell a person who mentioned the bot in a canvas that it can't answer there.
 
-        Raises `StoreUnavailable`, and `SlackError` where the person cannot be judged.
+        Raises `StoreUnavailable`, and `SlackError` if the person can't be checked.
         """
         return await self._tell(message, await self.access.refusal(message) or "canvas", "refused")
 
     async def edited(self, message: InboundMessage, *, is_mention: bool = False) -> Received:
-        """The text of a message was changed: while it waits, the new text is what will be sent; else it is offered.
+        """A message was edited: if it's still waiting, the new text is sent, otherwise it's offered.
 
-        An unknown message may have been refused, and Slack is about to send its earlier text again: the new one is
-        taken in. Where the event *is_mention*, which comes with an edit however old, that goes for all that a message
-        taken in would still be known of: the mention may have come with the edit.
+        An unknown message may have been refused, and Slack is about to resend its earlier text: accept the new one. An
+        edit that *is_mention* counts at any age at which the message would be remembered, as the edit may have added
+        the mention.
         """
         if message.app and isinstance(why := await self._rule_for(message), str):
             return Received("ignored", why)
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
         became = await self.inbox.edit(message, is_young=age < YOUNG)
         match became:
-            case "asked" if message.app:  # nobody is there to be asked
+            case "asked" if message.app:  # there's nobody to ask
                 return Received("known")
             case "asked":
                 if (message.text.strip() or message.parts) and self.features.command_line(
                     message, self.bot_user
                 ) is None:
-                    # Its author is asked, in private, whether the agent is to get its new text too.
+                    # Ask its author, in private, whether to send the new text too.
                     await self.inbox.put(
                         _notice(message, edited(str(message.key)), of="edit", is_offer=True),
                         event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
@@ -211,7 +211,7 @@ class Receiver:
                     )
                 return Received("asked")
             case "unknown" if is_mention and age >= REMEMBERED:
-                return Received("ignored", "changed more than seven days after it was written")
+                return Received("ignored", "edited more than seven days after it was written")
             case "unknown" if is_mention or age < YOUNG:
                 return await self.receive(message, was_missed=True)
             case "edited" | "known" | "late":
@@ -220,13 +220,13 @@ class Receiver:
                 return Received("unknown")
 
     async def deleted(self, message: MessageKey, at: str) -> Received:
-        """A message was deleted *at* a time: while it waits, it is taken back; and Slack may have refused it."""
+        """A message was deleted *at* a time: if it's waiting, withdraw it. Slack may have been refused it."""
         is_young = float(at) - float(message.ts) < YOUNG.total_seconds()
         became = await self.inbox.withdraw(message, is_young=is_young)
         return Received("withdrawn" if became == "withdrawn" else "late" if became == "late" else "unknown")
 
     async def _keep(self, message: InboundMessage, line: str | None, condition: Condition) -> Received:
-        """Queue it; *line* is the command that it is."""
+        """Queue it; *line* is the command it is, if any."""
         if message.was_found and line is not None:
             return await self._tell(message, "command_missed", "missed", condition)
         why = _REPLIES.get(condition) or (
@@ -249,11 +249,11 @@ class Receiver:
             version=message.edited_ts,
             is_last=message.retry >= LAST_RETRY,
             was_found=message.was_found,
-            is_limited=line is None,  # a command is no turn, and !stop must work most of all in a thread that runs wild
+            is_limited=line is None,  # !stop must work especially in a thread with a loop
         )
         match put:
             case Queued(turn) if line is not None and line.casefold().split() == [STOP]:
-                # At once, past every queue; the turn that says what came of it gives the same stop again.
+                # At once, past every queue; the turn that reports on it repeats the same stop.
                 await self.inbox.stops.stop(thread_lane(message.thread), message.ts, by=turn)
                 return Received("queued")
             case Queued(turn, _, ahead):
@@ -264,7 +264,7 @@ class Receiver:
                 return _received(put)
             case Void("edited") if message.was_found:
                 return Received("outdated")
-            case Muted() if message.is_mention or message.is_direct:  # who speaks to the bot itself is told why
+            case Muted() if message.is_mention or message.is_direct:  # people who address the bot are told why
                 return await self._tell(message, "muted", "muted")
             case Full():
                 return await self._tell(message, "thread_full", "full")
@@ -281,7 +281,7 @@ class Receiver:
         decision: Literal["refused", "full", "paused", "muted", "missed"],
         condition: Condition = Condition.NONE,
     ) -> Received:
-        """Queue a private line instead of the message; the message is marked as seen by it."""
+        """Queue a private notice instead of the message, which counts as seen."""
         put = await self.inbox.put(
             _notice(message, what),
             event=message.event_id,
@@ -313,13 +313,15 @@ def _notice(message: InboundMessage, what: str, *, of: str = "", is_offer: bool 
 def _received(put: Put) -> Received:
     match put:
         case Void("deleted"):
-            return Received("ignored", "it was deleted before Slack sent it again")
+            return Received("ignored", "it was deleted before Slack resent it")
         case Void():
-            return Received("ignored", "it was edited before Slack sent it again, and this is an earlier text")
+            return Received("ignored", "it was edited before Slack resent it, and this is the earlier text")
         case Early("text"):
-            return Received("early", f"{NOT_YET}it was edited since, and Slack is asked to send both again")
+            return Received("early", f"{NOT_YET}it was edited meanwhile, so Slack is asked to resend both")
         case Early():
-            return Received("early", f"{NOT_YET}the root of its thread was refused; Slack is asked to send both again")
+            return Received(
+                "early", f"{NOT_YET}its thread's first message was refused, so Slack is asked to resend both"
+            )
         case _:
             return _PLAINLY[type(put)]
 
@@ -329,6 +331,6 @@ _PLAINLY: dict[type[Put], Received] = {
     Full: Received("full"),
     Paused: Received("paused"),
     Muted: Received("ignored", "its thread is muted"),
-    Unbound: Received("unbound", "its thread is not bound"),
-    Kept: Received("kept", f"{NOT_YET}it is read again when the root of its thread comes, within ten minutes"),
+    Unbound: Received("unbound", "its thread has no conversation"),
+    Kept: Received("kept", f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"),
 }

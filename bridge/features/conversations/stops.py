@@ -1,4 +1,4 @@
-"""What a stop says it did, and what is asked about the messages that wait behind it."""
+"""What a stop did, and the question about the messages waiting behind it."""
 
 from __future__ import annotations
 
@@ -15,58 +15,58 @@ DROP: Final = "held:drop"
 
 
 def stopped_unsent(turn: str, waiting: int) -> Reply:
-    """Tell that a message was stopped before it went out."""
+    """Say that a message was stopped before it was sent."""
     return _told("Stopped. Your message wasn't sent to the agent.", waiting, kit.button(RETRY, SEND_AGAIN, turn))
 
 
 def stopped_at_work(turn: str, waiting: int) -> Reply:
-    """Tell that an answer will not be shown; nobody can take the message back from the agent."""
+    """Say that the answer won't be shown; the agent has already received the message."""
     text = "Stopped. The agent may already be working on it, but its answer won't be shown."
     return _told(text, waiting, kit.button(RETRY, SEND_AGAIN, turn))
 
 
 def stopped_answered(turn: str, waiting: int) -> Reply:
-    """Tell that an answer that waited for Slack will not be posted; it is kept for a button."""
+    """Say that an answer waiting for Slack won't be posted; a button shows it."""
     text = "Stopped. The agent had already answered, and the rest of its answer won't be posted."
     return _told(text, waiting, kit.button("Show answer", SHOW, turn))
 
 
 def answered_already() -> Reply:
-    """Tell that the answer can't be held back any more."""
+    """Say that it's too late to hold the answer back."""
     return kit.reply("Too late to stop: the agent has answered, and its answer is being posted.")
 
 
 def taken_back() -> Reply:
-    """Tell that a message that waited will not be sent."""
+    """Say that a waiting message won't be sent."""
     return kit.reply("Your message was still waiting. It won't be sent.")
 
 
 def nothing_to_stop(waiting: int) -> Reply:
-    """Tell that nothing was in work; what an earlier stop holds is offered again."""
+    """Say that nothing was running, and ask again about held messages."""
     if waiting:
         return _told("The agent isn't working on anything here.", waiting)
     return kit.reply("The agent isn't working on anything here.")
 
 
 def gone_on(count: int) -> Reply:
-    """Take the place of the question: what waited goes on."""
+    """Replace the question: the waiting messages are sent."""
     text = f"Sending {kit.counted(count, 'message')}."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def dropped(count: int) -> Reply:
-    """Take the place of the question: what waited is taken back."""
+    """Replace the question: the waiting messages were discarded."""
     text = f"{kit.counted(count, 'message')} discarded."
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
 def nothing_is_held() -> Reply:
-    """Tell that there is nothing to decide any more."""
+    """Say that there is nothing left to decide."""
     return kit.reply("Nothing is waiting here: the thread has moved on.")
 
 
 def _told(text: str, waiting: int, *buttons: Block) -> Reply:
-    """Tell what a stop did, and ask about what waits behind it."""
+    """Say what a stop did, and ask about the waiting messages."""
     if not waiting:
         return kit.ask(text, *buttons, audience=Audience.THREAD)
     count = kit.counted(waiting, "message")

@@ -108,7 +108,7 @@ async def _change(deps: Deps, turn: Turn, click: Click) -> Result:
     match click.action_id:
         case blocks.NOW:
             body, event = due_post(stored, deps.now(), is_asked_for=True), f"report:{stored.id}:asked:{turn.id}"
-            await deps.inbox.put(body, event=event, why="somebody wants a report now")
+            await deps.inbox.put(body, event=event, why="someone requested a report")
             return shown(blocks.posting_now(), "requested", about)
         case blocks.PAUSE:
             await deps.inbox.write(*store_of(deps).pause(stored.id, blocks.ASKED))

@@ -1,1 +1,1 @@
-"""``/stats``: the numbers of the project, and how they changed."""
+"""``/stats``: the project's numbers and how they changed."""

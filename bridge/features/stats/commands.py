@@ -21,7 +21,7 @@ stats = Feature("stats")
 
 @stats.every(timedelta(hours=1))
 async def take_snapshot(deps: Deps) -> None:
-    """Take the snapshot of an hour in which nobody has looked at the statistics."""
+    """Record the statistics in an hour when nobody looked at them."""
     if hour_of(deps.now()) not in await deps.statistics.store.hours():
         await deps.statistics.read()
 
@@ -46,7 +46,7 @@ async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
 
 
 async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
-    """Show the statistics; people who may schedule a report are offered that."""
+    """Show the statistics, with a button to schedule reports for people who may."""
     stats = await deps.statistics.read()
     style = style_of(await deps.directory.user_locale(turn.user))
     card = await deps.statistics.card(stats, since=since, style=style)

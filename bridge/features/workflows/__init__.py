@@ -1,1 +1,1 @@
-"""``/workflows``, the form to run one, and the cards of runs."""
+"""``/workflows``, the form to run one, and the run cards."""

@@ -1,4 +1,4 @@
-"""``/workflows``, the form to run one, and what the buttons of its cards do."""
+"""``/workflows``, the form to run one, and the buttons of run cards."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = No
 
 @workflows.kind(TriggeredRun)
 async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Result:
-    """Run a workflow with what an app has posted, if the person who has set that still may."""
+    """Run a workflow on an app's post, if the person who set that up still may."""
     owner = await deps.directory.user_name(turn.user)
     try:
         await check_runner(deps, turn.user)
@@ -74,14 +74,14 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
 
 @workflows.button(run_card.AGAIN, run_card.CONFIRM)
 async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Run again, or run an inactive workflow after all."""
+    """Run again, or run an inactive workflow anyway."""
     is_sure = click.action_id == run_card.CONFIRM
     await check_runner(deps, turn.user)
     value = _ButtonValue.of(click)
     if value.workflow is None:
         return await _ask_for_input(deps, turn, None)
     workflow = await workflow_by_id(deps, value.workflow)
-    if "input" not in value.model_fields_set:  # it was too long to go along; null is an input too
+    if "input" not in value.model_fields_set:  # it was too long for the button; null is an input too
         return await _ask_for_input(deps, turn, workflow, is_sure=is_sure)
     replaces = run_card.confirmed(workflow) if is_sure else None
     return await run(deps, turn, workflow, value.input, is_sure=is_sure, replaces=replaces)
@@ -89,7 +89,7 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @workflows.button(run_card.MEND, run_card.AS_TEXT)
 async def input_settled(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Take an input that is nearly JSON as text, or open the form to mend it."""
+    """Use input that is almost JSON as text, or open the form to fix it."""
     await check_runner(deps, turn.user)
     value, is_text = _ButtonValue.of(click), click.action_id == run_card.AS_TEXT
     if value.workflow is None:
@@ -106,7 +106,7 @@ async def input_settled(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @workflows.button(RUN_FORM)
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Open the form that a button offers."""
+    """Open the form offered by a button."""
     await check_runner(deps, turn.user)
     value = _ButtonValue.of(click)
     workflow = await workflow_by_id(deps, value.workflow) if value.workflow is not None else None
@@ -115,7 +115,7 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @workflows.button(layout.RUN)
 async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Open the form for the workflow that was chosen in a list."""
+    """Open the form for a workflow chosen in a list."""
     await check_runner(deps, turn.user)
     if not click.value.isdecimal():
         return Done("unknown action", {"action": click.action_id})
@@ -124,13 +124,13 @@ async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @workflows.button(run_card.NODES)
 async def show_nodes(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
-    """Show what the nodes of a run gave."""
+    """Show the node results of a run."""
     return run_card.node_results(await NodeResults(deps.scripts).get(TurnId(click.value)))
 
 
 @workflows.button(*layout.TURNS)
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Turn a page. A list that everybody sees stays as it is, and who turns it gets one of their own."""
+    """Turn a page. A public list stays as it is; the person gets one of their own."""
     reply = await _listed(deps, turn, ListPage.parse(click.value))
     is_own = click.is_ephemeral or click.channel.startswith("D")
     return reply.model_copy(update={"replaces_original": is_own})
@@ -148,7 +148,7 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
 
 @workflows.form(forms.RUN, reader=forms.read_run_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
-    """Run what the form asks for."""
+    """Run what the form says."""
     await check_runner(deps, turn.user)
     workflow = await workflow_by_id(deps, request.workflow)
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
@@ -159,7 +159,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
 
 @workflows.shortcut("run", forms.RUN_A_WORKFLOW, "Choose a workflow and run it.", "global")
 async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
-    """Open the form to run a workflow, with the message that the shortcut was used on as its input."""
+    """Open the form to run a workflow."""
     await check_runner(deps, turn.user)
     typed = plain_command_text(shortcut.text)
     if shortcut.parts:
@@ -170,22 +170,22 @@ async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 @workflows.shortcut("run_with", "Run a workflow with this", "Run a workflow with this message as input.", "message")
 async def run_with_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
-    """Do the same."""
+    """Open the form to run a workflow, with the message as its input."""
     return await run_from_anywhere(deps, turn, shortcut)
 
 
 class _ButtonValue(BaseModel):
-    """The value of a button that runs something, as `bridge.features.shared.buttons.run_value` makes it."""
+    """The value of a button that runs a workflow, made by `bridge.features.shared.buttons.run_value`."""
 
     model_config = ConfigDict(frozen=True)
 
     workflow: int | None = Field(default=None, alias="w")
     input: Any = Field(default=None, alias="i")
-    kept: str = Field(default="", alias="t")  # the turn that brought an input which is nearly JSON
+    kept: str = Field(default="", alias="t")  # the turn with an input that is almost JSON
 
     @classmethod
     def of(cls, click: Click) -> _ButtonValue:
-        """Read a button's value; one of another release that is not understood opens the empty form."""
+        """Read a button's value; an unreadable one, from another version, opens the empty form."""
         try:
             return cls.model_validate_json(click.value)
         except ValidationError:
@@ -198,7 +198,7 @@ async def _listed(deps: Deps, turn: Turn, spot: ListPage) -> Reply:
 
 
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
-    """Open the form, with the workflow chosen where it is known, and the input that its person wants remembered."""
+    """Open the form, with the workflow chosen if it's known, and the person's remembered input."""
     origin = _origin(turn, is_sure=is_sure)
     known = await deps.recent.input_of(turn.team, turn.user, workflow.id) if workflow else None
     if known is None:

@@ -41,7 +41,7 @@ _REMEMBER = kit.option("Fill it in next time", "yes")
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A form that was filled in well."""
+    """A valid form."""
 
     workflow: int
     input: Any
@@ -53,9 +53,9 @@ class RunRequest:
 def run_form(
     workflow: Workflow | None, origin: Origin, *, typed: str = "", kind: str = "text", is_remembered: bool = False
 ) -> View:
-    """Draw the form, with the workflow chosen where it is known already, and what is *typed* filled in.
+    """Draw the form, with the workflow chosen if it's known, and *typed* filled in.
 
-    Where it was opened outside any channel, it asks where the card of the run is to be.
+    Opened outside of a channel, it asks where to post the run's card.
     """
     chosen = _option(workflow) if workflow else None
     hint = "Passed to the workflow." if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
@@ -76,7 +76,7 @@ def run_form(
 
 
 def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
-    """Check what `form_values` gave."""
+    """Check what `form_values` returned."""
     errors = {}
     workflow, typed = str(values.get(WORKFLOW) or ""), str(values.get(INPUT) or "")
     if not workflow.isdecimal():
@@ -95,7 +95,7 @@ def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
 
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
-    """Offer the workflows that fit what was typed so far, the best first."""
+    """Offer the workflows that match what was typed so far, best first."""
     ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
     return [_option(workflow) for _, workflow in ranked[: kit.OPTIONS]]

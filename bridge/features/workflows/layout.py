@@ -1,4 +1,4 @@
-"""Workflows: the list, and one with its nodes."""
+"""Workflows: the list, and one workflow with its nodes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _MOST_CHAINS = 12
 
 
 def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0, *, may_run: bool = False) -> Reply:
-    """Show a page of the workflows, active ones first, inactive ones marked; those with the *wanted* words.
+    """Show a page of the workflows matching *wanted*, active ones first, inactive ones marked.
 
-    Who *may run* them finds a menu below that opens the form of any.
+    People who *may_run* them get a menu that opens the form.
     """
     found = active_first(matching(workflows, wanted))
     quoted = kit.quoted(wanted, 60)
@@ -45,7 +45,7 @@ def workflow_list(workflows: Sequence[Workflow], wanted: str = "", page: int = 0
 
 
 def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
-    """Show one workflow: what it is for, how it is started, and its nodes in their order."""
+    """Show one workflow: its purpose, trigger and nodes."""
     name = kit.one_line(detail.name or workflow.name)
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
@@ -70,12 +70,12 @@ def workflow_card(workflow: Workflow, detail: WorkflowDetail) -> Reply:
 
 
 def workflow_page(card: Reply, origin: modals.Origin) -> View:
-    """Show a `workflow_card` on a page of its own."""
+    """Show a `workflow_card` in a modal."""
     return modals.page("Workflow", card.blocks, origin)
 
 
 def _node_lines(detail: WorkflowDetail) -> list[str]:
-    """Draw the chains of nodes, or name the nodes, or say how many there are: whatever can be recognised."""
+    """Draw the chains of nodes, or list the nodes, or count them: whatever is possible."""
     chains = [kit.cut(chain, _LONGEST_CHAIN) for chain in untyped_json.steps_of(detail.nodes, detail.edges)]
     if chains:
         lengths = accumulate(map(len, chains[:_MOST_CHAINS]))

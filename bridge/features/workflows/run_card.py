@@ -1,6 +1,6 @@
-"""Workflow runs: the card that a run keeps in the channel, what is asked before, and the nodes' results.
+"""Workflow runs: the card in the channel, the questions before a run, and node results.
 
-Who started a run is shown by display name in plain text. A mention would ping that person at each change of the card.
+The person who started a run is shown by display name in plain text: a mention would ping them at each change.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _MOST_NODES = 20
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as its card shows it: *turn* started it, for the person with the display name *started_by*.
+    """A run as its card shows it: *turn* started it, for the person with the display name *started_by*.
 
-    Where a message of an *app* did, that person has set that it does.
+    If an *app*'s message did, that person has set it up.
     """
 
     workflow: int
@@ -55,12 +55,12 @@ class Run:
 
 
 def running(run: Run) -> Reply:
-    """Show that a run is on its way."""
+    """Show that it's running."""
     return _card(run, "running…", kit.context(_started_by(run)))
 
 
 def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
-    """Show what a run ended with. Output that is too long for the card goes along as a file, whole."""
+    """Show the result. Output too long for the card is attached as a file."""
     shown, files = _output(result)
     facts = kit.context(f"{_started_by(run)} · run {result.runId} · {kit.spoken(took)}")
     nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
@@ -69,34 +69,34 @@ def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
 
 
 def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply:
-    """Show that a run did not come about, and why."""
+    """Show that a run didn't start, and why."""
     after = "" if took is None else f" · after {kit.spoken(took)}"
     facts = kit.context(f"{_started_by(run)}{after}")
     return _card(run, FAILED, kit.section(sentence(error)), facts, kit.actions(_again(run)))
 
 
 def unknown(run: Run) -> Reply:
-    """Show that a run may have been started, and that nobody can know."""
+    """Show that a run may have started."""
     text = "The connection to the service broke, and I can't tell whether this ran. Check before you run it again."
     why, facts = kit.section(text), kit.context(_started_by(run))
     return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
 
 
 def owner_may_not(owner: str) -> Reply:
-    """Tell that a message of an app starts nothing, because its *owner* may not run workflows."""
+    """Say that an app's message starts nothing because its *owner* may not run workflows."""
     text = f"{kit.named(owner, 80)} set this up to run a workflow, but no longer has permission to"
     fix = "Someone with permission can set it up again with /agents channel run."
     return kit.note(f"{text}, so nothing was started. {fix}", audience=Audience.THREAD)
 
 
 def confirm(workflow: Workflow, typed: Any) -> Reply:
-    """Ask before an inactive workflow runs. Input too long for a button is asked for again in the form."""
+    """Ask before running an inactive workflow. The form asks again for input too long for a button."""
     text = f"{kit.named(workflow.name, 100)} is inactive. Run it anyway?"
     return kit.ask(text, kit.button("Run anyway", CONFIRM, run_value(workflow.id, typed)))
 
 
 def not_json(workflow: Workflow, typed: str, error: BadInput, kept: str) -> Reply:
-    """Say where input is not JSON, and offer to mend it or to run it as it is; the turn *kept* has it."""
+    """Say where input isn't JSON, and offer to fix it or to use it as text; the turn *kept* has it."""
     text = sentence(error)
     place = kit.rich(kit.code_block(pointed_at(typed, error.line, error.column)))
     as_text = kit.button("Run as text", AS_TEXT, compact({"w": workflow.id, "t": kept}))
@@ -104,29 +104,29 @@ def not_json(workflow: Workflow, typed: str, error: BadInput, kept: str) -> Repl
 
 
 def offer_to_mend(workflow: Workflow, kept: str) -> Reply:
-    """Offer the form for such input with a button, for when it could not be opened by itself."""
+    """Offer the form for such input with a button, for when it couldn't be opened."""
     return kit.ask(TOOK_TOO_LONG, _mend(workflow, kept))
 
 
 def runs_as_text(workflow: Workflow) -> Reply:
-    """Take the place of the question about such input."""
+    """Replace the question about such input."""
     return kit.reply(f"{kit.named(workflow.name, 100)} is running with this input as text.", replaces_original=True)
 
 
 def input_gone() -> Reply:
-    """Tell that such input is kept no longer."""
+    """Say that such input has expired."""
     return kit.reply("This input is no longer available. Run the workflow again.")
 
 
 def confirmed(workflow: Workflow) -> Reply:
-    """Take the question's place after it was answered: one question starts one run."""
+    """Replace the question once it's answered, so that it starts one run."""
     return kit.reply(
         f"{kit.named(workflow.name, 100)} is inactive. You chose to run it anyway.", replaces_original=True
     )
 
 
 def offer_form(workflow: Workflow | None) -> Reply:
-    """Offer the form with a button, for when it could not be opened by itself."""
+    """Offer the form with a button, for when it couldn't be opened."""
     if workflow is None:
         return kit.ask("Which workflow do you want to run?", kit.button(OPEN_THE_FORM, RUN_FORM, compact({})))
     text = f"{kit.named(workflow.name, 100)} needs an input."
@@ -134,13 +134,13 @@ def offer_form(workflow: Workflow | None) -> Reply:
 
 
 def node_results(results: Any) -> Reply:
-    """Show what each node gave, in the thread of the run's card; whatever was cut goes along as a file, whole."""
+    """Show each node's result in the thread of the run's card; long ones are attached as a file."""
     if not results:
         text = (
             "These node results are older than a week and no longer available. Run the workflow again to see new ones."
         )
         return kit.reply(text)
-    by_node = results if isinstance(results, Mapping) else {"": results}  # no record by name: one without a name
+    by_node = results if isinstance(results, Mapping) else {"": results}  # not by name: it has none
     shown, length, is_cut = [], 0, len(by_node) > _MOST_NODES
     for key, result in islice(by_node.items(), _MOST_NODES):
         name = kit.one_line(str(key), 100)

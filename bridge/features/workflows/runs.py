@@ -1,6 +1,6 @@
-"""Run a workflow, and keep its card up to date: one message from "running" to its result.
+"""Run a workflow and update its card, one message from "running" to its result.
 
-Whatever happens is an outcome: a person stands by, and may start it once more.
+Every ending is an outcome: a person is watching, and may run it again.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from bridge.slack.post import ExistingParts
 
 log = logging.getLogger(__name__)
 
-_NAME = 200  # characters of what is kept for Home
+_NAME = 200  # characters stored for Home
 
 
 async def run(
     deps: Deps, turn: Turn, workflow: Workflow, given: Any, *, is_sure: bool = False, replaces: Reply | None = None
 ) -> Outcome | Reply:
-    """Start one run with *given* (any JSON value) and wait for its result; ask first where the workflow is inactive.
+    """Start one run with *given* (any JSON value) and wait for its result; ask first if the workflow is inactive.
 
-    *is_sure*: that was asked. *replaces* takes the place of the private question whose button was pressed.
+    *is_sure*: that was confirmed. *replaces* replaces the private question whose button was pressed.
     """
     if not (workflow.is_active or is_sure):
         return run_card.confirm(workflow, given)
     described = await _described(deps, turn, workflow.id, workflow.name, given)
 
     async def show_card() -> None:
-        """Show that it runs. Where Slack does not take that, the result is posted as a new message later."""
+        """Show that it's running. If Slack doesn't accept that, the result is a new message later."""
         try:
             mark = MessageTag(RUN_MARK, turn.id)
             turn.card = await deps.say.post(place_of(turn.body), run_card.running(described), mark, ExistingParts())
@@ -86,7 +86,7 @@ async def run(
 
 
 async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
-    """An earlier worker may have started the run, and never heard what came of it. Raises `RecordNotUnderstood`."""
+    """An earlier worker may have started the run. Raises `RecordNotUnderstood`."""
     try:
         note = json.loads(turn.record.note)
         described = await _described(deps, turn, int(note["workflow"]), str(note["name"]), note["input"])
@@ -96,17 +96,17 @@ async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
 
 
 class NodeResults:
-    """The node results of finished runs, kept for a week so that a button can show them."""
+    """The node results of finished runs, stored for a week for a button that shows them."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
     def keep(self, turn: TurnId, results: str) -> Write:
-        """What keeps the *results* (JSON) of the run that *turn* started."""
+        """Return the write that stores the *results* (JSON) of the run that *turn* started."""
         return ("set", self._scripts.keys.results(turn), milliseconds(RESULTS), results)
 
     async def get(self, turn: TurnId) -> Any | None:
-        """The node results of the run that *turn* started, as JSON; None where they are gone."""
+        """Return the node results of the run that *turn* started, as JSON; None if they're gone."""
         with translated():
             text = await self._scripts.redis.get(self._scripts.keys.results(turn))
         if text is None:
@@ -119,7 +119,7 @@ class NodeResults:
 
 async def _described(deps: Deps, turn: Turn, workflow: int, name: str, given: Any) -> run_card.Run:
     started_by = await deps.directory.user_name(turn.user)
-    if started_by == turn.user:  # an id tells people nothing
+    if started_by == turn.user:  # an ID says nothing to people
         started_by = ""
     app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
     return run_card.Run(workflow, name, given, started_by, turn.id, app)

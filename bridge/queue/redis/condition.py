@@ -1,4 +1,4 @@
-"""What condition a Redis is in for our purposes. Nothing is written."""
+"""The condition of a Redis. Nothing is written."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _CONFIRM_MS = 200
 
 @dataclass(frozen=True, slots=True)
 class RedisCondition:
-    """What a server says of itself; *appendfsync* is ``""`` where it keeps that to itself, as managed ones do.
+    """What a server says about itself; *appendfsync* is ``""`` if it doesn't say, as managed ones do.
 
-    *syncs_in_rewrites*: it also syncs while it rewrites its file. *can_write*: the last write of its file went well.
-    *owner* is whose namespace this is, as (team, bot user), None where it is nobody's yet. *confirming* is how many
-    of the *replicas* say that they have every write. *round_trip* is in seconds. *wipe*: it was emptied of late.
+    *syncs_in_rewrites*: it also syncs while rewriting its file. *can_write*: the last write of its file succeeded.
+    *owner* is the namespace's (team, bot user), or None. *confirming* is how many *replicas* have every write.
+    *round_trip* is in seconds. *wipe*: it was emptied recently.
     """
 
     product: str
@@ -76,6 +76,6 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         replicas=replicas,
         confirming=confirming,
         owner=(str(owner[0]), str(owner[1])) if owner[0] else None,
-        round_trip=min(taken),  # the others say something of this machine
+        round_trip=min(taken),  # the others describe this machine
         wipe=Wipe.read(owner[2:], datetime.now(UTC)),
     )

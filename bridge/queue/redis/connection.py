@@ -47,30 +47,30 @@ from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.queue.redis.masters import OneSlot, following
 from bridge.setting_types import redis_servers
 
-CONNECTIONS = 64  # a turn needs a connection for a millisecond at a time; 64 carry thousands of turns
+CONNECTIONS = 64  # a turn needs a connection for milliseconds; 64 are enough for thousands
 BLOCKING_CONNECTIONS = 4  # the readers of a process: the ready stream, and room for subscriptions
 POOL_WAIT = timedelta(seconds=2)
 CONNECT_TIMEOUT = timedelta(seconds=2)
 ANSWER_TIMEOUT = timedelta(seconds=2)  # the door has 3 s in all, and says so before Slack gives up
 BLOCK = timedelta(seconds=5)
-HEALTH_CHECK_SECONDS = 30  # a connection that was idle for longer is asked before it is trusted
+HEALTH_CHECK_SECONDS = 30  # a connection idle for longer is checked before use
 
 
 def connect(url: str) -> Redis:
-    """Prepare a client for everything that answers at once; it connects with the first command."""
+    """Prepare a client for commands that answer at once; the first command connects it."""
     return _client(url, CONNECTIONS, ANSWER_TIMEOUT)
 
 
 def blocking_connection(url: str, block: timedelta = BLOCK) -> Redis:
-    """Prepare a client for reads that wait up to *block* at the server: give COUNT and BLOCK with each.
+    """Prepare a client for reads that block up to *block* at the server: give COUNT and BLOCK with each.
 
-    It waits a little longer than *block* for the answer, so that a network that swallows packets is noticed.
+    It waits a little longer than *block*, to notice a network that drops packets.
     """
     return _client(url, BLOCKING_CONNECTIONS, block + ANSWER_TIMEOUT)
 
 
 def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
-    """Prepare the client that *url* asks for. Raises `ConfigurationError`."""
+    """Prepare the client for *url*. Raises `ConfigurationError`."""
     ours: dict[str, Any] = {
         "client_name": "bridge",
         "decode_responses": True,
@@ -87,11 +87,11 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
     }
     try:
         several = redis_servers(url)
-    except ValueError as exc:  # these words are our own, and show nothing of the URL
+    except ValueError as exc:  # our own words, which don't show the URL
         raise ConfigurationError([f"REDIS_URL {exc}"]) from None
     try:
         theirs = parse_url(several.plain if several else url)
-    except ValueError:  # its words may hold the URL, and the URL may hold a password
+    except ValueError:  # its message may contain the URL with its password
         raise ConfigurationError(["REDIS_URL cannot be read: use redis://host:6379/0"]) from None
     options: dict[str, Any] = {name: value for name, value in theirs.items() if name not in ours}
     if several:
@@ -101,9 +101,9 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
 
 
 def stop_if_cancelled() -> None:
-    """End a task that was told to end, although redis-py answered with an error of its own, or with nothing.
+    """End a cancelled task even though redis-py answered with its own error, or with nothing.
 
-    Its connections do that now and then; a loop that goes on after every error would never hear of it.
+    Its connections do that sometimes, and a loop that continues after every error would never stop.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
@@ -111,10 +111,10 @@ def stop_if_cancelled() -> None:
 
 
 def translation(exc: RedisError | RuntimeError) -> Exception:
-    """Turn what redis-py raises into `StoreUnavailable`, whose reason is one word.
+    """Turn redis-py's error into `StoreUnavailable` with a reason.
 
-    What says that this program is wrong (an unknown command, a key of another type) stays as it is, and so does
-    NOGROUP or NOSCRIPT, which the caller can mend.
+    Bugs (an unknown command, a key of another type) stay as they are, and so do NOGROUP and NOSCRIPT, which the caller
+    can fix.
     """
     stop_if_cancelled()
     reason = _reason(exc)
@@ -123,7 +123,7 @@ def translation(exc: RedisError | RuntimeError) -> Exception:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise `translation` of what redis-py raises in the block, and what `stop_if_cancelled` raises after it."""
+    """Translate redis-py's errors in the block, and call `stop_if_cancelled` afterwards."""
     try:
         yield
     except (RedisError, RuntimeError) as exc:

@@ -71,9 +71,9 @@ _LOG_LINE: Final = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} [\d:.]+ # (?!=)(.{1,
 
 @asynccontextmanager
 async def embedded_redis(data_dir: Path, *, patience: timedelta = _PATIENCE) -> AsyncIterator[str]:
-    """Have a server whose data is in *data_dir*, started or found running; gives its URL.
+    """Run a server with its data in *data_dir*, or use the running one; yields its URL.
 
-    Raises `ConfigurationError` where it cannot run on this platform or in this folder, or is silent for *patience*.
+    Raises `ConfigurationError` if it can't run on this platform or in this folder, or is silent for *patience*.
     """
     program = _program()
     _make_private(data_dir)
@@ -112,7 +112,7 @@ def _make_private(folder: Path) -> None:
 
 @contextmanager
 def _locked(path: Path, *, shared: bool = False) -> Iterator[int]:
-    """Hold the lock *path*, or raise BlockingIOError at once; gives the file descriptor that holds it."""
+    """Hold the lock *path*, or raise BlockingIOError at once; yields its file descriptor."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -132,7 +132,7 @@ def _is_free(path: Path) -> bool:
 
 @asynccontextmanager
 async def _one_at_a_time(data_dir: Path) -> AsyncIterator[None]:
-    """Wait for the right to start or stop the server. Who has it may wait for a server that loads its data."""
+    """Wait for the right to start or stop the server. Its holder may be waiting for the server to load."""
     with ExitStack() as stack:
         while True:
             try:
@@ -144,7 +144,7 @@ async def _one_at_a_time(data_dir: Path) -> AsyncIterator[None]:
 
 
 async def _running_server(program: Path, data_dir: Path, patience: timedelta) -> Path:
-    """Find the server of *data_dir*, or start it; gives its socket once it answers."""
+    """Find or start the server of *data_dir*; returns its socket once it answers."""
     remembered = data_dir / "socket"  # where it is depends on the environment, and the next process may have another
     if not _is_free(data_dir / "server.lock"):
         socket = Path(remembered.read_text(encoding="utf-8"))
@@ -190,7 +190,7 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
 
 
 def _socket_path(data_dir: Path) -> Path:
-    """Choose the socket: in the data folder, or where that path is too long for one, in a short private folder."""
+    """Choose the socket: in the data folder or, if that path is too long, in a short private folder."""
     socket = data_dir / "redis.sock"
     if len(os.fsencode(socket)) <= _LONGEST_SOCKET_PATH:
         return socket
@@ -204,7 +204,7 @@ def _socket_path(data_dir: Path) -> Path:
 
 
 async def _answers(data_dir: Path, socket: Path, patience: timedelta) -> bool:
-    """Wait until the server answers; False: it has ended."""
+    """Wait until the server answers; False if it has ended."""
     deadline = time.monotonic() + patience.total_seconds()
     async with connect(f"unix://{quote(str(socket))}") as redis:
         while True:
@@ -242,9 +242,9 @@ async def _stop_unless_used(data_dir: Path, url: str) -> None:
 
 
 class Keeper:
-    """Starts the server of *data_dir* again whenever it has ended. For whoever uses it: `embedded_redis` is open.
+    """Restarts the server of *data_dir* whenever it has ended, while `embedded_redis` is open.
 
-    `trouble` says in one line, without a secret, why there is none; it is ``""`` where all is well.
+    `trouble` says in one line, without a secret, why it isn't running; otherwise it's ``""``.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -254,13 +254,13 @@ class Keeper:
         self._next_attempt = 0.0
 
     async def run(self) -> None:
-        """Look after it, until cancelled."""
+        """Watch it until cancelled."""
         while True:
             await self.look()
             await asyncio.sleep(LOOK_EVERY)
 
     async def look(self) -> None:
-        """Look once whether it is there, and start it where it is not. An attempt that fails is repeated later."""
+        """Check once, and start it if it isn't running. A failed attempt is repeated later."""
         try:
             with _locked(self._data_dir / "start.lock"):
                 is_there = not _is_free(self._data_dir / "server.lock")
@@ -290,7 +290,7 @@ class Keeper:
 
 
 def write_problem(data_dir: Path) -> str:
-    """Say why nothing can be written in *data_dir*; ``""`` where it can. What is tried out has no name and is gone."""
+    """Say why nothing can be written in *data_dir*, or return ``""``. The test file has no name and is removed."""
     try:
         with tempfile.TemporaryFile(dir=data_dir) as probe:
             probe.write(bytes(_ROOM))
