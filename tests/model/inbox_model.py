@@ -41,6 +41,12 @@ What was said while nobody listened is caught up from Slack's history:
 4. When it has put all, the thread's mark goes. Where a reader dies, another one begins. The mark has a lifetime: then
    nobody waits any longer, and what is found later goes last.
 5. What is too old is offered, not sent.
+
+A **wipe** of the store takes all that is above with it, and no worker's step passes the fence any more. What has no
+answer is found as after an outage: the posts say to which messages they are. A reader begins only when the leases from
+before are over, so that no earlier worker's answer comes after it has looked. What an agent was being asked at that
+moment it may be asked again, once for each wipe, and no order is kept; but nobody is answered twice, and nothing is
+lost.
 """
 
 from __future__ import annotations
@@ -80,6 +86,7 @@ class Budget(NamedTuple):
     losses_in_slack: int = 0  # Slack gives a message up: it was refused too often
     reads: int = 0  # readers of Slack's history
     expiries: int = 0  # reading takes too long, and what came live waits no longer
+    wipes: int = 0  # the store is emptied
     is_old: bool = False  # what is found is too old to be sent
     is_choice: bool = False  # handlers send no request: each claims the one thing that there is to choose
     is_blind: bool = False  # nobody may look for a post in Slack
@@ -127,6 +134,7 @@ class Worker(NamedTuple):
     bound: int = NONE  # the field, as the handler read it
     staged: int = 0  # how many pushes
     result: str = ""  # of `once` or of the choice, which the handler's next run gets, too
+    was_wiped: bool = False  # the store was, since it took its lane
 
 
 _IDLE = Worker()
@@ -168,6 +176,8 @@ class State(NamedTuple):
     workers: tuple[Worker, ...] = (Worker(), Worker())
     sent: tuple[int, ...] = ()
     posts: tuple[tuple[int, str], ...] = ()
+    sent_before: tuple[int, ...] = ()  # the store was wiped
+    was_wiped: bool = False
     left: Budget = Budget()
 
     def with_turn(self, number: int, **changes: object) -> State:
@@ -202,7 +212,8 @@ class State(NamedTuple):
             *(put.token for put in self.late),
         }
         token = min(set(range(len(used) + 1)) - used)
-        return self.with_worker(number, at="held", turn=NONE, token=token, result="", knows_ts=False)
+        fresh = {"result": "", "knows_ts": False, "was_wiped": False}
+        return self.with_worker(number, at="held", turn=NONE, token=token, **fresh)
 
     def retired(self, entry: int) -> State:
         """Take an entry away, whoever has it."""
@@ -312,6 +323,9 @@ MUTANTS = {
     "found goes behind what waits for it": Budget(losses_in_slack=1, reads=1),
     "a reader's death ends the reading": Budget(losses_in_slack=1, reads=1, kills=1),
     "found goes before what is being dealt with": Budget(losses_in_slack=1, reads=1, expiries=1),
+    "read while leases from before a wipe last": Budget(wipes=1),
+    "what was answered before a wipe is found": Budget(wipes=1),
+    "nothing is read after a wipe": Budget(wipes=1),
 }
 """What is left out, and how much has to go wrong for that to be seen."""
 
@@ -398,6 +412,10 @@ LIVES = {
     "found in history too late": (True, Budget(losses_in_slack=1, reads=1, expiries=1, kills=1)),
     "found in history, and too old": (True, Budget(losses_in_slack=2, reads=2, kills=1, is_old=True)),
     "found in history, and a menu": (False, Budget(losses_in_slack=1, reads=1, withdrawals=1)),
+    "a wiped store": (True, Budget(wipes=1, losses_in_slack=1)),
+    "a wiped store, and a kill": (True, Budget(wipes=1, kills=1)),
+    "a wiped store, and a slow worker": (True, Budget(wipes=1, stalls=1)),
+    "a store that is wiped twice": (True, Budget(wipes=2)),
     "a choice and a dead letter": (True, Budget(kills=1, deaths=1, retries=1, is_choice=True)),
 }
 """Lives of a lane: whether its thread has an agent from the start, and what goes wrong."""
@@ -456,6 +474,8 @@ class Lane:
         for late in s.late:
             yield f"late PUT {late.message}", self._late(s, late)
         yield from self._readings(s)
+        if s.left.wipes and any(s.delivered):
+            yield "the store is wiped", self._wiped(s.spend("wipes"))
         yield from self._stops(s)
         if not s.has_agent:
             yield "choose", self._choose(s)
@@ -488,7 +508,8 @@ class Lane:
     # What is found in Slack's history.
 
     def _readings(self, s: State) -> Iterator[Move]:
-        if s.left.reads:
+        is_early = any(worker.was_wiped and worker.has_lease for worker in s.workers)
+        if s.left.reads and not (is_early and self.mutant != "read while leases from before a wipe last"):
             yield "begins to read", self._copied(s.spend("reads"))
         if s.left.expiries and s.is_behind:
             yield "reading takes too long", s._replace(is_behind=False, has_no_order=True).spend("expiries")
@@ -516,9 +537,29 @@ class Lane:
                 put = put.with_turn(m, has_edits_to_come=True)
             yield f"finds {m}", put._replace(readers=tuple(sorted((*others, tuple(rest)))))
 
+    def _wiped(self, s: State) -> State:
+        """Forget all that is stored; what was delivered, asked and posted stays so.
+
+        Nobody knows which threads are to be read: so what comes live waits for nothing. What Slack repeats over a wipe
+        is not known any more; that it does not is assumed.
+        """
+        is_read = self.mutant != "nothing is read after a wipe"
+        return State(
+            delivered=tuple(2 if count or m in s.seen else 0 for m, count in enumerate(s.delivered)),
+            has_agent=s.has_agent,
+            has_no_order=True,
+            workers=tuple(worker._replace(was_wiped=worker.at != "idle") for worker in s.workers),
+            posts=s.posts,
+            sent_before=(*s.sent_before, *s.sent),
+            was_wiped=True,
+            left=s.left._replace(reads=int(is_read)),
+        )
+
     def _copied(self, s: State) -> State:
-        """Copy what the thread says now: what was deleted is not there."""
-        copies = tuple((m, turn.text) for m, turn in enumerate(s.turns[:MESSAGES]) if m not in s.gone)
+        """Copy what the thread says now: what was deleted is not there, and an answer says to what it is one."""
+        known = {m for m, _ in s.posts} if self.mutant != "what was answered before a wipe is found" else set[int]()
+        without = s.gone | known if s.was_wiped else s.gone
+        copies = tuple((m, turn.text) for m, turn in enumerate(s.turns[:MESSAGES]) if m not in without)
         if self.mutant == "found newest first":
             copies = copies[::-1]
         return s._replace(readers=tuple(sorted((*s.readers, copies))))
@@ -712,6 +753,8 @@ class Lane:
             yield f"w{i} killed", s._replace(pending=owners, late=late).idle(i).spend("kills")
         if s.left.stalls and worker.has_lease:
             yield f"w{i} stalls", s.with_worker(i, has_lease=False).spend("stalls")
+        if worker.was_wiped and worker.has_lease:
+            yield f"w{i}'s lease is over", s.with_worker(i, has_lease=False)
         is_known = worker.at != "in doubt"
         if is_known and not worker.has_lease and ((worker.entry, i) in s.pending or self._steals(s, worker)):
             yield f"w{i} renews", self._claimed(s, worker.entry, i).with_worker(i, has_lease=True)
@@ -890,7 +933,10 @@ class Lane:
         if not worker.has_lease and self.mutant != "no clock":
             yield "gives up before the request", s.idle(i)
             return
-        asked = s._replace(sent=(*s.sent, worker.turn)).with_turn(worker.turn, given=worker.text)
+        if worker.was_wiped:
+            asked = s._replace(sent_before=(*s.sent_before, worker.turn))
+        else:
+            asked = s._replace(sent=(*s.sent, worker.turn)).with_turn(worker.turn, given=worker.text)
         yield f"asks {worker.turn}", asked.with_worker(i, at="calling", result="answer")
         if s.left.timeouts:
             doubt = {"at": "calling", "result": "unknown"}
@@ -1020,7 +1066,8 @@ class Lane:
         worker = s.workers[i]
         if worker.has_lease or self.mutant == "no clock":
             turn = s.turns[worker.turn]
-            post = (worker.turn, "too late" if turn.stopped_at else turn.outcome)
+            outcome = worker.result if worker.was_wiped else turn.outcome  # as it has it in its hand
+            post = (worker.turn, "too late" if turn.stopped_at else outcome)
             posted = s._replace(posts=(*s.posts, post))
             yield f"posts {worker.turn}", posted.with_worker(i, at="posted", knows_ts=not s.left.is_by_url)
             if s.left.limits:
@@ -1084,6 +1131,9 @@ class Lane:
 def broken(s: State, budget: Budget) -> str:
     """Name the promise that a state breaks, or nothing."""
     said = [m for m, outcome in s.posts if outcome != "doubtful"]
+    for m in s.sent_before:
+        if s.sent_before.count(m) > budget.wipes:
+            return f"message {m} reached the agent more often than the store was wiped"
     for m in s.sent:
         if s.sent.count(m) > 1:
             return f"message {m} reached the agent twice"
@@ -1092,7 +1142,7 @@ def broken(s: State, budget: Budget) -> str:
     for m in said:
         if said.count(m) > 1:
             return f"message {m} was answered twice"
-        if (m, "answer") in s.posts and m not in s.sent:
+        if (m, "answer") in s.posts and m not in (*s.sent, *s.sent_before):
             return f"message {m} was answered without being asked"
     for m in (*s.sent, *said):
         if m in s.gone:
@@ -1158,6 +1208,8 @@ def _wrongly_stopped(s: State) -> str:
 
 
 def _out_of_order(s: State) -> str:
+    if s.was_wiped:
+        return ""
     for m, turn in enumerate(s.turns):
         if turn.is_out_of_place and not s.has_no_order:
             return f"message {m} was found, and a later one had not waited for it"
@@ -1185,6 +1237,7 @@ def _wrong_entries(s: State) -> str:
 def at_the_end(s: State) -> str:
     """Name what is wrong with a state in which nothing more can happen."""
     left = {m for m, turn in enumerate(s.turns) if turn.step not in {"done", "dead", "replaced"}}
+    left -= {m for m, _ in s.posts} if s.was_wiped else set()
     if s.box or left - s.gone:
         return "stuck with work left"
     answered = {turn for turn, _ in s.posts} | {

@@ -17,6 +17,7 @@ from bridge.ids import ThreadKey
 from bridge.playground.emulator.faults import Hang
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM, TEAM
 from bridge.queue.outages import Outages, PastOutage, Unit
+from bridge.queue.turn import LEASE
 from support.harness import READ, Harness, killed
 from support.waiting import wait_until
 
@@ -484,6 +485,31 @@ async def test_what_has_an_answer_that_the_store_does_not_know_is_skipped(town: 
 
     found = ["second", "waiting"] if known_for == timedelta(0) else ["waiting"]  # its thread isn't known, and isn't new
     assert sorted(town.words) == found
+
+
+async def test_after_a_wipe_an_answer_that_was_on_its_way_is_waited_for(town: Town) -> None:
+    root = await town.says(ALICE, GENERAL, f"{MENTION}in hand", HOUR / 2)
+    await town.harness.store.namespace.hold()
+    await town.harness.store.redis.flushdb()
+    await town.harness.store.namespace.hold()
+    town.harness.store.namespace.since = town.now()
+
+    async def passes() -> None:
+        """Let the worker that had it in hand post its answer within its lease."""
+        if len(town.harness.slept) == 1:
+            payload = {"turn": "t", "part": "0", "parts": 1, "agent": 7, "session": 42, "message": root}
+            tag = {"event_type": "bridge_turn", "event_payload": payload}
+            town.slack.workspace.messages.post(BRIDGE, GENERAL, "re: in hand", thread_ts=root, metadata=tag)
+        town.passes(town.harness.slept[-1])
+
+    town.harness.on_sleep = passes
+
+    done = await town.catches_up()
+
+    assert done.was_wiped
+    assert done.done_at is not None
+    assert town.asked == []
+    assert sum(town.harness.slept) >= LEASE.total_seconds()
 
 
 async def test_a_new_outage_begins_anew_and_spans_the_earlier_one(town: Town) -> None:

@@ -33,6 +33,7 @@ from bridge.metrics import Metrics
 from bridge.queue.keys import MARKED
 from bridge.queue.outages import Outages, PastOutage, Unit
 from bridge.queue.patience import Draining, Patience
+from bridge.queue.turn import LEASE
 from bridge.slack.api import Identity, Json, SlackWeb
 
 log = logging.getLogger(__name__)
@@ -147,6 +148,7 @@ class CatchUp:
         facts = {"began": outage.began.isoformat(), "ended": outage.ended.isoformat(), "left": outage.left}
         log.info("catching up what was said in an outage", extra=facts)
         try:
+            await self._pause(self._left_of_old_leases(outage))
             if not outage.is_planned and not await self._plan(outage):
                 return
             while units := await self.outages.unread(_LOOK_AHEAD):
@@ -187,6 +189,8 @@ class CatchUp:
         if outage is None or outage.done_at is not None:
             self._begun.pop(unit, None)
             return None
+        if (left := self._left_of_old_leases(outage)) > timedelta(0):
+            return left
         try:
             await self._thread(outage, unit, is_patient=False)
         except SlackTokenRefused:
@@ -196,6 +200,10 @@ class CatchUp:
         except SlackError as exc:
             return (exc.retry_after if isinstance(exc, SlackUnreachable) else None) or _TRY_AGAIN
         return _TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0)
+
+    def _left_of_old_leases(self, outage: PastOutage) -> timedelta:
+        """How long a worker may still post what it had in hand when the store was wiped: see tests/model."""
+        return outage.ended + LEASE - self.now() if outage.was_wiped else timedelta(0)
 
     # What has to be read.
 
