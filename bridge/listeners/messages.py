@@ -231,18 +231,22 @@ class MessageListeners:
         Raises `StoreUnavailable` and `SlackError`.
         """
         body: Json = {"type": "event_callback", "event": {"type": "message", **said, "channel": channel}}
-        parsed = parse(body, self.identity)
+        parsed = await self._with_apps(body, parse(body, self.identity))
         received = await self.receiver.found(parsed) if isinstance(parsed, InboundMessage) else Received("ignored")
         return received.decision
+
+    async def _with_apps(self, body: Json, parsed: Parsed) -> Parsed:
+        """Read what an app has posted where apps count. Raises `StoreUnavailable`."""
+        channel = text(mapping(body.get("event")), "channel")
+        if isinstance(parsed, OfApp) and (await self.receiver.channels.get(self.identity.team, channel)).apps:
+            return parse(body, self.identity, has_apps=True)
+        return parsed
 
     async def take(self, body: Json, parsed: Parsed) -> Received:
         """Take in what was *parsed* of *body*. Raises `StoreUnavailable` and `SlackError`."""
         if self.receiver.inbox.refusals.writer and not isinstance(parsed, Ignored):
             await self.receiver.inbox.refusals.write()  # the decision may depend on it
-        if isinstance(parsed, OfApp):
-            channel = text(mapping(body.get("event")), "channel")
-            if (await self.receiver.channels.get(self.identity.team, channel)).apps:
-                parsed = parse(body, self.identity, has_apps=True)
+        parsed = await self._with_apps(body, parsed)
         match parsed:
             case InboundMessage():
                 received = await self.receiver.receive(parsed)

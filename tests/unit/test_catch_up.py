@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bridge.features.catch_up.reading import CatchUp
 from bridge.features.conversations.answers import LATE
+from bridge.features.shared.channels import AppRule
 from bridge.ids import ThreadKey
 from bridge.playground.emulator.faults import Hang
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM, TEAM
@@ -23,6 +24,7 @@ from support.waiting import wait_until
 
 HOUR = 3600.0
 MENTION = f"<@{BRIDGE}> "
+APP = "A0OTHERBOT"
 _COUNTER = "bridge_catch_up_messages_total"
 
 
@@ -289,6 +291,46 @@ async def test_a_command_found_late_is_not_run_and_its_person_is_told(town: Town
     assert [one.text for one in town.harness.seen.whispers] == [
         "I was offline when you typed this command, so I didn't run it. Type it again if you still need it."
     ] * 3
+
+
+@pytest.mark.parametrize(("rule", "asked"), [(AppRule(agent=7), ["Disk full"]), (AppRule(workflow=3), [])])
+async def test_an_apps_post_found_late_goes_to_its_agent_and_runs_nothing(
+    town: Town, rule: AppRule, asked: list[str]
+) -> None:
+    await town.harness.store.set_channel(apps={APP: rule})
+    town.slack.nobody_listens = True
+    await town.slack.people.app_posts(GENERAL, "Disk full", at=town.slack.clock() - HOUR / 2)
+    town.slack.nobody_listens = False
+    await town.was_away()
+
+    await town.catches_up()
+
+    assert town.asked == asked
+    assert town.harness.service.started == []
+
+
+async def test_what_is_older_than_seven_days_is_not_looked_for(town: Town) -> None:
+    town.harness.configure(BRIDGE_MAX_AGE="30d")
+    for days in (9, 6):
+        await town.says(ALICE, GENERAL, f"{MENTION}{days} days ago", days * 24 * HOUR)
+    await town.was_away(10 * 24 * HOUR)
+
+    await town.catches_up()
+
+    assert town.words == ["6 days ago"]
+
+
+async def test_how_much_is_left_to_read_is_a_metric(town: Town) -> None:
+    await town.bound()
+    await town.was_away()
+    catching_up = await town.while_it_reads(hang := Hang(is_done=True))
+
+    before = town.harness.metrics.exposition().decode()
+    hang.until.set()
+    await catching_up
+
+    assert "bridge_catch_up_left 0.0" not in before
+    assert "bridge_catch_up_left 0.0" in town.harness.metrics.exposition().decode()
 
 
 async def test_what_was_said_before_the_bot_was_called_in_is_not_for_it(town: Town) -> None:

@@ -78,6 +78,15 @@ async def test_switched_off_no_outage_is_noted(store: Store) -> None:
     assert await latest(store) is None
 
 
+async def test_switched_off_an_outage_is_caught_up_when_asked_for(store: Store) -> None:
+    await Outages(store.scripts).note(START - 10 * MINUTE, START)
+    switched_off = process(store, notes_outages=False)
+
+    await switched_off.hold()
+
+    assert switched_off.has_outage
+
+
 async def test_a_first_start_has_no_outage(redis: Redis, store: Store) -> None:
     await redis.flushdb()
 
