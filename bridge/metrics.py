@@ -37,7 +37,7 @@ class Metrics:
             "bridge_ack_seconds", "From a request's arrival to its answer", ["kind"],
             buckets=_ACK_SECONDS, registry=registry,
         )  # fmt: skip
-        self._turns = Histogram(
+        self.turns = Histogram(
             "bridge_turn_seconds", "From a turn's acceptance to its end", ["kind", "outcome"],
             buckets=_TURN_SECONDS, registry=registry,
         )  # fmt: skip
@@ -45,13 +45,13 @@ class Metrics:
             "bridge_upstream_seconds", "Calls of the project service", ["operation", "outcome"],
             buckets=_CALL_SECONDS, registry=registry,
         )  # fmt: skip
-        self._slack = Counter(
+        self.slack_calls = Counter(
             "bridge_slack_calls", "Calls of Slack's Web API", ["method", "outcome"], registry=registry
         )
-        self._rejected = Counter(
+        self.rejected = Counter(
             "bridge_rejected_requests", "Requests that the guard turned away", ["reason"], registry=registry
         )
-        self._feedback = Counter(
+        self.feedback = Counter(
             "bridge_feedback", "Votes on answers: up or down; new, changed or the same", ["vote", "how"],
             registry=registry,
         )  # fmt: skip
@@ -67,17 +67,13 @@ class Metrics:
         self.dead_letter = dead_letters.inc
         """Counts work that could not be finished."""
 
-        self._found = Counter(
+        self.found = Counter(
             "bridge_catch_up_messages", "Messages found in Slack's history after an outage, and what became of them",
             ["outcome"], registry=registry,
         )  # fmt: skip
         left = Gauge("bridge_catch_up_left", "Threads and pages of channels that are read next", registry=registry)
         self.catch_up_left = left.set
         """Says how much is about to be read after an outage."""
-
-    def catch_up(self, outcome: str) -> None:
-        """Count a message that was found after an outage, or a channel that is ``unreadable``."""
-        self._found.labels(outcome).inc()
 
     def event(self, kind: str, outcome: str) -> None:
         """Count something that came in: *outcome* is ``accepted``, ``duplicate``, ``ignored``, ``refused``, …."""
@@ -87,25 +83,9 @@ class Metrics:
         """Measure how long Slack waited for its answer."""
         self._acks.labels(kind if kind in EVENT_KINDS else "other").observe(seconds)
 
-    def turn(self, kind: str, outcome: str, seconds: float) -> None:
-        """Measure a turn that has ended."""
-        self._turns.labels(kind if kind in EVENT_KINDS else "other", outcome).observe(seconds)
-
     def upstream(self, operation: str, outcome: str, seconds: float) -> None:
         """Measure one call of the project service."""
         self._upstream.labels(operation, outcome).observe(seconds)
-
-    def slack_call(self, method: str, outcome: str) -> None:
-        """Count one call of Slack's Web API."""
-        self._slack.labels(method, outcome).inc()
-
-    def rejected(self, reason: str) -> None:
-        """Count a request that the guard turned away."""
-        self._rejected.labels(reason).inc()
-
-    def feedback(self, vote: str, how: str) -> None:
-        """Count a vote on an answer."""
-        self._feedback.labels(vote, how).inc()
 
     def exposition(self) -> bytes:
         """Render everything in Prometheus's text format."""

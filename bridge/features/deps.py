@@ -29,9 +29,9 @@ class Deps:
     """The parts of a bridge that handlers use.
 
     *default_agent* is ``BRIDGE_DEFAULT_AGENT``. *store_since* is since when the store has data. *follow* accepts
-    replies that arrived before their root, by ``ts``, and raises `SlackError`. *bring_up* looks for older messages of a
-    thread while an outage isn't caught up, and says how long to wait. *workspace* is the workspace's address in Slack.
-    What only one feature stores is read and written through *scripts*.
+    replies that arrived before their root, by ``ts``, and raises `SlackError`. *bring_up* raises `TryLater` if older
+    messages of a thread, from an outage, go first. *workspace* is the workspace's address in Slack. What only one
+    feature stores is read and written through *scripts*.
     """
 
     scripts: Scripts
@@ -48,7 +48,7 @@ class Deps:
     directory: Directory
     context: Context
     parts: PartReader
-    bring_up: Callable[[ThreadKey], Awaitable[timedelta | None]]
+    bring_up: Callable[[ThreadKey], Awaitable[None]]
     follow: Callable[[ThreadKey, Sequence[str]], Awaitable[None]]
     store_since: Callable[[], datetime | None]
     now: Callable[[], datetime]

@@ -155,7 +155,8 @@ class Turns:
         while result is None:
             await turn.begin()
             try:
-                await self._wait_for_older(turn)
+                if turn.record.is_behind and turn.thread is not None:
+                    await self.deps.bring_up(turn.thread)
                 result = await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 await self.patience.wait_for_redis()
@@ -195,13 +196,6 @@ class Turns:
         if is_first:
             return Outcome(what="too old", reply=notices.found_too_old(self.max_age), keeps_text=True)
         return Done("too old", keeps_text=True)
-
-    async def _wait_for_older(self, turn: Turn) -> None:
-        """Let older messages go first if the thread still has to be read after an outage. Raises `TryLater`."""
-        if turn.record.is_behind and turn.thread is not None:
-            after = await self.deps.bring_up(turn.thread)
-            if after is not None:
-                raise TryLater(after)
 
     async def _show(self, turn: Turn, outcome: Outcome) -> None:
         """Record *outcome* and post it; if it was already recorded, an earlier worker may have posted it."""
@@ -279,7 +273,7 @@ class Turns:
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
         took = (self.deps.now() - record.accepted_at).total_seconds()
-        self.metrics.turn(turn.body.kind, what, took)
+        self.metrics.turns.labels(turn.body.kind, what).observe(took)
         log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": took})
 
     async def _bury(self, lease: Lease, turn: TurnId, reason: str, record: Record | None = None) -> None:

@@ -175,7 +175,7 @@ def slack_app(
     async def on_error(error: Exception, body: Json) -> BoltResponse:
         if not isinstance(error, NotTaken):
             log.error("a listener failed", exc_info=error, extra={"reference": new_reference()})
-            metrics.rejected("broken_inside")
+            metrics.rejected.labels("broken_inside").inc()
         return await not_taken(body)
 
     return app
@@ -189,7 +189,7 @@ def dispatcher(app: AsyncApp, metrics: Metrics) -> Dispatch:
             return await app.async_dispatch(request)
         except Exception:  # it must end neither the request without an answer, nor a socket, and the bridge with it
             log.exception("request failed unexpectedly", extra={"reference": new_reference()})
-            metrics.rejected("broken_inside")
+            metrics.rejected.labels("broken_inside").inc()
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="unavailable")
 
     return dispatch

@@ -169,7 +169,7 @@ def _parse_message(
         is_text=bool(app),
         app=app,
         app_name=(text(message, "username") or text(profile, "name")) if app else "",
-        looks_at=_seen_channel(message),
+        looks_at=_seen_channel(message) if "app_context" in message else "",
     )
 
 

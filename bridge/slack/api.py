@@ -23,6 +23,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -37,6 +38,7 @@ from bridge.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
+_UTC_NOW: Final = partial(datetime.now, UTC)
 RESPONSE_URL = "response_url"
 """The method of a `SlackError` that is about a post by response_url."""
 UPLOAD_URL = "upload_url"
@@ -212,12 +214,12 @@ class SlackWeb:
                 raise _translated(method, exc) from exc
             answer = _judge(method, response.status, response.headers, body, is_api=not url)
         except SlackError as exc:
-            self._metrics.slack_call(method, _outcome(exc))
+            self._metrics.slack_calls.labels(method, _outcome(exc)).inc()
             if is_as_bot and isinstance(exc, SlackRefused) and exc.error in REFUSALS:
                 self.token.refuse(used, exc.error)
                 raise SlackTokenRefused(method, exc.error) from exc
             raise
-        self._metrics.slack_call(method, "ok")
+        self._metrics.slack_calls.labels(method, "ok").inc()
         said = response.headers.get("Date", "")
         if not url and said != self._said_at:  # it has whole seconds, and reading it takes 10 µs
             self._said_at = said
@@ -288,9 +290,9 @@ class SlackWeb:
             except (aiohttp.ClientError, OSError) as exc:
                 raise _translated(DOWNLOAD, exc) from exc
         except SlackError as exc:
-            self._metrics.slack_call(DOWNLOAD, _outcome(exc))
+            self._metrics.slack_calls.labels(DOWNLOAD, _outcome(exc)).inc()
             raise
-        self._metrics.slack_call(DOWNLOAD, "ok")
+        self._metrics.slack_calls.labels(DOWNLOAD, "ok").inc()
         return bytes(content[:most]), response.headers
 
     async def open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
@@ -310,13 +312,9 @@ class SlackWeb:
         return str((await self.call(_OPEN_SOCKET, token=app_token)).get("url"))
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @asynccontextmanager
 async def opened(
-    base_url: str, token: str, metrics: Metrics, *, proxy: str | None = None, clock: Clock = _utc_now
+    base_url: str, token: str, metrics: Metrics, *, proxy: str | None = None, clock: Clock = _UTC_NOW
 ) -> AsyncIterator[SlackWeb]:
     """Open the session and close it again; *proxy* as `proxy_for` finds it, *clock* is this machine's."""
     # The number of calls at once is bounded by the turns in flight; keep-alive is below the minute after which

@@ -72,7 +72,7 @@ class Guard:
         try:
             kind, request = await self._admit(scope, receive)
         except _TurnedAway as away:
-            self._metrics.rejected(away.reason)
+            self._metrics.rejected.labels(away.reason).inc()
             if away.status is not None:
                 await _answer(send, BoltResponse(status=away.status, body=away.reason))
             return

@@ -78,7 +78,7 @@ class Sockets:
         try:
             kind, request = read_envelope(envelope)
         except Malformed as exc:
-            self._metrics.rejected(exc.reason)
+            self._metrics.rejected.labels(exc.reason).inc()
             return ack  # it would be no better the next time
         response = await self._dispatch(request)
         self._metrics.acked(kind, self._monotonic() - began)

@@ -9,10 +9,10 @@ def test_every_count_is_exposed() -> None:
     metrics = Metrics()
     metrics.event("message", "accepted")
     metrics.acked("command", 0.004)
-    metrics.turn("message", "answered", 2.0)
+    metrics.turns.labels("message", "answered").observe(2.0)
     metrics.upstream("send_message", "ok", 1.5)
-    metrics.slack_call("chat.postMessage", "ok")
-    metrics.rejected("unsigned")
+    metrics.slack_calls.labels("chat.postMessage", "ok").inc()
+    metrics.rejected.labels("unsigned").inc()
     metrics.wait_missing()
     metrics.dead_letter()
 

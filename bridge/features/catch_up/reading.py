@@ -28,6 +28,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, StoreUnavailable
+from bridge.features.results import TryLater
 from bridge.ids import MessageKey, ThreadKey
 from bridge.metrics import Metrics
 from bridge.queue.keys import MARKED
@@ -179,27 +180,27 @@ class CatchUp:
         units = [(score, Unit.of_thread(thread)) for score, thread in await self._threads(outage)]
         await self.outages.plan(outage, units, self.now(), is_whole=False)
 
-    async def bring_up(self, thread: ThreadKey) -> timedelta | None:
-        """Read *thread* now if it has still to be read, since somebody goes on there. Gives how long to wait then.
+    async def bring_up(self, thread: ThreadKey) -> None:
+        """Read *thread* now if it has still to be read, since somebody goes on there.
 
-        None: older messages are not waited for. Raises `StoreUnavailable`.
+        Raises `TryLater` where older messages of it go first, and `StoreUnavailable`.
         """
         unit = Unit.of_thread(thread)
         outage = await self.outages.latest() if await self.outages.is_behind(thread) else None
         if outage is None or outage.done_at is not None:
             self._begun.pop(unit, None)
-            return None
+            return
         if (left := self._left_of_old_leases(outage)) > timedelta(0):
-            return left
+            raise TryLater(left)
         try:
             await self._thread(outage, unit, is_patient=False)
-        except SlackTokenRefused:
-            return _TRY_AGAIN
+        except SlackTokenRefused as exc:
+            raise TryLater(_TRY_AGAIN) from exc
         except SlackRefused as exc:
             await self._skip(outage, unit, exc)
         except SlackError as exc:
-            return (exc.retry_after if isinstance(exc, SlackUnreachable) else None) or _TRY_AGAIN
-        return _TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0)
+            raise TryLater((exc.retry_after if isinstance(exc, SlackUnreachable) else None) or _TRY_AGAIN) from exc
+        raise TryLater(_TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0))
 
     def _left_of_old_leases(self, outage: PastOutage) -> timedelta:
         """How long a worker may still post what it had in hand when the store was wiped: see tests/model."""
@@ -260,7 +261,7 @@ class CatchUp:
 
     async def _skip(self, outage: PastOutage, unit: Unit, exc: SlackRefused) -> bool:
         """Slack will not let it be read the next time either."""
-        self.metrics.catch_up("unreadable")
+        self.metrics.found.labels("unreadable").inc()
         log.warning(
             "something can't be read for what was missed", extra={"channel": unit.channel, "detail": exc.detail}
         )
@@ -373,7 +374,7 @@ class CatchUp:
         """Take messages in, one after the other; gives why it had to end before the last, if it had to, and where."""
         for one in messages:
             met = await self.take(one, channel)
-            self.metrics.catch_up(met)
+            self.metrics.found.labels(met).inc()
             count.found += 1
             count.queued += met == "queued"
             if met in _AGAIN or met == "outdated":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from bridge.errors import (
@@ -44,10 +45,61 @@ _LONGEST_NAME = 200  # characters before the colon
 SLACK_AWAY = timedelta(seconds=5)
 
 
-async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
-    """Ask the agent of the message's thread or, in a new conversation, the one that's chosen.
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What to send to which *agent*; *title* is for a conversation that begins in a direct message."""
 
-    Raises `ProjectError`, `StoreUnavailable`, `TryLater`, and what `Turn.once` raises.
+    agent: int
+    text: str
+    conversation: Conversation
+    title: str
+
+
+async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
+    """Ask an agent, once. If the service no longer knows the session, start a new one with the message.
+
+    That is the one permitted second sending, if the agent itself still exists; it includes the thread's messages.
+    Raises what `_prepare` and `Turn.once` raise.
+    """
+    question = await _prepare(deps, turn, message)
+    if not isinstance(question, _Question):
+        return question
+    agent, text, session = question.agent, question.text, question.conversation.session
+
+    async def send() -> tuple[ChatAnswer, bool]:
+        try:
+            return await deps.project.send_message(agent, text, session_id=session), False
+        except NotFound:
+            if session is None or not await _is_there(deps, agent):
+                raise
+            is_known = message.is_root or text.startswith((BEFORE, SINCE))
+            anew = text if is_known else await deps.context.quoting(message.thread, message.ts, text)
+            turn.lease.check()
+            return await deps.project.send_message(agent, anew), True
+
+    try:
+        found, is_new = await turn.once(send, first_agent=agent if question.conversation.agent is None else None)
+    except DID_NOT_ARRIVE:
+        raise
+    except ProjectError as exc:
+        if exc.may_have_happened:
+            return await unknown_answer(deps, turn)
+        return Outcome(what=type(exc).__name__, reply=failure(exc, audience=Audience.THREAD))
+    if question.title:
+        turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
+    turn.stage(*deps.sessions.answered(message, found.sessionId, expected=session, agent=agent))
+    feedback = Answered(turn.id, agent, found.sessionId)
+    notes = [answers.SESSION_GONE] if is_new else []
+    if message.was_found and not turn.record.is_again and await deps.sessions.may_say_late(message.thread, turn.id):
+        notes.append(answers.LATE)
+    reply = answers.answer(found.message, found.toolsUsed, notes=notes, feedback=feedback)
+    return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)
+
+
+async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question | Result:
+    """Find the thread's agent or choose one, and put the words together; or answer without an agent.
+
+    Raises `ProjectError`, `StoreUnavailable` and `TryLater`.
     """
     if turn.record.follows:
         await _take_in_what_came_before(deps, message.thread, turn.record.follows)
@@ -97,53 +149,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         and (report := await deps.sessions.report_words(message.thread))
     ):
         text = below_report(report, text)  # the report its thread is about
-    return await _ask(deps, turn, message, conversation, agent=agent, text=text, title=title)
-
-
-async def _ask(
-    deps: Deps,
-    turn: Turn,
-    message: InboundMessage,
-    conversation: Conversation,
-    *,
-    agent: int,
-    text: str,
-    title: str,
-) -> Outcome:
-    """Send the message, once. If the service no longer knows the session, start a new one with it.
-
-    That is the one permitted second sending, if the agent itself still exists; it includes the thread's messages.
-    """
-    session = conversation.session
-
-    async def send() -> tuple[ChatAnswer, bool]:
-        try:
-            return await deps.project.send_message(agent, text, session_id=session), False
-        except NotFound:
-            if session is None or not await _is_there(deps, agent):
-                raise
-            is_known = message.is_root or text.startswith((BEFORE, SINCE))
-            anew = text if is_known else await deps.context.quoting(message.thread, message.ts, text)
-            turn.lease.check()
-            return await deps.project.send_message(agent, anew), True
-
-    try:
-        found, is_new = await turn.once(send, first_agent=agent if conversation.agent is None else None)
-    except DID_NOT_ARRIVE:
-        raise
-    except ProjectError as exc:
-        if exc.may_have_happened:
-            return await unknown_answer(deps, turn)
-        return Outcome(what=type(exc).__name__, reply=failure(exc, audience=Audience.THREAD))
-    if title:
-        turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), title)
-    turn.stage(*deps.sessions.answered(message, found.sessionId, expected=session, agent=agent))
-    feedback = Answered(turn.id, agent, found.sessionId)
-    notes = [answers.SESSION_GONE] if is_new else []
-    if message.was_found and not turn.record.is_again and await deps.sessions.may_say_late(message.thread, turn.id):
-        notes.append(answers.LATE)
-    reply = answers.answer(found.message, found.toolsUsed, notes=notes, feedback=feedback)
-    return Outcome(what="answered", reply=reply, agent=agent, session=found.sessionId)
+    return _Question(agent, text, conversation, title)
 
 
 async def tell_what_is_missing(deps: Deps, turn: Turn, message: InboundMessage, unread: Unread) -> None:

@@ -62,7 +62,7 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
         fields = {"v": "1", "agent": of.agent, "session": or_empty(of.session), mine: f"{said} {now}"}
         turn.stage(*(("field", key, lives, name, str(value)) for name, value in fields.items()))
         turn.stage(("rank", voted, lives, of.turn, now, VOTED_LENGTH))
-    deps.metrics.feedback(said, how)
+    deps.metrics.feedback.labels(said, how).inc()
     return shown(thanks(is_up=is_up), f"vote {how}")
 
 
