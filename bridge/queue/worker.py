@@ -99,7 +99,8 @@ class Line:
         heapq.heappush(self._places, place)
         try:
             await is_over()
-            if self._places[0] is not place:
+            while self._places[0] is not place:
+                place.is_first.clear()  # it was first until somebody came who has waited for longer
                 await place.is_first.wait()
         finally:
             place.has_left = True

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
+from bridge.queue.records import Held
+from bridge.queue.worker import Line
 from support.harness import REFUSED, Harness
 from support.store import message
 from support.waiting import wait_until
@@ -17,19 +19,47 @@ async def test_after_an_outage_the_oldest_message_is_sent_first(harness: Harness
     written = [f"words-{number}" for number in range(THREADS)]
     process = harness.store.process()
     turns = harness.turns(process)
+
+    async def work(held: Held) -> None:
+        await turns.work(harness.lease(process, held))
+        turns.slots.give()  # as `Worker` does
+
     workers = []
     for number, words in enumerate(written):
         harness.store.clock.time += timedelta(seconds=1)
         await harness.store.queue(message(words, f"17000{number:05d}.000100"), agent=7)
         (held,) = await process.hold(most=1)
-        workers.append(asyncio.create_task(turns.work(harness.lease(process, held))))
-    await wait_until(lambda: len(turns.line._places) == THREADS, "each thread was told, and stands in the line")
-    before = harness.service.requests
+        workers.append(asyncio.create_task(work(held)))
     await wait_until(
-        lambda: harness.service.requests > before + 1, "whoever tried before the oldest came is back in line"
+        lambda: sum(not place.has_left for place in turns.line._places) == THREADS,
+        "each thread was told, and stands in the line",
     )
 
+    turns.slots.free = 1  # so that they go one after the other
     harness.service.always = None
     await asyncio.gather(*workers)
 
     assert harness.service.messages == written
+
+
+async def test_whoever_joins_later_and_has_waited_for_longer_goes_first() -> None:
+    line, is_over = Line(), asyncio.Event()
+    left: list[int] = []
+
+    async def wait(minute: int) -> None:
+        await line.wait(datetime(2026, 11, 1, 12, minute, tzinfo=UTC), is_over.wait)
+        left.append(minute)
+
+    async with asyncio.TaskGroup() as group:
+        for minute in (1, 5, 3):
+            group.create_task(wait(minute))
+            await asyncio.sleep(0)
+        leaves = group.create_task(line.wait(datetime(2026, 11, 1, 11, 0, tzinfo=UTC), asyncio.Event().wait))
+        await asyncio.sleep(0)
+        leaves.cancel()  # so that the next one is told that it is first
+        await asyncio.sleep(0)
+        group.create_task(wait(0))
+        await asyncio.sleep(0)
+        is_over.set()
+
+    assert left == [0, 1, 3, 5]
